@@ -1,0 +1,53 @@
+# make demo | test | check | bench | verify | docs | lock | clean
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check bench verify docs setup lock clean
+
+demo: .venv/demo.done  ## set up and simulate the papers' 500 jobs
+	$(BIN)/vinesim run examples/quickstart.yaml --out out/quickstart
+
+test: .venv/dev.done  ## set up and run the tests
+	$(BIN)/python -m pytest -n 2 tests
+
+check: .venv/dev.done  ## lint, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev.done  ## measure, beside the peers
+	$(BIN)/python -m benchmarks
+
+verify: .venv/dev.done  ## closed forms and 10,000 random scenarios: minutes
+	$(BIN)/python -m verification
+
+docs: .venv/dev.done  ## build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+setup: .venv/dev.done
+
+# uv itself comes from a locked file; it then installs what the other locks name, in seconds.
+.venv/uv.done: requirements/uv.lock
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.lock
+	touch $@
+
+.venv/demo.done: .venv/uv.done requirements/run.lock pyproject.toml
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+.venv/dev.done: .venv/uv.done requirements/dev.lock pyproject.toml
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.lock
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@ .venv/demo.done
+
+COMPILE := $(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock"
+lock: .venv/uv.done  ## renew requirements/*.lock
+	$(COMPILE) requirements/uv.in -o requirements/uv.lock
+	$(COMPILE) pyproject.toml requirements/build.in -o requirements/run.lock
+	$(COMPILE) pyproject.toml --extra dev -o requirements/dev.lock
+
+clean:
+	rm -rf .venv out docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

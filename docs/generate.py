@@ -1,0 +1,439 @@
+"""Write the reference pages from the declarations in the package, so that the two cannot disagree.
+
+``conf.py`` calls :func:`write_all` before each build; ``python docs/generate.py DIR`` writes them elsewhere.
+"""
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def table(titles: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A Markdown table."""
+    titles = list(titles)
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
+    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|")
+
+
+def _prose(text: str | None) -> str:
+    """A docstring as Markdown: double back-quotes and roles become code."""
+    text = inspect.cleandoc(text or "")
+    text = re.sub(r":[a-z]+:`~?([^`]+)`", lambda m: f"`{m[1].rpartition('.')[2]}`", text)
+    return text.replace("``", "`")
+
+
+def columns() -> str:
+    """The tables of a result."""
+    from vinesim.model import columns as declared
+
+    files = {
+        "tasks": ("TASKS", "One row a task, in trace order."),
+        "jobs": ("JOBS", "One row a job, in trace order."),
+        "units": ("UNITS", "One row a unit, in (rack, shelf) order."),
+        "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
+        "periods": ("PERIODS", "One row a period; only with a batch policy."),
+    }
+    text = [
+        "# Columns of the result tables",
+        "A table is `result.tasks` and so on in Python, and `tasks.parquet` and so on in a result folder. What can be "
+        "missing is NaN or -1 in Python; NaN is NULL in the Parquet files.",
+    ]
+    for name, (constant, what) in files.items():
+        listed = list(getattr(declared, constant))
+        if name == "jobs":
+            listed += [*declared.JOBS_DEADLINE, *declared.JOBS_APPLICATION]
+        rows = [
+            (f"`{c.name}`", f"`{c.dtype}`", c.unit or "-", "yes" if c.nullable else "no", c.meaning) for c in listed
+        ]
+        text += [f"## {name}", what, table(("column", "type", "unit", "can be missing", "meaning"), rows)]
+    return "\n\n".join(text)
+
+
+PROMISES = {
+    "work_conserving": "no unit is idle while a pending task could start on it",
+    "starts_in_order": "tasks start in the order in which they arrived",
+    "deterministic": "nothing is drawn from the policy's random stream",
+    "needs_estimates": "looks at transfer or execution times",
+    "may_overcommit": "may load a unit beyond its capacity",
+    "replaces_running": "is given running tasks too and may move them",
+}
+
+
+def policies() -> str:
+    """The registered policies."""
+    from vinesim.cli.policies import options
+    from vinesim.policies.registry import BUILT_IN
+
+    text = [
+        "# Policies",
+        "`vinesim policies` prints the same, with the policies that other installed packages register. "
+        "[Choosing a policy](../../explanation/choosing_a_policy.md) compares them.",
+    ]
+    for policy in BUILT_IN:
+        text += [f"## {policy.name}", _prose(policy.__doc__), f"Source: {policy.source}."]
+        found = options(policy)
+        if found:
+            rows = [(f"`{name}`", values, f"`{default}`") for name, (values, default) in found.items()]
+            text.append(table(("option", "values", "default"), rows))
+        else:
+            text.append("No options.")
+        kept = [name for name in PROMISES if getattr(policy, name, False)]
+        text.append("Promises: " + (", ".join(f"`{name}`" for name in kept) or "none") + ".")
+        groups = getattr(policy, "groups", ())
+        text.append("Tasks are told apart by task type" + "".join(f", {g.replace('_', ' ')}" for g in groups) + ".")
+    text += ["## What the promises mean", table(("promise", "meaning"), [(f"`{k}`", v) for k, v in PROMISES.items()])]
+    return "\n\n".join(text)
+
+
+def queries() -> str:
+    """What a policy may ask and read."""
+    from vinesim.policies import __all__ as exported
+    from vinesim.state import layout
+    from vinesim.state import queries as module
+
+    text = [
+        "# What a policy may ask and read",
+        "All of it is imported from `vinesim.policies`. Tasks, units and types are integers; -1 stands for none. Each "
+        "query costs the same whatever the number of units and pending tasks is, except where its text says otherwise.",
+        "## Answers and queries",
+    ]
+    in_order = [f for f in vars(module).values() if inspect.isfunction(f) and f.__name__ in exported]
+    for function in in_order:
+        parameters = [str(p).partition(":")[0] + _default(p) for p in inspect.signature(function).parameters.values()]
+        text += [f"### {function.__name__}", f"`{function.__name__}({', '.join(parameters)})`", _prose(function.__doc__)]
+    text += [
+        "## Arrays",
+        "`model` never changes. Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, "
+        "N tasks, G groups of tasks. An array of length 0 stands for \"the default everywhere\"; the queries know that.",
+        table(("model.", "dimensions and type", "meaning"), _fields(layout.Model)),
+        "Of `state` a policy may read these; everything else in it belongs to the engine:",
+        table(
+            ("state.", "dimensions and type", "meaning"),
+            [row for row in _fields(layout.State) if row[0].strip("`") in READABLE],
+        ),
+        "`view` is what happened:",
+        table(("view.", "meaning"), [(name, f"{kind} {what}".strip()) for name, kind, what in _fields(layout.View)]),
+        "`view.event` is one of: "
+        + ", ".join(f"{getattr(layout, name)} {name}" for name in ("FINISH", "WAKE_UP", "BATCH", "TIMER"))
+        + ".",
+    ]
+    return "\n\n".join(text)
+
+
+READABLE = ("task_unit", "task_init_us", "task_start_us", "task_finish_us", "unit_load")
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "" if parameter.default is parameter.empty else f"={parameter.default}"
+
+
+def _fields(kind: Any) -> list[tuple[str, str, str]]:
+    """(name, dimensions and dtype, meaning) of a NamedTuple's fields, from the comments in its source."""
+    rows = []
+    for line in inspect.getsource(kind).splitlines():
+        match = re.fullmatch(r" {4}(\w+): [\w.]+(?:  # (.*))?", line)
+        if match:
+            name, comment = match[1], match[2] or ""
+            shape = re.match(r"(\[[^\]]*\](?: of \w+| \w+)?(?:, or \[0\][^:]*)?)(?:: (.*))?$", comment)
+            rows.append((f"`{name}`", shape[1] if shape else "", (shape[2] or "") if shape else comment))
+    return rows
+
+
+def generators() -> str:
+    """The workload generators."""
+    from vinesim.workloads.registry import COMMON, GENERATORS, REQUIRED
+
+    common = {option.name for option in COMMON}
+    text = [
+        "# Workload generators",
+        "For `vinesim generate` and for the workload of a scenario file. The same seed gives the same workload.",
+    ]
+    for spec in GENERATORS.values():
+        rows = [
+            (f"`{o.name}`", o.expected, "required" if o.default is REQUIRED else f"`{_word(o.default)}`")
+            for o in spec.options.values()
+            if o.name not in common
+        ]
+        text += [f"## {spec.name}", _prose(spec.make.__doc__), table(("option", "value", "default"), rows)]
+        if spec.processor_types is not None:
+            own = ", ".join(p.name for p in spec.processor_types), ", ".join(t.name for t in spec.task_types)
+            text.append(f"Brings its own processor types ({own[0]}), task types ({own[1]}) and affinity.")
+    meanings = _comments_of("vinesim.workloads.registry", "COMMON")
+    rows = [
+        (f"`{o.name}`", o.expected, f"`{_word(o.default)}`", meaning) for o, meaning in zip(COMMON, meanings, strict=True)
+    ]
+    text += ["## Options of every generator", table(("option", "value", "default", "meaning"), rows)]
+    return "\n\n".join(text)
+
+
+def _word(value: Any) -> str:
+    return "null" if value is None else "empty" if value == () else str(value)
+
+
+def _comments_of(module: str, constant: str) -> list[str]:
+    """The comments at the ends of the lines of a tuple in a module's source."""
+    source = inspect.getsource(importlib.import_module(module))
+    body = source.partition(f"\n{constant} = (\n")[2].partition("\n)\n")[0]
+    return [line.partition("  # ")[2] for line in body.splitlines()]
+
+
+def commands() -> str:
+    """The command line."""
+    import typer
+
+    from vinesim.cli.main import app
+
+    root = typer.main.get_command(app)
+    text = ["# Commands", "`vinesim COMMAND --help` prints the same. `vinesim --version` prints the version."]
+    for name, command in _commands(root, ""):
+        usage = [f"vinesim {name}"]
+        rows = []
+        for parameter in command.params:
+            if parameter.name == "help":
+                continue
+            is_argument = parameter.param_type_name == "argument"
+            shown = (parameter.metavar or parameter.name).upper() if is_argument else ", ".join(parameter.opts)
+            if is_argument:
+                usage.append(shown if parameter.required else f"[{shown}]")
+            elif not getattr(parameter, "is_flag", False):
+                shown += " " + (parameter.metavar or getattr(parameter.type, "name", "value").strip("<>").upper())
+            default = "" if parameter.default in (None, [], (), False, ...) else f" Default: `{parameter.default}`."
+            rows.append((f"`{shown}`", (getattr(parameter, "help", "") or "") + default))
+        text += [f"## vinesim {name}", f"`{' '.join(usage)} [OPTIONS]`", _prose(command.help)]
+        text.append(table(("argument or option", "meaning"), rows) if rows else "No options.")
+    return "\n\n".join(text)
+
+
+def _commands(group: Any, prefix: str) -> Iterable[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def errors() -> str:
+    """Errors, exit codes, and why a run ends."""
+    from vinesim.cli import errors as codes
+    from vinesim.engine.contract import RULES
+    from vinesim.model import errors as declared
+
+    reasons = re.findall(r'(\w+) = "\w+"  # (.*)', _source("vinesim.model.result"))
+    classes = (
+        declared.VineSimError,
+        declared.InputError,
+        declared.PolicyError,
+        declared.InputWarning,
+        declared.Problem,
+    )
+    return "\n\n".join(
+        [
+            "# Errors and exit codes",
+            "## Exit codes of the commands",
+            table(
+                ("code", "meaning"),
+                [
+                    ("0", "done; the run's own exit reason may still be HORIZON or STALLED"),
+                    (codes.BAD_INPUT, "the input, an option or the policy is wrong; nothing was written"),
+                    (codes.INTERRUPTED, "interrupted with Ctrl-C; the result so far is kept, marked INTERRUPTED"),
+                ],
+            ),
+            "## Why a run ended",
+            "`result.exit_reason`, and `exit_reason` in summary.json:",
+            table(("reason", "meaning"), [(f"`{name}`", meaning) for name, meaning in reasons]),
+            "## Errors in Python",
+            table(("class of `vinesim`", "meaning"), [(f"`{c.__name__}`", _first(c.__doc__)) for c in classes]),
+            "Every message about an input says where, what was expected, what was found and, where that helps, what to "
+            f"do. All problems are told at once, the first {declared.MAX_PROBLEMS} in words. `InputError.problems` holds "
+            "them with `where`, `expected`, `found` and `remedy`.",
+            "## Rules for what a policy may ask for",
+            "A policy that breaks one ends the run with a `PolicyError` that names the time, the task and the unit.",
+            "\n".join(f"- {rule}" for rule in RULES if rule),
+        ]
+    )
+
+
+def _first(text: str | None) -> str:
+    return _prose(text).split("\n\n")[0]
+
+
+def _source(module: str) -> str:
+    return inspect.getsource(importlib.import_module(module))
+
+
+def catalogs() -> str:
+    """The built-in types, tables and networks."""
+    from vinesim.model.affinity import table_1
+    from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType
+    from vinesim.model.network import PRESETS
+
+    affinity = table_1()
+    tasks = [t.name for t in TASK_TYPES]
+    rows = [
+        [p.name, *("-" if a == 0 else f"{a:g}" for a in row)] for p, row in zip(PROCESSOR_TYPES, affinity, strict=True)
+    ]
+    nets = [
+        (
+            f"`{name}`",
+            *("free" if b is None else f"{b:g}" for b in (net.local, net.intra_rack, net.inter_rack)),
+            f"{net.hop_latency_us:g}",
+            net.hops_intra,
+            net.hops_inter,
+        )
+        for name, net in PRESETS.items()
+    ]
+    attributes = re.findall(r"^    (\w+): [^=#]+(?:= ([^#\n]+?))?(?:  # (.*))?$", inspect.getsource(ProcessorType), re.M)
+    meanings = {"name": "its name", "capacity": "what its tasks share"}
+    return "\n\n".join(
+        [
+            "# Built-in types, affinity and networks",
+            "## Processor types and task types",
+            table(("code", "processor type"), enumerate(p.name for p in PROCESSOR_TYPES)),
+            table(("code", "task type"), enumerate(tasks)),
+            "`UNSPECIFIED` as a task's preferred type means any. A scenario file adds types of its own.",
+            "## What a processor type has",
+            table(
+                ("field", "default", "meaning"),
+                [(f"`{n}`", f"`{d}`" if d else "", m or meanings.get(n, "")) for n, d, m in attributes],
+            ),
+            "## Affinity",
+            "Operations per us, from Table 1 of the VineSim report; `-` cannot run.",
+            table(("", *tasks), rows),
+            "## Networks",
+            "Bandwidths in bytes per us.",
+            table(("preset", "local", "intra_rack", "inter_rack", "hop latency, us", "hops_intra", "hops_inter"), nets),
+        ]
+    )
+
+
+def formats() -> str:
+    """The text files, the workload's Parquet file, and quantities with units."""
+    from vinesim.formats import quantities, workload_parquet
+
+    modules = {
+        "Deployment": "deployment",
+        "Trace": "trace",
+        "Arrivals": "arrivals",
+        "Price list": "prices",
+        "Affinity and power": "tables",
+        "Network file": "network",
+    }
+    text = [
+        "# File formats",
+        "In the text files a record is a line, fields are between spaces or tabs, `#` starts a comment, and blank lines "
+        "are skipped. Numbers are 0 or more. Every problem is told as file:line:column.",
+    ]
+    for title, name in modules.items():
+        module = importlib.import_module(f"vinesim.formats.{name}")
+        text += [f"## {title}", _prose(module.__doc__)]
+        if hasattr(module, "COLUMNS"):
+            rows = [(i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)]
+            text.append(table(("field", "name", "value"), rows))
+    rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in workload_parquet.COLUMNS.items()]
+    text += [
+        "## Workload as Parquet",
+        _prose(workload_parquet.__doc__),
+        table(("column", "type", "meaning"), rows),
+        "## Quantities with units",
+        _prose(quantities.__doc__),
+        table(
+            ("quantity", "units"),
+            [
+                ("time", ", ".join(quantities._TIME)),
+                ("size", ", ".join(quantities._BYTES)),
+                ("bandwidth", ", ".join(quantities._BANDWIDTH)),
+            ],
+        ),
+    ]
+    return "\n\n".join(text)
+
+
+def scenario_file() -> str:
+    """The fields of a scenario file, from its JSON Schema."""
+    from vinesim.formats.scenario_file import scenario_schema
+
+    schema = scenario_schema()
+    definitions = schema.get("$defs", {})
+    text = [
+        "# Scenario file",
+        "A YAML file. `vinesim schema` prints its JSON Schema, which editors use to complete and check; "
+        "`vinesim validate FILE` checks a file. [A datacenter of your own](../../tutorial/own_datacenter.md) builds one "
+        "step by step.",
+        "## The file",
+        _schema_table(schema),
+    ]
+    for name, definition in definitions.items():
+        if definition.get("properties"):
+            text += [f"## {name}", _prose(definition.get("description")), _schema_table(definition)]
+        elif "enum" in definition:
+            text += [f"## {name}", "One of " + ", ".join(f"`{v}`" for v in definition["enum"]) + "."]
+    return "\n\n".join(text)
+
+
+def _schema_table(schema: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    rows = []
+    for name, item in schema.get("properties", {}).items():
+        default = "required" if name in required else f"`{json.dumps(item['default'])}`" if "default" in item else "-"
+        rows.append((f"`{name}`", _kind(item), default, _prose(item.get("description"))))
+    return table(("field", "value", "default", "meaning"), rows)
+
+
+def _kind(item: dict[str, Any]) -> str:
+    if "$ref" in item:
+        name = item["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in item:
+            return ", or ".join(dict.fromkeys(_kind(part) for part in item[key]))
+    if "enum" in item:
+        return ", ".join(f"`{value}`" for value in item["enum"])
+    if "const" in item:
+        return f"`{item['const']}`"
+    if item.get("type") == "array":
+        return "list of " + _kind(item["items"]) if "items" in item else "list"
+    if item.get("type") == "object":
+        inner = item.get("additionalProperties")
+        return "mapping to " + _kind(inner) if isinstance(inner, dict) and inner else "mapping"
+    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no", "null": "null"}
+    return words.get(str(item.get("type")), "anything")
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "scenario_file": scenario_file,
+    "formats": formats,
+    "policies": policies,
+    "queries": queries,
+    "generators": generators,
+    "columns": columns,
+    "catalogs": catalogs,
+    "errors": errors,
+}
+
+
+def write_all(folder: Path) -> None:
+    """Write every page that has changed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in PAGES.items():
+        text = make().rstrip() + "\n"
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+if __name__ == "__main__":
+    write_all(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "reference" / "generated")

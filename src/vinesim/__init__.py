@@ -1,0 +1,66 @@
+"""VineSim: simulate, compare and plan heterogeneous datacenters and their schedulers.
+
+``vs.simulate(vs.Scenario(datacenter, workload, policy="high"))`` is the one verb; see the documentation's tutorial.
+Names are loaded when they are first used, so importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vinesim.engine.simulate import Progress, simulate
+    from vinesim.formats.scenario_file import read_scenario
+    from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
+    from vinesim.model.datacenter import Datacenter
+    from vinesim.model.errors import InputError, InputWarning, PolicyError, Problem, VineSimError
+    from vinesim.model.network import Network
+    from vinesim.model.result import ExitReason, Result, Table
+    from vinesim.model.scenario import Scenario
+    from vinesim.model.version import VERSION as __version__  # noqa: N811
+    from vinesim.model.workload import Workload
+
+_HOMES = {
+    "engine.simulate": ("Progress", "simulate"),
+    "formats.scenario_file": ("read_scenario",),
+    "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
+    "model.datacenter": ("Datacenter",),
+    "model.errors": ("InputError", "InputWarning", "PolicyError", "Problem", "VineSimError"),
+    "model.network": ("Network",),
+    "model.result": ("ExitReason", "Result", "Table"),
+    "model.scenario": ("Scenario",),
+    "model.version": ("__version__",),
+    "model.workload": ("Workload",),
+}
+_MODULES = {name: f"vinesim.{module}" for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "PROCESSOR_TYPES",
+    "TASK_TYPES",
+    "Datacenter",
+    "ExitReason",
+    "InputError",
+    "InputWarning",
+    "Network",
+    "PolicyError",
+    "Problem",
+    "ProcessorType",
+    "Progress",
+    "Result",
+    "Scenario",
+    "Table",
+    "TaskType",
+    "VineSimError",
+    "Workload",
+    "__version__",
+    "read_scenario",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'vinesim' has no attribute {name!r}")
+    attribute = "VERSION" if name == "__version__" else name
+    value = getattr(import_module(_MODULES[name]), attribute)
+    globals()[name] = value
+    return value

@@ -1,0 +1,44 @@
+"""Checks of what stands on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+from vinesim.model.errors import InputError, Problem
+
+
+def key_values(words: list[str], option: str) -> dict[str, str]:
+    """``["a=1", "b=x"]`` as a dict."""
+    wrong = [Problem(option, "key=value", repr(word)) for word in words if "=" not in word]
+    if wrong:
+        raise InputError(wrong)
+    return {key.strip(): value.strip() for key, _, value in (word.partition("=") for word in words)}
+
+
+def only_one_source(file: Path | None, changes: list[str], inputs: dict[str, Any]) -> None:
+    """The scenario comes from a scenario file, or from text files with both a deployment and a trace."""
+    given = [f"--{name}" for name, value in inputs.items() if value is not None]
+    problems = []
+    if file is not None and given:
+        problems.append(
+            Problem(
+                "the command line",
+                "a scenario file or text files",
+                f"{file} and {', '.join(given)}",
+                "Give one of them.",
+            )
+        )
+    if file is None and changes:
+        problems.append(Problem("--set", "a scenario file to change", "none", "Give SCENARIO.yaml."))
+    if file is None:
+        for name in ("deployment", "trace"):
+            if inputs[name] is None:
+                problems.append(
+                    Problem(
+                        "the command line", f"SCENARIO.yaml, or --{name} FILE", "neither", "See vinesim run --help."
+                    )
+                )
+        if (inputs["iat"] is None) == (inputs["arrivals"] is None):
+            both = inputs["iat"] is not None
+            problems.append(Problem("the command line", "--iat US or --arrivals FILE", "both" if both else "neither"))
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,40 @@
+"""Errors as a user sees them: every problem, no traceback, exit code 2."""
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from vinesim.model.errors import InputError, InputWarning, VineSimError
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+
+def report_errors(command: Callable[[], Any]) -> int:
+    """Call a command; print what is wrong to standard error. Returns the exit code."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    try:
+        command()
+    except InputError as wrong:
+        n = wrong.n_problems
+        print(f"vinesim: {n} problem{'s' if n != 1 else ''} in the input", file=sys.stderr)  # noqa: T201
+        for line in str(wrong).splitlines():
+            print(f"  {line}", file=sys.stderr)  # noqa: T201
+        return BAD_INPUT
+    except VineSimError as wrong:
+        print(f"vinesim: {wrong}", file=sys.stderr)  # noqa: T201
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+    where = "" if issubclass(category, InputWarning) else f" ({filename}:{lineno})"
+    print(f"vinesim: warning: {message}{where}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,53 @@
+"""``vinesim generate``: synthetic workloads."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("generate")(generate)
+
+
+def generate(
+    generator: str = typer.Argument(None, help="Generator; without one they are listed."),
+    option: list[str] = typer.Option([], metavar="KEY=VALUE", help="An option of the generator."),
+    seed: int = typer.Option(0, help="Seed of all random streams."),
+    racks: int = typer.Option(1, min=1, help="Racks with nodes that may hold data."),
+    shelves: int = typer.Option(1, min=1, help="Nodes in each of them."),
+    output: Path = typer.Option(
+        None, "-o", "--output", help="The workload: a Parquet file, or text where it ends in .txt."
+    ),
+) -> None:
+    """Generate a workload, or list the generators and their options."""
+    from vinesim.cli.arguments import key_values
+    from vinesim.formats.trace import write_trace
+    from vinesim.formats.workload_parquet import write_workload
+    from vinesim.model.catalog import PROCESSOR_TYPES
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.workloads.registry import GENERATORS
+    from vinesim.workloads.registry import generator as find
+
+    if generator is None:
+        for spec in GENERATORS.values():
+            typer.echo(f"{spec.name}: {spec.summary}")
+            typer.echo("  " + ", ".join(f"{o.name} ({o.expected})" for o in spec.options.values()))
+        return
+    spec = find(generator)
+    if output is None:
+        raise InputError([Problem("vinesim generate", "-o FILE", "none", "Say where the workload goes.")])
+    options = {key: _value(text) for key, text in key_values(option, "--option").items()}
+    nodes = [(rack, shelf) for rack in range(racks) for shelf in range(shelves)]
+    workload = spec.generate(options, seed=seed, nodes=nodes)
+    types = spec.processor_types or PROCESSOR_TYPES
+    (write_trace if output.suffix == ".txt" else write_workload)(output, workload, types)
+    typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs, {workload.n_tasks:,} tasks")
+
+
+def _value(text: str) -> Any:
+    """A value of the command line as YAML reads it: a number, a list, a mapping, a word."""
+    import yaml
+
+    return yaml.safe_load(text)

@@ -1,0 +1,41 @@
+"""The command line: one file a command, each loaded when it is called."""
+
+import sys
+from importlib import import_module
+
+import typer
+
+app = typer.Typer(
+    name="vinesim",
+    help="Simulate, compare and plan heterogeneous datacenters and the schedulers that run them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from vinesim.model.version import VERSION
+
+        typer.echo(f"vinesim {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+for command in ("run", "validate", "policies", "schema", "import_", "generate"):
+    import_module(f"vinesim.cli.{command}").register(app)
+
+
+def main() -> None:
+    """Run the command line; every input error becomes one message and exit code 2."""
+    from vinesim.cli.errors import report_errors
+
+    sys.exit(report_errors(app))

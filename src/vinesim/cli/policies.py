@@ -1,0 +1,57 @@
+"""``vinesim policies``: the registered policies and their options."""
+
+import inspect
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("policies")(policies)
+
+
+def policies(name: str = typer.Argument(None, help="Explain this one.")) -> None:
+    """List the scheduling policies, or explain one with its options."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.policies.registry import policies as registered
+
+    console = Console(highlight=False)
+    found = registered()
+    if name is None:
+        table = Table(title="Policies", title_justify="left")
+        for title in ("name", "rule", "options"):
+            table.add_column(title)
+        for key, policy in found.items():
+            table.add_row(key, _reflowed(policy).split("\n\n")[0], ", ".join(options(policy)))
+        console.print(table)
+        return
+    if name not in found:
+        raise InputError([Problem("vinesim policies", "one of " + ", ".join(found), repr(name))])
+    policy = found[name]
+    console.print(f"[bold]{name}[/bold]  {policy.source}\n\n{_reflowed(policy)}\n")
+    for option, (values, default) in options(policy).items():
+        console.print(f"  --option {option}={default}   {values}", markup=False)
+    promises = ("work_conserving", "starts_in_order", "deterministic", "needs_estimates", "may_overcommit")
+    console.print("  promises: " + (", ".join(p for p in promises if getattr(policy, p)) or "none"))
+
+
+def _reflowed(policy: Any) -> str:
+    """A policy's docstring with a line a paragraph, for the terminal to wrap."""
+    paragraphs = (inspect.getdoc(policy) or "").replace("``", "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def options(policy: Any) -> dict[str, tuple[str, Any]]:
+    """Each option of a policy: its values in words, and its default."""
+    hints = get_type_hints(policy)
+    found = {}
+    for item in fields(policy):
+        hint = hints[item.name]
+        words = " | ".join(map(str, get_args(hint))) if get_origin(hint) is Literal else getattr(hint, "__name__", "")
+        found[item.name] = (words, item.default)
+    return found

@@ -1,0 +1,64 @@
+"""Progress of a long run on the terminal, and Ctrl-C that ends it cleanly."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SHOW_AFTER_S = 1.0
+
+
+@contextmanager
+def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool], Callable[[str], None]]]:
+    """Give ``simulate`` its ``watch`` and ``say``.
+
+    The line on standard error comes after a second: events, simulated time, share of the tasks, time left. The first
+    Ctrl-C ends the run with what is done, a second one at once.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("simulating"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} % of the tasks"),
+        TextColumn("{task.fields[events]:,} events, at {task.fields[clock]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    shown = bar.add_task("run", total=n_tasks, events=0, clock="0 us")
+    begun = time.monotonic()
+    stopped = False
+
+    def stop(*_: Any) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        print("vinesim: stopping; again Ctrl-C to stop at once", file=sys.stderr)  # noqa: T201
+
+    def watch(progress: Any) -> bool:
+        from vinesim.formats.quantities import format_time_us
+
+        if not quiet and time.monotonic() - begun > SHOW_AFTER_S:
+            bar.start()
+            bar.update(
+                shown, completed=progress.n_done, events=progress.n_events, clock=format_time_us(progress.now_us)
+            )
+        return stopped
+
+    def say(text: str) -> None:
+        if not quiet:
+            console.print(f"vinesim: {text}", style="dim", highlight=False)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield watch, say
+    finally:
+        signal.signal(signal.SIGINT, before)
+        bar.stop()

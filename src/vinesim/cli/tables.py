@@ -1,0 +1,70 @@
+"""A run's numbers as tables that fit a terminal."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from vinesim.formats.quantities import format_time_us
+from vinesim.model.result import ExitReason, Result
+
+LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
+
+
+def print_summary(result: Result, out: Path | None) -> None:
+    """Print the summary of a run for people."""
+    console = Console(highlight=False)
+    summary = result.summary
+    latency = Table(title="Latency", title_justify="left", box=SIMPLE, pad_edge=False)
+    latency.add_column("")
+    latency.add_column("count", justify="right")
+    for title in LATENCIES.values():
+        latency.add_column(title, justify="right")
+    for name, key, group in (
+        ("jobs", "latency_us", "jobs"),
+        ("tasks", "latency_us", "tasks"),
+        ("tasks, response", "response_us", "tasks"),
+    ):
+        values = summary[group][key]
+        cells = [_time(values[quantile]) for quantile in LATENCIES]
+        latency.add_row(name, f"{summary[group]['count']:,}", *cells)
+    console.print(latency)
+    console.print(_run_table(summary))
+    if result.exit_reason is not ExitReason.ALL_DONE:
+        done = summary["tasks"]["finished"]
+        reason = summary["provenance"]["reason"]
+        console.print(
+            f"[bold]{result.exit_reason}[/bold]: {done:,} of {summary['tasks']['count']:,} tasks are done"
+            + (f"; {reason}" if reason else "")
+        )
+    if out is not None:
+        console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
+
+
+def _run_table(summary: dict[str, Any]) -> Table:
+    provenance = summary["provenance"]
+    table = Table(title="Run", title_justify="left", show_header=False, box=SIMPLE, pad_edge=False)
+    table.add_column("")
+    table.add_column("", justify="right")
+    options = ", ".join(f"{name}={value}" for name, value in provenance["options"].items())
+    table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
+    table.add_row("utilisation, overall", f"{summary['utilization']['overall']:.1%}")
+    for name, share in summary["utilization"]["by_type"].items():
+        table.add_row(f"utilisation, {name}", f"{share:.1%}")
+    table.add_row("makespan", _time(summary["makespan_us"]))
+    cost, energy = summary["cost"]["purchase"], summary["energy_j"]
+    table.add_row("cost of purchase", "no price list" if cost is None else f"{cost:,.0f}")
+    if energy is not None:
+        table.add_row("energy", f"{energy:,.3f} J")
+    if "deadlines" in summary:
+        table.add_row("deadlines missed", f"{summary['deadlines']['missed_pct']:.3f} %")
+    wall = provenance["wall_s"]
+    rate = summary["tasks"]["finished"] / wall if wall > 0 else 0.0
+    table.add_row("simulated in", f"{wall:.3f} s, {rate:,.0f} tasks/s")
+    return table
+
+
+def _time(value: float | None) -> str:
+    return "-" if value is None else format_time_us(value)

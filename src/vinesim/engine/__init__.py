@@ -1,0 +1,1 @@
+"""ACT: the event loop, what actions do, and the façade."""

@@ -1,0 +1,181 @@
+"""ACT: what an action and a finish do to the state. Source: VineSim report (000), sections 4.5, 5.1 and 5.4.3."""
+
+import numpy as np
+
+from vinesim.engine import sharing
+from vinesim.state import event_queue, queries
+from vinesim.state.bits import contains, insert, remove
+from vinesim.state.indexed import group_of
+from vinesim.state.kernel import inlined, kernel
+
+# The contract's rules: what a policy may have broken.
+UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST = range(1, 8)
+
+
+@inlined
+def _note_room(model, state, unit):
+    """Keep the index of units with room in step with the unit's load."""
+    everywhere = model.affinity.shape[0]
+    has_room = state.unit_load[unit] < model.unit_capacity[unit]
+    if has_room != contains(state.free, everywhere, unit):
+        p = model.unit_type[unit]
+        if has_room:
+            insert(state.free, state.free_1, state.free_2, p, unit)
+            insert(state.free, state.free_1, state.free_2, everywhere, unit)
+        else:
+            remove(state.free, state.free_1, state.free_2, p, unit)
+            remove(state.free, state.free_1, state.free_2, everywhere, unit)
+        change = 1 if has_room else -1
+        state.run[0].n_with_room += change
+        state.free_count[p, unit >> 12] += change
+        state.free_count[everywhere, unit >> 12] += change
+
+
+@inlined
+def _take_from_group(model, state, task):
+    """The task is no longer pending: move the head of its group past all that have started."""
+    group = group_of(model, task)
+    state.group_pending[group] -= 1
+    state.run[0].n_pending -= 1
+    head = state.group_head[group]
+    if task != head:
+        return
+    n_arrived = state.run[0].n_arrived
+    if model.task_group.shape[0] == 0:
+        head += 1
+        while head < n_arrived and state.task_unit[head] >= 0:
+            head += 1
+        state.group_head[group] = head
+        return
+    remove(state.heads, state.heads_1, state.heads_2, 0, head)
+    head = model.task_next[head]
+    while head < n_arrived and state.task_unit[head] >= 0:
+        head = model.task_next[head]
+    state.group_head[group] = head
+    if head < n_arrived:
+        insert(state.heads, state.heads_1, state.heads_2, 0, head)
+
+
+@inlined
+def _next_of_group(model, state, task):
+    """The next pending task of the group; the number of tasks if there is none."""
+    n_arrived = state.run[0].n_arrived
+    task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
+    while task < n_arrived and state.task_unit[task] >= 0:
+        task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
+    return task
+
+
+@inlined
+def broken_rule(model, state, action, may_overcommit):
+    """The first rule that the action breaks, 0 if none."""
+    task, unit = action.task, action.unit
+    if task >= state.run[0].n_arrived:
+        return UNKNOWN_TASK
+    if state.task_unit[task] >= 0:
+        return NOT_PENDING
+    if unit < 0 or unit >= model.unit_type.shape[0]:
+        return UNKNOWN_UNIT
+    if model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] <= 0.0:
+        return CANNOT_RUN
+    if not may_overcommit and not queries.fits(model, state, task, unit):
+        return NO_ROOM
+    if action.n_tasks != 1:
+        group = group_of(model, task)
+        if action.n_tasks < 1 or state.group_head[group] != task or state.group_pending[group] < action.n_tasks:
+            return NOT_A_HEAD
+    return 0
+
+
+@inlined
+def perform(model, state, action, may_overcommit):
+    """Start what the action says, or note which rule it breaks. Returns whether it was legal."""
+    run = state.run[0]
+    rule = broken_rule(model, state, action, may_overcommit)
+    if rule != 0:
+        run.error, run.error_task, run.error_unit = rule, action.task, action.unit
+        return False
+    task, unit = action.task, action.unit
+    transfer = queries.transfer_us(model, state, task, unit)
+    execution = queries.execution_us(model, state, task, unit)
+    if action.n_tasks > 1:
+        transfer, execution = _join(model, state, task, unit, action.n_tasks, transfer, execution)
+    now = run.now_us
+    state.task_unit[task] = unit
+    state.task_init_us[task] = now
+    state.task_start_us[task] = now + transfer
+    state.task_finish_us[task] = now + transfer + execution
+    run.n_running += action.n_tasks
+    _take_from_group(model, state, task)
+    load = state.unit_load[unit] + queries.demand(model, state, task, unit)
+    if model.unit_parallelism[unit] < model.unit_capacity[unit]:
+        sharing.start(model, state, task, unit, load, transfer + execution)
+    else:
+        event_queue.push(state, task)
+    state.unit_load[unit] = load
+    state.unit_tasks[unit] += 1
+    _note_room(model, state, unit)
+    return True
+
+
+@kernel
+def _join(model, state, task, unit, count, transfer, execution):
+    """Consolidate: the next count - 1 tasks of the group go with ``task``, as one on its unit. Their data moves one
+    after the other, their operations add up, the overhead is paid once. Returns the batch's times."""
+    overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
+    is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
+    last, member = task, task
+    for _ in range(count - 1):
+        member = _next_of_group(model, state, member)
+        transfer += queries.transfer_us(model, state, member, unit)
+        execution += queries.execution_us(model, state, member, unit) - overhead
+        state.task_in_batch[last] = member
+        last = member
+    member = state.task_in_batch[task]
+    while member >= 0:
+        now = state.run[0].now_us
+        state.task_unit[member] = unit
+        state.task_init_us[member] = now
+        state.task_start_us[member] = now + transfer
+        state.task_finish_us[member] = np.inf if is_shared else now + transfer + execution
+        group = group_of(model, member)
+        state.group_pending[group] -= 1
+        state.run[0].n_pending -= 1
+        member = state.task_in_batch[member]
+    return transfer, execution
+
+
+@inlined
+def finish(model, state, task):
+    """COMPUTATION_FINISH: the task, and those consolidated with it, leave their unit. Returns the unit."""
+    run = state.run[0]
+    unit = np.int64(state.task_unit[task])
+    state.unit_tasks[unit] -= 1
+    load = state.unit_load[unit] - queries.demand(model, state, task, unit) if state.unit_tasks[unit] > 0 else 0.0
+    if model.unit_parallelism[unit] < model.unit_capacity[unit]:
+        sharing.finish(model, state, task, unit, load)
+    member = state.task_in_batch[task]
+    while member >= 0:
+        state.task_finish_us[member] = run.now_us
+        run.n_running -= 1
+        run.n_done += 1
+        member = state.task_in_batch[member]
+    state.unit_load[unit] = load
+    run.n_running -= 1
+    run.n_done += 1
+    _note_room(model, state, unit)
+    return unit
+
+
+@kernel
+def move(model, state, task, unit):
+    """A running task goes on on another unit, at no cost and in the same time. Units that share speed cannot."""
+    old = np.int64(state.task_unit[task])
+    state.unit_tasks[old] -= 1
+    demand = queries.demand(model, state, task, old)
+    state.unit_load[old] = state.unit_load[old] - demand if state.unit_tasks[old] > 0 else 0.0
+    _note_room(model, state, old)
+    state.task_unit[task] = unit
+    state.unit_tasks[unit] += 1
+    state.unit_load[unit] += queries.demand(model, state, task, unit)
+    _note_room(model, state, unit)

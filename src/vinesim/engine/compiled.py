@@ -1,0 +1,166 @@
+"""Bind the event loop to a policy and compile it, or load it from the disk cache.
+
+The loop is specialised to the policy: ``decide`` is called by name and inlined. Passing it through a typed function
+slot would compile the loop once for all policies, at the price of a call by value of the whole state per decision.
+The cache key of the bound loop holds a hash of the sources of the policy, the package's kernels and Numba's version,
+so an edited policy never runs its old code.
+"""
+
+import hashlib
+import inspect
+import types
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+import vinesim.state.indexed  # noqa: F401  registers the compiled queries
+from vinesim.engine import actions, loop
+from vinesim.engine.contract import BrokenContract
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state import queries
+from vinesim.state.build import build_state
+from vinesim.state.by_reference import by_reference
+from vinesim.state.kernel import OPTIONS, inlined
+from vinesim.state.layout import Model
+from vinesim.state.scratch import build_options, build_scratch
+
+PACKAGE = Path(__file__).parent.parent
+
+
+@lru_cache(maxsize=1)
+def _kernels() -> bytes:
+    """Hash of everything that the package itself compiles into a loop."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    for folder in ("state", "engine"):
+        for path in sorted((PACKAGE / folder).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _feed_function(digest: Any, function: Any, seen: set[int]) -> None:
+    """Feed a function's code and all that it refers to: helpers with their own code, constants with their value."""
+    function = getattr(function, "py_func", function)
+    if id(function) in seen or (getattr(function, "__module__", "") or "").startswith("vinesim.state"):
+        return
+    seen.add(id(function))
+    code = function.__code__
+    digest.update(code.co_code)
+    digest.update(repr((code.co_consts, code.co_names, code.co_varnames, function.__defaults__)).encode())
+    closure = inspect.getclosurevars(function)
+    for name, value in sorted({**closure.globals, **closure.nonlocals}.items()):
+        digest.update(name.encode())
+        if inspect.isfunction(getattr(value, "py_func", value)):
+            _feed_function(digest, value, seen)
+        elif inspect.ismodule(value):
+            digest.update(Path(getattr(value, "__file__", "") or "/dev/null").read_bytes())
+        elif isinstance(value, np.ndarray):
+            digest.update(value.tobytes())
+        else:
+            digest.update(repr(value).encode())
+
+
+@lru_cache(maxsize=64)
+def bound_loop(policy: Any) -> Any:
+    """The event loop for one policy, compiled when it is first called."""
+    digest = hashlib.sha256(_kernels())
+    _feed_function(digest, policy.decide, set())
+    source = loop.run_events
+    bound = types.FunctionType(
+        source.__code__,
+        {**source.__globals__, "decide": inlined(policy.decide)},
+        f"run_{digest.hexdigest()[:16]}",
+    )
+    bound.__qualname__ = bound.__name__
+    bound.__module__ = source.__module__
+    return numba.njit(cache=True, **OPTIONS)(bound)
+
+
+class CompiledRun:
+    """One run of the compiled engine: the loop bound to a policy, the model, and the state it changes."""
+
+    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
+        self.model = model
+        self.state = build_state(model, seed)
+        self._loop = bound_loop(type(policy))
+        self._options = build_options(policy.number_of_options())
+        self._scratch = build_scratch(policy.scratch, model)
+        self._may_overcommit = may_overcommit
+
+    def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
+        """Handle events; returns why it stopped (engine/loop.py)."""
+        why = self._loop(
+            self.model,
+            self.state,
+            self._options,
+            self._scratch,
+            self._may_overcommit,
+            float(horizon_us),
+            float(batch_us),
+            max_events,
+        )
+        if why == loop.BROKEN:
+            run = self.state.run[0]
+            raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
+        return why
+
+    def pending(self) -> np.ndarray:
+        """The pending tasks, oldest first."""
+        n_arrived = int(self.state.run[0]["n_arrived"])
+        return np.flatnonzero(self.state.task_unit[:n_arrived] < 0)
+
+    def start(self, task: int, unit: int) -> None:
+        """Start one task, as an action of the policy would."""
+        if not start_task(self.model, self.state, task, unit, self._may_overcommit):
+            run = self.state.run[0]
+            raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
+
+    def move(self, task: int, unit: int) -> None:
+        """Move one running task."""
+        move_task(self.model, self.state, task, unit)
+
+    def set_clock(self, now_us: float) -> None:
+        self.state.run["now_us"] = now_us
+
+    @property
+    def now_us(self) -> float:
+        return float(self.state.run[0]["now_us"])
+
+    @property
+    def n_events(self) -> int:
+        return int(self.state.run[0]["n_events"])
+
+    @property
+    def n_done(self) -> int:
+        return int(self.state.run[0]["n_done"])
+
+    @property
+    def n_pending(self) -> int:
+        return int(self.state.run[0]["n_pending"])
+
+    @property
+    def unit_load(self) -> np.ndarray:
+        return self.state.unit_load
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The task columns that the run filled."""
+        names = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
+        return {name: getattr(self.state, name) for name in names}
+
+    @property
+    def consolidated(self) -> bool:
+        """Whether tasks were started together."""
+        return bool((self.state.task_in_batch >= 0).any())
+
+
+@numba.njit(cache=True, **OPTIONS)
+def start_task(model_arrays, state_arrays, task, unit, may_overcommit):
+    model, state = by_reference(model_arrays), by_reference(state_arrays)
+    return actions.perform(model, state, queries.start(task, unit), may_overcommit)
+
+
+@numba.njit(cache=True, **OPTIONS)
+def move_task(model_arrays, state_arrays, task, unit):
+    actions.move(by_reference(model_arrays), by_reference(state_arrays), task, unit)

@@ -1,0 +1,31 @@
+"""The rules that a policy's actions must keep, and the error that names the broken one."""
+
+from vinesim.model.errors import PolicyError
+
+RULES = (
+    "",
+    "a policy may start a task only after it has arrived",
+    "a policy may start a task only once",
+    "a policy may start a task only on a unit of the datacenter",
+    "a policy may start a task only on a unit whose type can run it (affinity above 0)",
+    "a policy may load a unit beyond its capacity only if it declares may_overcommit",
+    "a policy may start together only the first pending tasks of one group, from its oldest on",
+    "a policy may wait only until a time after now",
+    "a batch policy may move a task only between units whose tasks do not share their speed",
+    "a batch policy must return one unit for each task, -1 to leave it as it is",
+)
+
+
+class BrokenContract(Exception):
+    """An action broke a rule of engine/actions.py."""
+
+    def __init__(self, rule: int, task: int, unit: int):
+        self.rule, self.task, self.unit = rule, task, unit
+        super().__init__(RULES[rule])
+
+    def as_policy_error(self, name: str, now_us: float) -> PolicyError:
+        """The error for the user."""
+        what = f"task {self.task} on unit {self.unit}" if self.task >= 0 else "a time that is not after now"
+        if self.rule == len(RULES) - 1:
+            what = "units in another shape than the tasks"
+        return PolicyError(f"policy {name} at {now_us:g} us asked for {what}: {RULES[self.rule]}")

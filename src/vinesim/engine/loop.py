@@ -1,0 +1,90 @@
+"""The event loop. There is one; every policy and every system of the papers runs in it.
+
+``decide`` below stands for the policy: ``engine/compiled.py`` binds the loop to one. The loop is ``run_events``; the
+functions around it are its steps. Its meaning, for the reader, is ``engine/reference.py``.
+"""
+
+import numpy as np
+
+from vinesim.engine.actions import WAKE_UP_IN_THE_PAST, finish, perform
+from vinesim.state import event_queue
+from vinesim.state.bits import insert
+from vinesim.state.by_reference import by_reference
+from vinesim.state.kernel import inlined
+from vinesim.state.layout import FINISH, TIMER, WAKE_UP, View
+
+# Why run_events returned.
+GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
+
+
+def decide(model, state, view):
+    raise NotImplementedError("the loop is not bound to a policy")
+
+
+@inlined
+def wake_up(model, state):
+    """WAKE_UP: the next job arrives and its tasks become pending. Returns the job."""
+    run = state.run[0]
+    job = run.next_job
+    first, end = model.job_first[job], model.job_first[job + 1]
+    run.next_job = job + 1
+    run.n_arrived = end
+    run.n_pending += end - first
+    if model.task_group.shape[0] == 0:
+        state.group_pending[0] += end - first
+        return job
+    for task in range(first, end):
+        group = model.task_group[task]
+        if state.group_pending[group] == 0:
+            insert(state.heads, state.heads_1, state.heads_2, 0, task)
+        state.group_pending[group] += 1
+    return job
+
+
+@inlined
+def next_arrival_us(model, state):
+    job = state.run[0].next_job
+    return model.job_arrival_us[job] if job < model.job_arrival_us.shape[0] else np.inf
+
+
+def run_events(model_arrays, state_arrays, options, scratch, asks_when_full, horizon_us, batch_us, max_events):
+    """Handle events until there are none, the horizon or a batch is next, or ``max_events`` were handled.
+
+    Equal times are handled in the order FINISH, WAKE_UP, BATCH, TIMER. After each event the policy is asked until it
+    wants nothing more; it is not asked while nothing is pending, or no unit has room unless it may over-commit.
+    """
+    model, state = by_reference(model_arrays), by_reference(state_arrays)
+    run = state.run[0]
+    for _ in range(max_events):
+        finish_us, arrival_us = event_queue.next_us(state), next_arrival_us(model, state)
+        now = min(min(finish_us, arrival_us), min(batch_us, run.timer_us))
+        if now == np.inf:
+            return NO_EVENTS
+        if now > horizon_us:
+            return AT_HORIZON
+        run.now_us = now
+        unit, job = np.int64(-1), np.int64(-1)
+        if finish_us == now:
+            event = FINISH
+            unit = finish(model, state, event_queue.pop(state))
+        elif arrival_us == now:
+            event = WAKE_UP
+            job = wake_up(model, state)
+        elif batch_us == now:
+            return AT_BATCH
+        else:
+            event = TIMER
+            run.timer_us = np.inf
+        run.n_events += 1
+        view = View(now, event, unit, job, options, scratch)
+        while run.n_pending > 0 and (asks_when_full or run.n_with_room > 0):
+            action = decide(model, state, view)
+            if action.task < 0:
+                run.timer_us = action.wake_us
+                if not action.wake_us > now:
+                    run.error = WAKE_UP_IN_THE_PAST
+                    return BROKEN
+                break
+            if not perform(model, state, action, asks_when_full):
+                return BROKEN
+    return GO_ON

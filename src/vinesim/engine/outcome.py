@@ -1,0 +1,55 @@
+"""What remains of a run when its engine has stopped."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.result import ExitReason, Outcome
+from vinesim.model.scenario import Scenario
+from vinesim.state.layout import Model
+
+
+def collect(
+    scenario: Scenario,
+    model: Model,
+    run: Any,
+    reason: ExitReason,
+    words: str,
+    periods: Mapping[str, np.ndarray] | None,
+) -> Outcome:
+    """The columns that the engine filled. A task that was running when the run was cut off has no finish, and one
+    whose data was still on its way no start."""
+    columns = run.columns()
+    end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
+    if reason is not ExitReason.ALL_DONE:
+        for name in ("task_start_us", "task_finish_us"):
+            columns[name][columns[name] > end_us] = np.nan
+    company = bool((model.unit_parallelism < model.unit_capacity).any()) or len(model.task_demand) > 0
+    return Outcome(
+        **columns,
+        unit_order=model.unit_order,
+        shares_units=company or run.consolidated,
+        exit_reason=reason,
+        reason=words,
+        end_us=end_us,
+        n_events=run.n_events,
+        periods=periods,
+    )
+
+
+def why_stalled(scenario: Scenario, model: Model, run: Any) -> str:
+    """In words: which tasks are left, and what the first of them waits for."""
+    pending = run.pending()
+    if not len(pending):
+        return "tasks run for ever: operations / affinity is beyond the range of numbers"
+    task = int(pending[0])
+    work, types = scenario.workload, scenario.datacenter.processor_types
+    kind = work.task_types[int(work.job_task_type[model.task_job[task]])].name
+    wanted = int(work.preferred_type[task])
+    text = f"{len(pending)} tasks are pending and nothing runs; the first is task {task} ({kind})"
+    if wanted >= 0 and not (model.unit_type == wanted).any():
+        return f"{text}, which prefers {types[wanted].name}: the datacenter has none"
+    if wanted >= 0 and model.affinity[wanted, work.job_task_type[model.task_job[task]]] <= 0:
+        return f"{text}, which prefers {types[wanted].name}: its affinity to {kind} is 0"
+    return f"{text}: the policy starts it on none of the idle units"

@@ -1,0 +1,309 @@
+"""The reference engine: the same meaning in plain Python, for the reader. No index, no Numba, no speed.
+
+Every unit and every pending task is looked at wherever the question is asked. Property tests demand the task tables
+of this engine and of the compiled one to be equal bit for bit.
+Source: VineSim report (000), section 5.4 (VineProcessor, task queue, time machine).
+"""
+
+import heapq
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from vinesim.engine.contract import BrokenContract
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state import queries
+from vinesim.state.layout import FINISH, TIMER, WAKE_UP, Action, Model, View
+from vinesim.state.scratch import build_options, build_scratch
+
+GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # as in engine/loop.py, which needs Numba
+TWO_64 = 2**64
+
+
+class ReferenceState:
+    """The clock, the task queue and the units."""
+
+    def __init__(self, model: Model, seed: int):
+        n_units, n_tasks = len(model.unit_type), len(model.task_operations)
+        self.model = model
+        self.now_us = 0.0
+        self.timer_us = math.inf
+        self.next_job = 0
+        self.pending: list[int] = []  # tasks that have arrived and not started, oldest first
+        self.time_machine: list[tuple[float, int, int]] = []  # (finish time, sequence, task)
+        self.sequence = 0
+        self.queued: dict[int, int] = {}  # task -> sequence of its valid event
+        self.task_unit = [-1] * n_tasks
+        self.task_init_us = [math.nan] * n_tasks
+        self.task_start_us = [math.nan] * n_tasks
+        self.task_finish_us = [math.nan] * n_tasks
+        self.together: dict[int, list[int]] = {}  # task -> the tasks consolidated with it
+        self.unit_load = [0.0] * n_units
+        self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
+        self.work_done = [0.0] * n_units  # shared units: see engine/sharing.py
+        self.work_at_us = [0.0] * n_units
+        self.work_due: dict[int, float] = {}
+        self.n_events = 0
+        self.random_state = seed
+
+    def group_of(self, task: int) -> int:
+        return int(self.model.task_group[task]) if len(self.model.task_group) else 0
+
+    def task_type_of(self, task: int) -> int:
+        return int(self.model.group_task_type[self.group_of(task)])
+
+    def preferred_of(self, task: int) -> int:
+        return int(self.model.group_preferred[self.group_of(task)])
+
+    def random_below(self, n: int) -> int:
+        self.random_state = (self.random_state + 0x9E3779B97F4A7C15) % TWO_64
+        z = self.random_state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % TWO_64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % TWO_64
+        z ^= z >> 31
+        return int(float(z >> 11) * 2.0**-53 * n)
+
+    def queue_finish(self, task: int) -> None:
+        self.sequence += 1
+        self.queued[task] = self.sequence
+        heapq.heappush(self.time_machine, (self.task_finish_us[task], self.sequence, task))
+
+    def next_finish_us(self) -> float:
+        while self.time_machine and self.queued.get(self.time_machine[0][2]) != self.time_machine[0][1]:
+            heapq.heappop(self.time_machine)  # it was moved
+        return self.time_machine[0][0] if self.time_machine else math.inf
+
+    # --- units that share their speed ---
+
+    def is_shared(self, unit: int) -> bool:
+        return bool(self.model.unit_parallelism[unit] < self.model.unit_capacity[unit])
+
+    def speed(self, unit: int, load: float) -> float:
+        parallelism = float(self.model.unit_parallelism[unit])
+        return 1.0 if load <= parallelism else parallelism / load
+
+    def advance_work(self, unit: int) -> None:
+        self.work_done[unit] += (self.now_us - self.work_at_us[unit]) * self.speed(unit, self.unit_load[unit])
+        self.work_at_us[unit] = self.now_us
+
+    def requeue_first(self, unit: int, load: float) -> None:
+        for task in self.running[unit]:
+            self.queued.pop(task, None)
+            self.task_finish_us[task] = math.inf  # not known: company may come
+        if self.running[unit]:
+            first = min(self.running[unit], key=lambda task: self.work_due[task])
+            left = max(0.0, self.work_due[first] - self.work_done[unit])
+            self.task_finish_us[first] = self.now_us + left / self.speed(unit, load)
+            self.queue_finish(first)
+
+
+def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
+    """Start the tasks of an action, after checking that the policy may ask for it."""
+    model, task, unit = state.model, action.task, action.unit
+    check(state, action, may_overcommit)
+    group = state.group_of(task)
+    members = [task]
+    if action.n_tasks > 1:
+        members = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
+    transfer = queries.transfer_us(model, state, task, unit)
+    execution = queries.execution_us(model, state, task, unit)
+    overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)]
+    for member in members[1:]:
+        transfer += queries.transfer_us(model, state, member, unit)
+        execution += queries.execution_us(model, state, member, unit) - overhead
+    for member in members:
+        state.task_unit[member] = unit
+        state.task_init_us[member] = state.now_us
+        state.task_start_us[member] = state.now_us + transfer
+        known = not state.is_shared(unit)
+        state.task_finish_us[member] = state.now_us + transfer + execution if known else math.inf
+        state.pending.remove(member)
+    state.together[task] = members[1:]
+    load = state.unit_load[unit] + queries.demand(model, state, task, unit)
+    if state.is_shared(unit):
+        state.advance_work(unit)
+        state.work_due[task] = state.work_done[unit] + (transfer + execution)
+        state.running[unit].append(task)
+        state.requeue_first(unit, load)
+    else:
+        state.running[unit].append(task)
+        state.queue_finish(task)
+    state.unit_load[unit] = load
+
+
+def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
+    """Raise BrokenContract with the number of the first rule that the action breaks (engine/actions.py)."""
+    model, task, unit = state.model, action.task, action.unit
+    n_arrived = int(model.job_first[state.next_job])
+    rule = 0
+    if task >= n_arrived:
+        rule = 1
+    elif state.task_unit[task] >= 0:
+        rule = 2
+    elif not 0 <= unit < len(model.unit_type):
+        rule = 3
+    elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
+        rule = 4
+    elif not may_overcommit and not queries.fits(model, state, task, unit):
+        rule = 5
+    elif action.n_tasks != 1:
+        members = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
+        if action.n_tasks < 1 or members[0] != task or len(members) < action.n_tasks:
+            rule = 6
+    if rule:
+        raise BrokenContract(rule, task, unit)
+
+
+def finish(state: ReferenceState) -> int:
+    """COMPUTATION_FINISH: the earliest task leaves its unit. Returns the unit."""
+    _, _, task = heapq.heappop(state.time_machine)
+    del state.queued[task]
+    unit = state.task_unit[task]
+    load = state.unit_load[unit] - queries.demand(state.model, state, task, unit)
+    if len(state.running[unit]) == 1:
+        load = 0.0
+    if state.is_shared(unit):
+        state.advance_work(unit)
+        state.running[unit].remove(task)
+        state.requeue_first(unit, load)
+    else:
+        state.running[unit].remove(task)
+    for member in state.together[task]:
+        state.task_finish_us[member] = state.now_us
+    state.unit_load[unit] = load
+    return unit
+
+
+def wake_up(state: ReferenceState) -> int:
+    """WAKE_UP: the next job arrives. Returns the job."""
+    job = state.next_job
+    state.pending += range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
+    state.next_job += 1
+    return job
+
+
+def run_events(
+    state: ReferenceState,
+    decide: Callable[[Any, Any, Any], Action],
+    options: Any,
+    scratch: Any,
+    may_overcommit: bool,
+    horizon_us: float,
+    batch_us: float,
+    max_events: int,
+) -> int:
+    """Handle events in the order (time, kind, sequence); returns why it stopped, as engine/loop.py does."""
+    model = state.model
+    for _ in range(max_events):
+        finish_us = state.next_finish_us()
+        more = state.next_job < len(model.job_arrival_us)
+        arrival_us = float(model.job_arrival_us[state.next_job]) if more else math.inf
+        now = min(finish_us, arrival_us, batch_us, state.timer_us)
+        if now == math.inf:
+            return NO_EVENTS
+        if now > horizon_us:
+            return AT_HORIZON
+        state.now_us = now
+        unit = job = -1
+        if finish_us == now:
+            event, unit = FINISH, finish(state)
+        elif arrival_us == now:
+            event, job = WAKE_UP, wake_up(state)
+        elif batch_us == now:
+            return AT_BATCH
+        else:
+            event, state.timer_us = TIMER, math.inf
+        state.n_events += 1
+        view = View(now, event, unit, job, options, scratch)
+        while state.pending and (may_overcommit or has_room(state)):
+            action = decide(model, state, view)
+            if action.task < 0:
+                state.timer_us = action.wake_us
+                if not action.wake_us > now:
+                    raise BrokenContract(7, -1, -1)
+                break
+            start(state, action, may_overcommit)
+    return GO_ON
+
+
+def has_room(state: ReferenceState) -> bool:
+    """Whether any unit's load is below its capacity."""
+    return any(load < capacity for load, capacity in zip(state.unit_load, state.model.unit_capacity, strict=True))
+
+
+class ReferenceRun:
+    """One run of the reference engine, behind the same methods as the compiled one's."""
+
+    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
+        self.state = ReferenceState(model, seed)
+        self._decide = policy.decide
+        self._options = build_options(policy.number_of_options())
+        self._scratch = build_scratch(policy.scratch, model)
+        self._may_overcommit = may_overcommit
+
+    def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
+        return run_events(
+            self.state,
+            self._decide,
+            self._options,
+            self._scratch,
+            self._may_overcommit,
+            horizon_us,
+            batch_us,
+            max_events,
+        )
+
+    def pending(self) -> np.ndarray:
+        return np.array(self.state.pending, np.int64)
+
+    def start(self, task: int, unit: int) -> None:
+        start(self.state, queries.start(task, unit), self._may_overcommit)
+
+    def move(self, task: int, unit: int) -> None:
+        state = self.state
+        old = state.task_unit[task]
+        state.running[old].remove(task)
+        load = state.unit_load[old] - queries.demand(state.model, state, task, old)
+        state.unit_load[old] = load if state.running[old] else 0.0
+        state.task_unit[task] = unit
+        state.running[unit].append(task)
+        state.unit_load[unit] += queries.demand(state.model, state, task, unit)
+
+    def set_clock(self, now_us: float) -> None:
+        self.state.now_us = now_us
+
+    @property
+    def now_us(self) -> float:
+        return self.state.now_us
+
+    @property
+    def n_events(self) -> int:
+        return self.state.n_events
+
+    @property
+    def n_done(self) -> int:
+        n_running = sum(1 + len(self.state.together[t]) for tasks in self.state.running for t in tasks)
+        return sum(unit >= 0 for unit in self.state.task_unit) - n_running
+
+    @property
+    def n_pending(self) -> int:
+        return len(self.state.pending)
+
+    @property
+    def unit_load(self) -> np.ndarray:
+        return np.array(self.state.unit_load)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        state = self.state
+        return {
+            "task_unit": np.array(state.task_unit, np.int32),
+            "task_init_us": np.array(state.task_init_us),
+            "task_start_us": np.array(state.task_start_us),
+            "task_finish_us": np.array(state.task_finish_us),
+        }
+
+    @property
+    def consolidated(self) -> bool:
+        return any(self.state.together.values())

@@ -1,0 +1,80 @@
+"""Units whose tasks share their speed: processor sharing beyond a given parallelism.
+
+Every running task of a unit gets the same share, so one clock per unit measures the full-speed service that each of
+its tasks has had (``work_done``); a task is due when that clock has gone on by its service time. Only the task that
+is due first has its finish in the event queue; the event moves when the company changes. The finish of the others is
+infinite: not known.
+Source: Symphony (002), section on the resource map (a CPU runs several requests); egalitarian processor sharing.
+"""
+
+import numpy as np
+
+from vinesim.state import event_queue
+from vinesim.state.kernel import inlined, kernel
+
+
+@inlined
+def speed(model, unit, load):
+    """Share of full speed of each task on the unit."""
+    parallelism = model.unit_parallelism[unit]
+    return 1.0 if load <= parallelism else parallelism / load
+
+
+@kernel
+def advance(model, state, unit):
+    """Bring the unit's work clock up to now."""
+    now = state.run[0].now_us
+    state.work_done[unit] += (now - state.work_at_us[unit]) * speed(model, unit, state.unit_load[unit])
+    state.work_at_us[unit] = now
+
+
+@kernel
+def requeue(model, state, unit, load):
+    """Put the finish of the task that is due first into the event queue, in place of the one that is there."""
+    first = np.int64(-1)
+    task = state.work_first[unit]
+    while task >= 0:
+        if first < 0 or state.work_due[task] < state.work_due[first]:
+            first = task
+        task = state.work_next[task]
+    queued = state.work_event[unit]
+    if queued >= 0:
+        event_queue.cancel(state, queued)
+        state.task_finish_us[queued] = np.inf
+    state.work_event[unit] = first
+    if first >= 0:
+        left = max(0.0, state.work_due[first] - state.work_done[unit])
+        state.task_finish_us[first] = state.run[0].now_us + left / speed(model, unit, load)
+        event_queue.push(state, first)
+
+
+@kernel
+def start(model, state, task, unit, load, service_us):
+    """A task joins the unit, whose load becomes ``load``; alone it would take ``service_us``."""
+    advance(model, state, unit)
+    state.work_due[task] = state.work_done[unit] + service_us
+    state.task_finish_us[task] = np.inf
+    state.work_next[task] = -1
+    last, other = np.int64(-1), state.work_first[unit]
+    while other >= 0:
+        last, other = other, state.work_next[other]
+    if last < 0:
+        state.work_first[unit] = task
+    else:
+        state.work_next[last] = task
+    requeue(model, state, unit, load)
+
+
+@kernel
+def finish(model, state, task, unit, load):
+    """A task whose finish was taken from the event queue leaves the unit, whose load becomes ``load``."""
+    advance(model, state, unit)
+    state.work_event[unit] = -1
+    last, other = np.int64(-1), state.work_first[unit]
+    while other != task:
+        last, other = other, state.work_next[other]
+    if last < 0:
+        state.work_first[unit] = state.work_next[task]
+    else:
+        state.work_next[last] = state.work_next[task]
+    requeue(model, state, unit, load)

@@ -1,0 +1,170 @@
+"""Run a scenario: the one verb. Scenario -> Model -> State -> Result."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import partial
+from threading import Timer
+from typing import Any, Literal
+
+from vinesim.engine.batch import BatchClock
+from vinesim.engine.contract import BrokenContract
+from vinesim.engine.outcome import collect, why_stalled
+from vinesim.metrics.summary import summarize
+from vinesim.metrics.tables import Tables
+from vinesim.model.errors import InputError, PolicyError, Problem
+from vinesim.model.result import ExitReason, Result
+from vinesim.model.scenario import Scenario
+from vinesim.model.streams import stream, stream_seed
+from vinesim.model.version import VERSION
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
+from vinesim.policies.registry import resolve
+from vinesim.state.build import build_model
+from vinesim.state.queries import nothing
+
+Engine = Literal["compiled", "reference"]
+CHUNK_S = 0.1  # how long the engine works before it looks up
+GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # why an engine stopped: engine/loop.py
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    n_events: int
+    now_us: float
+    n_done: int
+    n_tasks: int
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    engine: Engine = "compiled",
+    watch: Callable[[Progress], bool | None] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Result:
+    """Run a scenario to its end and return the result.
+
+    ``engine="reference"`` runs the same in plain Python, slowly. ``watch`` is called about ten times a second with the
+    progress; when it returns True the run ends as INTERRUPTED. ``say`` gets a line when something takes long.
+    Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
+    """
+    begun = time.perf_counter()
+    policy = resolve(scenario.policy, scenario.options)
+    online = policy if isinstance(policy, OnlinePolicy) else _Idle()
+    order = online.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
+    model = build_model(scenario, online.groups, order)
+    run = _engine(engine, policy)(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    clock = BatchClock(policy, run, model) if isinstance(policy, BatchPolicy) else None
+    try:
+        with _announce_compilation(policy, say):
+            ready = time.perf_counter()
+            run.advance(scenario.horizon_us, math.inf, 0)
+            compile_s = time.perf_counter() - ready
+        reason = _advance(scenario, run, clock, watch)
+    except BrokenContract as broken:
+        raise broken.as_policy_error(policy.name or type(policy).__name__, run.now_us) from None
+    words = why_stalled(scenario, model, run) if reason is ExitReason.STALLED else ""
+    outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.table())
+    provenance = {
+        "version": VERSION,
+        "content_id": scenario.content_id,
+        "seed": scenario.seed,
+        "policy": policy.name or type(policy).__name__,
+        "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
+        "engine": engine,
+        "events": outcome.n_events,
+        "reason": words,
+        "wall_s": time.perf_counter() - begun - compile_s,
+        "compile_s": compile_s,
+    }
+    tables = Tables(scenario, outcome)
+    builders = {name: getattr(tables, name) for name in ("tasks", "jobs", "units", "utilization")}
+    return Result(outcome, provenance, builders, partial(summarize, tables=tables))
+
+
+def _advance(scenario: Scenario, run: Any, clock: BatchClock | None, watch: Any) -> ExitReason:
+    """Let the engine work in chunks of about CHUNK_S until the run ends."""
+    n_tasks, chunk = scenario.workload.n_tasks, 1 << 14
+    while True:
+        begun = time.perf_counter()
+        why = run.advance(scenario.horizon_us, math.inf if clock is None else clock.next_us, chunk)
+        if why == AT_HORIZON:
+            return ExitReason.HORIZON
+        if why == NO_EVENTS:
+            return ExitReason.ALL_DONE if run.n_done == n_tasks else ExitReason.STALLED
+        if clock is not None and run.n_done == n_tasks:
+            return ExitReason.ALL_DONE
+        if why == AT_BATCH and clock is not None and not clock.tick():
+            return ExitReason.STALLED
+        took = time.perf_counter() - begun
+        chunk = max(1 << 8, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
+        if watch is not None and watch(Progress(run.n_events, run.now_us, run.n_done, n_tasks)):
+            return ExitReason.INTERRUPTED
+
+
+def _engine(engine: str, policy: Policy) -> Any:
+    if engine == "reference":
+        from vinesim.engine.reference import ReferenceRun
+
+        return ReferenceRun
+    if engine != "compiled":
+        raise InputError([Problem("engine", "compiled or reference", repr(engine))])
+    if isinstance(policy, OnlinePolicy) and not policy.compiled:
+        raise InputError(
+            [
+                Problem(
+                    "engine",
+                    f"reference, as the policy {policy.name or type(policy).__name__} is plain Python",
+                    "compiled",
+                    "Run it with --engine reference.",
+                )
+            ]
+        )
+    from vinesim.engine.compiled import CompiledRun
+
+    return CompiledRun
+
+
+@contextmanager
+def _announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> Iterator[None]:
+    """Say that a policy is being compiled, if that takes more than a moment; a compiler error becomes the user's."""
+    name = policy.name or type(policy).__name__
+    text = f"compiling the policy {name} for this machine: a few seconds, the first time only"
+    timer = Timer(0.8, say, [text]) if say is not None else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    except BrokenContract:
+        raise
+    except Exception as wrong:
+        if "numba" not in type(wrong).__module__:
+            raise
+        raise PolicyError(
+            f"policy {name} cannot be compiled: {_first_lines(wrong)}\n"
+            "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "
+            "--engine reference."
+        ) from None
+    finally:
+        if timer is not None:
+            timer.cancel()
+
+
+def _first_lines(error: Exception) -> str:
+    """What Numba says is wrong, without its advice."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return "\n".join(lines[:12])
+
+
+@dataclass(frozen=True)
+class _Idle(OnlinePolicy):
+    """Starts nothing: what the loop is bound to while a batch policy places the tasks."""
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return nothing()

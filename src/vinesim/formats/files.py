@@ -1,0 +1,83 @@
+"""Opening, reading and replacing files, with every failure of the system told as an :class:`InputError`."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from vinesim.model.errors import InputError, Problem
+
+_REASONS = {
+    errno.ENOENT: ("no such file or folder", "Check the name."),
+    errno.EACCES: ("no permission", "Change the file's permissions or choose another place."),
+    errno.EPERM: ("no permission", "Change the file's permissions or choose another place."),
+    errno.EROFS: ("a read-only file system", "Choose another place."),
+    errno.EISDIR: ("a folder", "Name a file in it."),
+    errno.ENOTDIR: ("a file where a folder is needed", "Check the path."),
+    errno.ENOSPC: ("no space left on the disk", "Free some space or choose another place."),
+    errno.EDQUOT: ("the disk quota is used up", "Free some space or choose another place."),
+    errno.EFBIG: ("the file grew over the allowed size", "Raise the limit or choose another place."),
+    errno.ENAMETOOLONG: ("a name that is too long", "Choose a shorter name."),
+}
+
+
+def problem_of(path: str | os.PathLike[str], expected: str, error: OSError) -> Problem:
+    """What the operating system's refusal means for the user."""
+    found, remedy = _REASONS.get(error.errno or 0, (error.strerror or str(error), ""))
+    return Problem(str(path), expected, found, remedy)
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes; missing, folder, no permission and read errors raise :class:`InputError`."""
+    try:
+        with open(path, "rb") as stream:
+            yield stream
+    except OSError as error:
+        raise InputError([problem_of(path, "a file that can be read", error)]) from None
+    except ValueError as error:  # a NUL in the name
+        if "null" not in str(error):
+            raise
+        raise InputError([Problem(repr(path), "a file name", "a NUL character in it")]) from None
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The whole of a small UTF-8 text file, without a byte order mark."""
+    with opened(path) as stream:
+        data = stream.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError([not_text(path, line, error.start - data.rfind(b"\n", 0, error.start))]) from None
+    if "\0" in text:
+        at = text.index("\0")
+        raise InputError([not_text(path, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))])
+    return text
+
+
+def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:
+    """The problem of a binary file, at its first byte that no UTF-8 text has."""
+    return Problem(f"{path}:{line}:{column}", "UTF-8 text", "a binary file", "Is this the right file?")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path next to ``path``; move it there at the end, or remove it when anything fails.
+
+    So readers see the old file or the whole new one, never a part.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError([problem_of(path, "a file that can be written", error)]) from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""Numbers with units: "25 us", "10 Gb/s", "8 KiB" to us, bytes per us and bytes; and times told to people.
+
+A plain number is taken as it is. k, M, G are 1000-based; Ki, Mi, Gi 1024-based; b is bits and B bytes.
+"""
+
+import math
+import re
+
+from vinesim.model.errors import InputError, Problem
+
+# unit: (multiply, divide), both exact, so that a conversion rounds once
+_TIME = {
+    "ns": (1, 1000),
+    "us": (1, 1),
+    "µs": (1, 1),  # the micro sign
+    "μs": (1, 1),  # the Greek letter
+    "ms": (1000, 1),
+    "s": (10**6, 1),
+    "min": (60 * 10**6, 1),
+    "h": (3600 * 10**6, 1),
+    "d": (86400 * 10**6, 1),
+}
+_PREFIX = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "G": 10**9, "T": 10**12}
+_PREFIX |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_BYTES = {f"{p}B": (n, 1) for p, n in _PREFIX.items()}
+_BANDWIDTH = {f"{p}B/s": (n, 10**6) for p, n in _PREFIX.items()}
+_BANDWIDTH |= {f"{p}b/s": (n, 8 * 10**6) for p, n in _PREFIX.items()}
+_BANDWIDTH |= {f"{p}bps": (n, 8 * 10**6) for p, n in _PREFIX.items()}
+_BANDWIDTH |= {"B/us": (1, 1)}
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*", re.ASCII)
+
+
+def time_us(value: float | str, where: str = "time") -> float:
+    """A time in us, from a number of us or a text such as "30 s"."""
+    return _convert(value, _TIME, "a time, 0 or more: a number of us, or with a unit, as 25 us, 30 s, 24 h", where)
+
+
+def bandwidth(value: float | str, where: str = "bandwidth") -> float:
+    """A bandwidth in bytes per us, from such a number or a text such as "10 Gb/s" (1250)."""
+    return _convert(value, _BANDWIDTH, "a bandwidth: a number of bytes per us, or with a unit, as 10 Gb/s", where)
+
+
+def size_bytes(value: float | str, where: str = "size") -> float:
+    """A size in bytes, from such a number or a text such as "8 KiB" or "1 MB"."""
+    return _convert(value, _BYTES, "a size, 0 or more: a number of bytes, or with a unit, as 8 KiB, 1 MB", where)
+
+
+def _convert(value: float | str, units: dict[str, tuple[int, int]], expected: str, where: str) -> float:
+    problem = Problem(where, expected, repr(value)[:60])
+    if isinstance(value, str):
+        match = _QUANTITY.fullmatch(value)
+        if not match:
+            raise InputError([problem])
+        number, unit = float(match[1]), match[2]
+        if unit and unit not in units:
+            raise InputError([Problem(where, expected, repr(value)[:60], "Units: " + ", ".join(units) + ".")])
+        multiply, divide = units[unit] if unit else (1, 1)
+        number = number * multiply / divide
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError([problem])
+    else:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+    if not (math.isfinite(number) and number >= 0):
+        raise InputError([problem])
+    return number
+
+
+def format_time_us(value_us: float) -> str:
+    """A time for people, three digits: ``25.0 us``, ``1.52 ms``, ``3.00 h``."""
+    if not math.isfinite(value_us):
+        return str(value_us)
+    if value_us == 0:
+        return "0 us"
+    unit = "ns"
+    for name in ("us", "ms", "s", "min", "h", "d"):
+        multiply, divide = _TIME[name]
+        if abs(value_us) >= 0.9995 * multiply / divide:
+            unit = name
+    number = value_us * _TIME[unit][1] / _TIME[unit][0]
+    whole_digits = len(str(int(abs(number))))
+    decimals = max(0, 3 - whole_digits)
+    return f"{number:,.{decimals}f} {unit}"

@@ -1,0 +1,1 @@
+"""From a run's columns to tables and numbers."""

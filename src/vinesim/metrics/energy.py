@@ -1,0 +1,29 @@
+"""Energy of a run: power x time, unit by unit.
+
+While a task executes its unit draws Fp[processor type, task type]; at all other times, transfers included, its idle
+power. Source: VineSim report (000), section 4.4 (the power mapping Fp).
+"""
+
+import numpy as np
+
+from vinesim.model.result import Outcome
+from vinesim.model.scenario import Scenario
+
+JOULE_PER_W_US = 1e-6
+
+
+def energy_by_unit(
+    scenario: Scenario, outcome: Outcome, unit_type: np.ndarray, task_type: np.ndarray, end_us: float
+) -> np.ndarray:
+    """[U] J, or NaN without a power table. A task that did not finish counts until the run's end."""
+    if scenario.power_w is None:
+        return np.full(len(unit_type), np.nan)
+    ran = np.isfinite(outcome.task_start_us)
+    unit = outcome.task_unit[ran]
+    end = np.where(np.isnan(outcome.task_finish_us[ran]), outcome.end_us, outcome.task_finish_us[ran])
+    executing = np.maximum(0.0, end - outcome.task_start_us[ran])
+    power = scenario.power_w[unit_type[unit], task_type[ran]]
+    active = np.bincount(unit, executing * power, minlength=len(unit_type))
+    idle_w = np.array([p.idle_power_w for p in scenario.datacenter.processor_types])[unit_type]
+    idle = np.maximum(0.0, end_us - np.bincount(unit, executing, minlength=len(unit_type)))
+    return (active + idle * idle_w) * JOULE_PER_W_US

@@ -1,0 +1,1 @@
+"""What exists: datacenter, catalog, workload, affinity, network, scenario, result."""

@@ -1,0 +1,63 @@
+"""The columns of every result table, each declared once: checks, files and reference pages come from these lines."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, NumPy dtype, unit, whether a value can be missing (NaN or -1), and its meaning."""
+
+    name: str
+    dtype: str
+    unit: str
+    nullable: bool
+    meaning: str
+
+
+TASKS = (
+    Column("task", "int64", "", False, "Number of the task, from 0 in trace order"),
+    Column("job", "int32", "", False, "Number of its job, from 0 in trace order"),
+    Column("task_type", "int16", "code", False, "Task type"),
+    Column("unit", "int32", "", True, "Unit that ran it; units count in (rack, shelf) order; -1: never started"),
+    Column("unit_type", "int16", "code", True, "Processor type of the unit; -1: never started"),
+    Column("rack", "int32", "", True, "Rack of the unit; -1: never started"),
+    Column("shelf", "int32", "", True, "Shelf of the unit; -1: never started"),
+    Column("arrival_us", "float64", "us", False, "When its job arrived"),
+    Column("generation_us", "float64", "us", True, "When the first task of its job was given to a unit"),
+    Column("init_us", "float64", "us", True, "When it was given to its unit"),
+    Column("start_us", "float64", "us", True, "When its data was there and it began to execute"),
+    Column("finish_us", "float64", "us", True, "When it was done; missing: it was not"),
+)
+JOBS = (
+    Column("job", "int32", "", False, "Number of the job, from 0 in trace order"),
+    Column("task_type", "int16", "code", False, "Type of its tasks"),
+    Column("tasks", "int64", "", False, "Number of its tasks"),
+    Column("arrival_us", "float64", "us", False, "When it arrived"),
+    Column("start_us", "float64", "us", True, "When its first task was given to a unit"),
+    Column("finish_us", "float64", "us", True, "When its last task was done; missing: not all are"),
+    Column("latency_us", "float64", "us", True, "finish_us - arrival_us"),
+)
+JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),)
+JOBS_APPLICATION = (Column("application", "int32", "code", False, "Its application; only if jobs have one"),)
+UNITS = (
+    Column("unit", "int32", "", False, "Number of the unit, from 0 in (rack, shelf) order"),
+    Column("unit_type", "int16", "code", False, "Processor type"),
+    Column("rack", "int32", "", False, "Rack"),
+    Column("shelf", "int32", "", False, "Shelf"),
+    Column("active_us", "float64", "us", False, "Time for which it ran or received a task"),
+    Column("utilization", "float64", "1", False, "active_us / makespan"),
+    Column("energy_j", "float64", "J", True, "Energy it used; missing without a power table"),
+    Column("price", "float64", "currency", True, "Cost of purchase; missing without a price"),
+)
+UTILIZATION = (
+    Column("t_start_us", "float64", "us", False, "Begin of the interval"),
+    Column("t_end_us", "float64", "us", False, "End of the interval; the last one may be shorter"),
+    Column("group", "str", "", False, '"all" or the name of a processor type'),
+    Column("utilization", "float64", "1", False, "Active time of the group's units / (their number x the interval)"),
+)
+PERIODS = (
+    Column("period", "int64", "", False, "Number of the period, from 0"),
+    Column("active", "int64", "", False, "Units with a task right after the placement"),
+    Column("energy_j", "float64", "J", True, "Energy of the period; missing without a power table"),
+    Column("slav", "float64", "demand", False, "Demand beyond capacity right after the placement, over all units"),
+)

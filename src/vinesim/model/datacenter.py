@@ -1,0 +1,91 @@
+"""The datacenter: which units stand where. Source: VineSim report (000), sections 4.1 and 4.2."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
+from vinesim.model.errors import InputError, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Datacenter:
+    """The processor vector: one row a unit, in the order of the deployment.
+
+    A *node* is the units at one (rack, shelf). Racks count from 0, shelves from 0 at the bottom.
+    """
+
+    unit_type: np.ndarray  # [N] int32: index into processor_types
+    rack: np.ndarray  # [N] int32
+    shelf: np.ndarray  # [N] int32
+    processor_types: tuple[ProcessorType, ...] = PROCESSOR_TYPES
+    n_racks: int = 0  # R; 0: one more than the highest rack used
+    n_shelves: int = 0  # S; 0: one more than the highest shelf used
+    storage: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # [D, 2] int32: rack, shelf
+
+    def __post_init__(self) -> None:
+        for name in ("unit_type", "rack", "shelf"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int32))
+        object.__setattr__(self, "storage", np.asarray(self.storage, np.int32).reshape(-1, 2))
+        if not len(self.unit_type):
+            raise InputError([Problem("datacenter", "at least one unit", "none", "Add a unit.")])
+        racks, shelves = self.storage[:, 0], self.storage[:, 1]
+        if not self.n_racks:
+            object.__setattr__(self, "n_racks", int(max(self.rack.max(), racks.max(initial=0))) + 1)
+        if not self.n_shelves:
+            object.__setattr__(self, "n_shelves", int(max(self.shelf.max(), shelves.max(initial=0))) + 1)
+        self._check()
+
+    def _check(self) -> None:
+        problems = []
+        limits = (
+            ("unit_type", self.unit_type, len(self.processor_types), "a processor type's code"),
+            ("rack", self.rack, self.n_racks, "a rack"),
+            ("shelf", self.shelf, self.n_shelves, "a shelf"),
+        )
+        for name, values, end, what in limits:
+            for u in np.flatnonzero((values < 0) | (values >= end))[:20]:
+                problems.append(Problem(f"datacenter.units[{u}].{name}", f"{what}, 0 to {end - 1}", str(values[u])))
+        outside = (self.storage < 0) | (self.storage >= [self.n_racks, self.n_shelves])
+        for d in np.flatnonzero(outside.any(axis=1))[:20]:
+            problems.append(
+                Problem(
+                    f"datacenter.storage[{d}]",
+                    f"rack 0 to {self.n_racks - 1}, shelf 0 to {self.n_shelves - 1}",
+                    str(tuple(self.storage[d].tolist())),
+                )
+            )
+        if problems:
+            raise InputError(problems)
+
+    @classmethod
+    def of(
+        cls, units: Iterable[tuple[str, int, int]], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
+    ) -> "Datacenter":
+        """Build from (type name, rack, shelf) rows, e.g. ``Datacenter.of([("GPU", 0, 1)])``."""
+        rows = list(units)
+        codes = {p.name: code for code, p in enumerate(processor_types)}
+        unknown = [
+            Problem(f"datacenter.units[{i}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
+            for i, (name, _, _) in enumerate(rows)
+            if name not in codes
+        ]
+        if unknown:
+            raise InputError(unknown)
+        return cls(
+            np.array([codes[name] for name, _, _ in rows], np.int32),
+            np.array([rack for _, rack, _ in rows], np.int32),
+            np.array([shelf for _, _, shelf in rows], np.int32),
+            tuple(processor_types),
+        )
+
+    @property
+    def n_units(self) -> int:
+        """N, the number of units."""
+        return len(self.unit_type)
+
+    def count_by_type(self) -> dict[str, int]:
+        """How many units of each type there are; types without a unit are left out."""
+        counts = np.bincount(self.unit_type, minlength=len(self.processor_types))
+        return {p.name: int(n) for p, n in zip(self.processor_types, counts, strict=True) if n}

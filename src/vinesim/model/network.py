@@ -1,0 +1,70 @@
+"""The network between a task's data and the unit that runs it.
+
+Source: VineSim report (000), section 4.1 (B_L > B_R > B_I) and 8.8.1 (10 Gb/s, 1 Gb/s, 200 ns, 2 and 4 hops).
+"""
+
+import math
+import warnings
+from dataclasses import dataclass
+
+from vinesim.model.errors import InputError, InputWarning, Problem
+
+LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # the three tiers of distance
+
+
+@dataclass(frozen=True)
+class Network:
+    """Bandwidths (bytes per us, None = the transfer is free) and the latency of the hops on the way."""
+
+    local: float | None = None  # B_L: data at the unit's own (rack, shelf)
+    intra_rack: float | None = 1250.0  # B_R: data in the same rack
+    inter_rack: float | None = 125.0  # B_I: data in another rack
+    hop_latency_us: float = 0.2
+    hops_intra: int = 2
+    hops_inter: int = 4
+
+    def __post_init__(self) -> None:
+        problems = []
+        for name in ("local", "intra_rack", "inter_rack"):
+            value = getattr(self, name)
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                problems.append(Problem(f"network.{name}", "a bandwidth above 0, or null for free", f"{value}"))
+        for name in ("hop_latency_us", "hops_intra", "hops_inter"):
+            value = getattr(self, name)
+            if not (value >= 0 and math.isfinite(value)):
+                problems.append(Problem(f"network.{name}", "a finite number, 0 or more", f"{value}"))
+        if problems:
+            raise InputError(problems)
+
+    @property
+    def tier_bandwidth(self) -> tuple[float, float, float]:
+        """Bandwidth of each tier, bytes per us; infinite where a transfer is free."""
+        local, intra, inter = (
+            math.inf if b is None else float(b) for b in (self.local, self.intra_rack, self.inter_rack)
+        )
+        return local, intra, inter
+
+    @property
+    def tier_latency_us(self) -> tuple[float, float, float]:
+        """Latency of the hops of each tier, us; a free tier has none."""
+        intra = 0.0 if self.intra_rack is None else self.hop_latency_us * self.hops_intra
+        inter = 0.0 if self.inter_rack is None else self.hop_latency_us * self.hops_inter
+        return (0.0, intra, inter)
+
+    def warn_if_unordered(self) -> None:
+        """Warn when B_L > B_R > B_I does not hold, as the papers assume it does."""
+        local, intra, inter = self.tier_bandwidth
+        free = self.intra_rack is None and self.inter_rack is None
+        if not free and not local > intra > inter:
+            warnings.warn(
+                f"network: the papers assume local > intra_rack > inter_rack, here {local:g}, {intra:g}, {inter:g} "
+                "bytes per us; the run goes on with these values",
+                InputWarning,
+                stacklevel=3,
+            )
+
+
+PAPER = Network()
+TABLE_4 = Network(intra_rack=1310.72, inter_rack=131.072, hop_latency_us=0.0)
+NONE = Network(intra_rack=None, inter_rack=None, hop_latency_us=0.0)
+PRESETS = {"paper": PAPER, "table4": TABLE_4, "none": NONE}

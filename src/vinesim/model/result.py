@@ -1,0 +1,122 @@
+"""What a run gives back: tables of columns, numbers, why it ended, and where it came from."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+
+class ExitReason(StrEnum):
+    """Why a run ended."""
+
+    ALL_DONE = "ALL_DONE"  # every task has finished
+    HORIZON = "HORIZON"  # the scenario's horizon came first
+    STALLED = "STALLED"  # tasks are pending that nothing can ever run
+    INTERRUPTED = "INTERRUPTED"  # somebody stopped it
+
+
+class Table(Mapping[str, np.ndarray]):
+    """Columns of equal length by name, as NumPy arrays without a copy."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray]):
+        self._columns = dict(columns)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self._columns.values())))
+
+    def __repr__(self) -> str:
+        return f"Table({self.n_rows} rows: {', '.join(self._columns)})"
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame (pandas must be installed)."""
+        import pandas
+
+        return pandas.DataFrame(self._columns)
+
+    def to_parquet(self, path: Any) -> None:
+        """Write the table as one Parquet file."""
+        from vinesim.formats.parquet import write_table
+
+        write_table(path, self._columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What an engine hands over: the columns it filled, before anything is derived from them."""
+
+    task_unit: np.ndarray  # [N] int32, -1 = not started
+    task_init_us: np.ndarray  # [N] float64, NaN = not started
+    task_start_us: np.ndarray
+    task_finish_us: np.ndarray  # NaN = not finished
+    unit_order: np.ndarray  # [U] int64: row in the deployment of each unit as the engine numbered them
+    shares_units: bool  # tasks may have run on one unit at the same time
+    exit_reason: ExitReason
+    reason: str  # in words, where the run did not end with ALL_DONE
+    end_us: float  # the clock at the end
+    n_events: int
+    periods: Mapping[str, np.ndarray] | None = None
+
+
+class Result:
+    """The result of one run. Tables and summary are computed when first asked for."""
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        provenance: Mapping[str, Any],
+        tables: Mapping[str, Callable[[], Table | None]],
+        summarize: Callable[["Result"], dict[str, Any]],
+    ):
+        self.outcome = outcome
+        self.provenance = dict(provenance)
+        self._tables = tables
+        self._summarize = summarize
+
+    @property
+    def exit_reason(self) -> ExitReason:
+        """Why the run ended."""
+        return self.outcome.exit_reason
+
+    @cached_property
+    def tasks(self) -> Table:
+        """One row a task, in trace order."""
+        return self._tables["tasks"]()  # type: ignore[return-value]
+
+    @cached_property
+    def jobs(self) -> Table:
+        """One row a job, in trace order."""
+        return self._tables["jobs"]()  # type: ignore[return-value]
+
+    @cached_property
+    def units(self) -> Table:
+        """One row a unit, in (rack, shelf) order."""
+        return self._tables["units"]()  # type: ignore[return-value]
+
+    @cached_property
+    def utilization(self) -> Table | None:
+        """One row an interval and group; None without sampling."""
+        return self._tables["utilization"]()
+
+    @cached_property
+    def periods(self) -> Table | None:
+        """One row a period of a batch policy; None for an online one."""
+        return None if self.outcome.periods is None else Table(self.outcome.periods)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The numbers of summary.json."""
+        return self._summarize(self)

@@ -1,0 +1,163 @@
+"""A scenario: what the user wants simulated, validated, and named by its content."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.model import affinity as affinity_table
+from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.network import PAPER, Network
+from vinesim.model.workload import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Datacenter + workload + scheduler + parameters: everything that decides the outcome of a run.
+
+    ``policy`` is a registered name, a ``file.py:Class``, or a policy object; ``options`` are the policy's own.
+    Raises :class:`InputError` with all problems when the parts do not fit one another.
+    """
+
+    datacenter: Datacenter
+    workload: Workload
+    policy: Any = "high"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    affinity: np.ndarray = None  # type: ignore[assignment]  # [P, T] operations per us; None: Table 1
+    overhead_us: np.ndarray | None = None  # [P, T] us before each task computes; None: 0
+    power_w: np.ndarray | None = None  # [P, T] W while a task runs; None: no energy is reported
+    network: Network = PAPER
+    sampling_us: float | None = None  # interval of the utilisation time series; None: off
+    horizon_us: float = math.inf  # the run ends here at the latest
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        shape = (len(self.datacenter.processor_types), len(self.workload.task_types))
+        if self.affinity is None:
+            built_in = (
+                self.datacenter.processor_types[: len(PROCESSOR_TYPES)] == PROCESSOR_TYPES
+                or [p.name for p in self.datacenter.processor_types] == [p.name for p in PROCESSOR_TYPES]
+            ) and [t.name for t in self.workload.task_types] == [t.name for t in TASK_TYPES]
+            if not built_in:
+                raise InputError(
+                    [Problem("affinity", "a table for the scenario's own types", "none", "Give affinity [P, T].")]
+                )
+            table = np.zeros(shape)
+            table[: len(PROCESSOR_TYPES)] = affinity_table.table_1()
+            object.__setattr__(self, "affinity", table)
+        for name in ("affinity", "overhead_us", "power_w"):
+            self._as_table(name, shape)
+        self._check()
+
+    def _as_table(self, name: str, shape: tuple[int, int]) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        table = np.ascontiguousarray(value, dtype=np.float64)
+        if table.shape != shape:
+            raise InputError(
+                [
+                    Problem(
+                        name,
+                        f"{shape[0]} rows (processor types) by {shape[1]} columns (task types)",
+                        " by ".join(map(str, table.shape)),
+                    )
+                ]
+            )
+        bad = np.argwhere(~(np.isfinite(table) & (table >= 0)))[:20]
+        if len(bad):
+            raise InputError(
+                [Problem(f"{name}[{p}, {t}]", "a finite number, 0 or more", f"{table[p, t]:g}") for p, t in bad]
+            )
+        object.__setattr__(self, name, table)
+
+    def _check(self) -> None:
+        work, center = self.workload, self.datacenter
+        problems = []
+        for axis, end in (("rack", center.n_racks), ("shelf", center.n_shelves)):
+            values = getattr(work, f"data_{axis}")
+            for t in np.flatnonzero((values < 0) | (values >= end))[:10]:
+                problems.append(
+                    Problem(f"workload.data_{axis}[{t}]", f"a {axis} of the datacenter, 0 to {end - 1}", f"{values[t]}")
+                )
+        n_types = len(center.processor_types)
+        for t in np.flatnonzero((work.preferred_type < -1) | (work.preferred_type >= n_types))[:10]:
+            problems.append(
+                Problem(
+                    f"workload.preferred_type[{t}]",
+                    f"a processor type, 0 to {n_types - 1}",
+                    f"{work.preferred_type[t]}",
+                )
+            )
+        runs = self.affinity[np.unique(center.unit_type)].max(axis=0) > 0
+        for code in np.unique(work.job_task_type):
+            if not runs[code]:
+                job = int(np.flatnonzero(work.job_task_type == code)[0])
+                problems.append(
+                    Problem(
+                        f"workload.job_task_type[{job}]",
+                        f"a unit that can run {work.task_types[code].name} tasks",
+                        "affinity 0 on every unit of " + ", ".join(center.count_by_type()),
+                        "Add such a unit, or an affinity above 0.",
+                    )
+                )
+        if work.demand is not None:
+            largest = max(center.processor_types[p].capacity for p in np.unique(center.unit_type))
+            for t in np.flatnonzero(work.demand > largest)[:10]:
+                problems.append(
+                    Problem(
+                        f"workload.demand[{t}]", f"no more than the largest unit ({largest:g})", f"{work.demand[t]:g}"
+                    )
+                )
+        if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
+            problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
+        if not self.horizon_us > 0:
+            problems.append(Problem("horizon_us", "a time above 0", f"{self.horizon_us}"))
+        if not 0 <= self.seed < 2**63:
+            problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}"))
+        if problems:
+            raise InputError(problems)
+
+    @property
+    def content_id(self) -> str:
+        """A hash of all that decides the outcome, equal on every machine: 16 hex digits."""
+        digest = hashlib.sha256()
+        _feed(digest, self)
+        return digest.hexdigest()[:16]
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Feed a value's type and content to the digest; order and structure count."""
+    if isinstance(value, np.ndarray):
+        digest.update(f"array {value.dtype.str} {value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    elif isinstance(value, str) and ".py" in value and Path(value.rpartition(":")[0] or value).is_file():
+        digest.update(Path(value.rpartition(":")[0] or value).read_bytes())  # a policy in a file is its code
+        digest.update(value.rpartition(":")[2].encode())
+    elif is_dataclass(value):
+        digest.update(type(value).__qualname__.encode())
+        for item in fields(value):
+            digest.update(item.name.encode())
+            _feed(digest, getattr(value, item.name))
+    elif isinstance(value, Mapping):
+        for key in sorted(value):
+            digest.update(str(key).encode())
+            _feed(digest, value[key])
+    elif isinstance(value, tuple | list):
+        digest.update(f"list {len(value)}".encode())
+        for item in value:
+            _feed(digest, item)
+    else:
+        digest.update(json.dumps(value, default=repr).encode())
+
+
+def changed(scenario: Scenario, **new: Any) -> Scenario:
+    """A copy of the scenario with some of its values replaced, checked as a whole."""
+    return replace(scenario, **new) if new else scenario

@@ -1,0 +1,102 @@
+"""The workload: jobs, their tasks, and when they arrive, as columns.
+
+Source: VineSim report (000), sections 4.3 and 5.2.1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vinesim.model.catalog import TASK_TYPES, TaskType
+from vinesim.model.errors import InputError, Problem
+
+WHOLE_UNIT = 0.0  # as a task's demand: all the capacity of the unit that runs it
+NO_PREFERENCE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Jobs in the order of arrival, each with its tasks next to one another.
+
+    J jobs, N tasks. Optional columns are None where nobody gave them.
+    """
+
+    job_task_type: np.ndarray  # [J] int16: index into task_types; a job's tasks are of one type
+    job_first: np.ndarray  # [J + 1] int64: first task of each job, and N at the end
+    arrival_us: np.ndarray  # [J] float64: not decreasing
+    operations: np.ndarray  # [N] float64: number of operations
+    data_bytes: np.ndarray  # [N] float64: bytes to move to the unit
+    data_rack: np.ndarray  # [N] int32: where the data is
+    data_shelf: np.ndarray  # [N] int32
+    preferred_type: np.ndarray  # [N] int16: index into the datacenter's processor types, or NO_PREFERENCE
+    demand: np.ndarray | None = None  # [N] float64: share of the unit's capacity, WHOLE_UNIT = all of it
+    deadline_us: np.ndarray | None = None  # [J] float64: absolute
+    application: np.ndarray | None = None  # [J] int32
+    job_id: np.ndarray | None = None  # [J] int64: the trace's own number of the job
+    task_types: tuple[TaskType, ...] = TASK_TYPES
+
+    def __post_init__(self) -> None:
+        dtypes = {
+            "job_task_type": np.int16,
+            "job_first": np.int64,
+            "arrival_us": np.float64,
+            "operations": np.float64,
+            "data_bytes": np.float64,
+            "data_rack": np.int32,
+            "data_shelf": np.int32,
+            "preferred_type": np.int16,
+            "demand": np.float64,
+            "deadline_us": np.float64,
+            "application": np.int32,
+            "job_id": np.int64,
+        }
+        for name, dtype in dtypes.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, np.ascontiguousarray(value, dtype=dtype))
+        self._check()
+
+    @property
+    def n_jobs(self) -> int:
+        """J, the number of jobs."""
+        return len(self.job_task_type)
+
+    @property
+    def n_tasks(self) -> int:
+        """N, the number of tasks."""
+        return len(self.operations)
+
+    def _check(self) -> None:
+        if not self.n_jobs or not self.n_tasks:
+            raise InputError([Problem("workload", "at least one job with a task", "none")])
+        problems = []
+        for name, n in (("arrival_us", self.n_jobs), ("job_first", self.n_jobs + 1), ("data_bytes", self.n_tasks)):
+            if len(getattr(self, name)) != n:
+                problems.append(Problem(f"workload.{name}", f"{n} values", str(len(getattr(self, name)))))
+        if problems:
+            raise InputError(problems)
+        counts = np.diff(self.job_first)
+        if self.job_first[0] != 0 or self.job_first[-1] != self.n_tasks or (counts < 1).any():
+            problems.append(Problem("workload.job_first", "rising task numbers from 0 to the number of tasks", "gaps"))
+        for name in ("operations", "data_bytes", "arrival_us", "demand", "deadline_us"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            bad = np.flatnonzero(~(np.isfinite(value) & (value >= 0)))[:5]
+            if name == "deadline_us":
+                bad = np.flatnonzero(np.isnan(value) | (value < 0))[:5]
+            problems += [Problem(f"workload.{name}[{i}]", "a finite number, 0 or more", f"{value[i]}") for i in bad]
+        for j in (np.flatnonzero(np.diff(self.arrival_us) < 0) + 1)[:5]:
+            problems.append(
+                Problem(
+                    f"workload.arrival_us[{j}]",
+                    f"no less than the job before it ({self.arrival_us[j - 1]:g})",
+                    f"{self.arrival_us[j]:g}",
+                    "Sort the jobs by arrival.",
+                )
+            )
+        n_types = len(self.task_types)
+        for j in np.flatnonzero((self.job_task_type < 0) | (self.job_task_type >= n_types))[:5]:
+            problems.append(Problem(f"workload.job_task_type[{j}]", f"0 to {n_types - 1}", str(self.job_task_type[j])))
+        if problems:
+            raise InputError(problems)

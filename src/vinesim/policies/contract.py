@@ -1,0 +1,150 @@
+"""The policy contract: what a scheduler is. Written out, with the reasons, in docs/explanation/design.md."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What every scheduler declares: its options are the dataclass's fields, its promises the class's attributes."""
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""  # paper and section
+    work_conserving: ClassVar[bool] = False  # leaves no unit idle while a pending task could start on it
+    starts_in_order: ClassVar[bool] = False  # starts the tasks in the order in which they arrived
+    deterministic: ClassVar[bool] = True  # draws nothing from the policy's random stream
+    needs_estimates: ClassVar[bool] = False  # looks at execution or transfer times
+    may_overcommit: ClassVar[bool] = False  # may load a unit beyond its capacity
+
+    def number_of_options(self) -> dict[str, float | int]:
+        """The options as numbers, as a kernel sees them: a choice is the position of its word, None is infinite."""
+        numbers: dict[str, float | int] = {}
+        hints = get_type_hints(type(self))
+        for item in fields(self):
+            value, hint = getattr(self, item.name), hints[item.name]
+            if get_origin(hint) is Literal:
+                numbers[item.name] = get_args(hint).index(value)
+            elif isinstance(value, bool):
+                numbers[item.name] = int(value)
+            else:
+                numbers[item.name] = math.inf if value is None else value
+        return numbers
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> "Policy":
+        """Build from options by name, text allowed (``in_order=yes``); every wrong one is reported."""
+        known = {item.name: item for item in fields(cls)}
+        hints = get_type_hints(cls)
+        problems, values = [], {}
+        for name, value in options.items():
+            if name not in known:
+                what = "one of " + ", ".join(known) if known else "no options"
+                problems.append(Problem(f"policy.options.{name}", f"{what}, for the policy {cls.name}", "no such one"))
+                continue
+            try:
+                values[name] = _convert(value, hints[name])
+            except ValueError as wrong:
+                problems.append(Problem(f"policy.options.{name}", str(wrong), repr(value)))
+        for name, item in known.items():
+            if name not in options and item.default is MISSING and item.default_factory is MISSING:
+                problems.append(Problem(f"policy.options.{name}", "a value", "none", "The option has no default."))
+        if problems:
+            raise InputError(problems)
+        return cls(**values)
+
+
+def _convert(value: Any, hint: Any) -> Any:
+    """The option's value as its type; ValueError says what was expected."""
+    if get_origin(hint) is Literal:
+        if value in get_args(hint):
+            return value
+        if isinstance(value, bool) and {"yes", "no"} <= set(get_args(hint)):
+            return "yes" if value else "no"
+        raise ValueError("one of " + ", ".join(map(str, get_args(hint))))
+    if hint is bool:
+        words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in words:
+            return words[str(value).lower()]
+        raise ValueError("yes or no")
+    if hint is int:
+        if isinstance(value, bool) or float(value) != int(float(value)):
+            raise ValueError("an integer")
+        return int(float(value))
+    if hint is float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError("a number") from None
+        if math.isnan(number) or number < 0:
+            raise ValueError("a number, 0 or more")
+        return number
+    return value
+
+
+@dataclass(frozen=True)
+class OnlinePolicy(Policy):
+    """A scheduler that is asked after every event.
+
+    ``decide(model, state, view)`` answers with :func:`~vinesim.state.queries.start`, ``start_together``,
+    ``wait_until`` or ``nothing``, and is asked again until it starts nothing. It is compiled, so it uses numbers,
+    arrays and the queries only; it may write to nothing but ``view.scratch``.
+    """
+
+    groups: ClassVar[tuple[str, ...]] = ()  # beside its type, what tells tasks apart: see GROUP_KEYS
+    scratch: ClassVar[
+        Mapping[str, tuple[str, str]]
+    ] = {}  # name -> (dtype, size: units, types, groups, jobs, tasks, one)
+    compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
+
+    def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
+        """A permutation to replace the units' (rack, shelf) order, or None."""
+        return None
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        """The rule. Called at each decision point."""
+        raise NotImplementedError
+
+
+class BatchTasks(NamedTuple):
+    """The tasks that a batch policy places, oldest first; M of them."""
+
+    task: np.ndarray  # [M] int64: number of the task
+    unit: np.ndarray  # [M] int32: where it runs, -1 = pending
+    task_type: np.ndarray  # [M] int32
+    operations: np.ndarray  # [M] float64
+    demand: np.ndarray  # [M] float64: share of a unit's capacity, 0 = all of it
+    remaining_us: np.ndarray  # [M] float64: until it finishes if it runs (infinite: not known), else NaN
+
+
+class BatchServers(NamedTuple):
+    """The units as a batch policy sees them; loads are without the tasks that it is given."""
+
+    unit_type: np.ndarray  # [U] int32
+    capacity: np.ndarray  # [U] float64
+    load: np.ndarray  # [U] float64
+    affinity: np.ndarray  # [P, T] float64: operations per us, 0 = cannot run
+
+
+@dataclass(frozen=True)
+class BatchPolicy(Policy):
+    """A scheduler that is asked from Python at every period with all that is pending.
+
+    ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. A period's end is a multiple of
+    ``period_us``; the first is at 0, after the jobs that arrive then.
+    """
+
+    replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
+    period_us: float = 1e6
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        """The rule. Called once a period."""
+        raise NotImplementedError

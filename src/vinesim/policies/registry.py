@@ -1,0 +1,104 @@
+"""Find a policy: by name, in an installed package's entry points, in a file, or as the object itself."""
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.closer_to_data import CloserToData
+from vinesim.policies.contract import Policy
+from vinesim.policies.delay import Delay
+from vinesim.policies.earliest_finish import EarliestFinish
+from vinesim.policies.flat import Flat
+from vinesim.policies.high import High
+from vinesim.policies.pref import Pref
+
+BUILT_IN: tuple[type[Policy], ...] = (Flat, High, Pref, CloserToData, Delay, EarliestFinish)
+ENTRY_POINTS = "vinesim.policies"
+
+
+@cache
+def policies() -> Mapping[str, type[Policy]]:
+    """Every registered policy by name: the built-in ones, then those of installed packages."""
+    found = {policy.name: policy for policy in BUILT_IN}
+    for entry in entry_points(group=ENTRY_POINTS):
+        found.setdefault(entry.name, entry.load())
+    return found
+
+
+def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
+    """The policy object for a name, ``file.py:Class``, class or object, with its options.
+
+    Raises :class:`InputError` for an unknown policy, a file that cannot be loaded, or wrong options.
+    """
+    options = options or {}
+    if isinstance(policy, Policy):
+        if options:
+            raise InputError([Problem("policy.options", "none beside a policy object", ", ".join(options))])
+        return policy
+    if isinstance(policy, type) and issubclass(policy, Policy):
+        return policy.from_options(options)
+    name = str(policy)
+    if ".py:" in name or name.endswith(".py"):
+        return _from_file(name).from_options(options)
+    if name not in policies():
+        raise InputError(
+            [
+                Problem(
+                    "policy",
+                    "one of " + ", ".join(policies()) + ", or file.py:Class",
+                    repr(name),
+                    "`vinesim policies` explains each.",
+                )
+            ]
+        )
+    return policies()[name].from_options(options)
+
+
+def _from_file(spec: str) -> type[Policy]:
+    """Load ``file.py:Class``; the class may be left out if the file has one policy."""
+    file, _, name = spec.rpartition(":") if ".py:" in spec else (spec, "", "")
+    path = Path(file)
+    if not path.is_file():
+        raise InputError([Problem("policy", "a Python file", f"no file {file}", "Check the path.")])
+    module_name = f"vinesim_policy_{path.stem}"
+    module_spec = importlib.util.spec_from_file_location(module_name, path)
+    assert module_spec is not None
+    assert module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[module_name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as wrong:
+        line = getattr(wrong, "lineno", None) or _line_in(wrong, path)
+        raise InputError(
+            [Problem(f"{file}:{line}", "a Python file that loads", f"{type(wrong).__name__}: {wrong}")]
+        ) from wrong
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == module_name
+    }
+    if name not in found and not (not name and len(found) == 1):
+        raise InputError(
+            [
+                Problem(
+                    f"policy {spec}", "a policy class of that file: " + (", ".join(found) or "it has none"), repr(name)
+                )
+            ]
+        )
+    return found[name] if name else next(iter(found.values()))
+
+
+def _line_in(error: BaseException, path: Path) -> int:
+    """The last line of a file that an error passed through."""
+    line, trace = 1, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

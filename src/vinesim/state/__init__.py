@@ -1,0 +1,1 @@
+"""Compiled arrays, event queue, indexes, and the queries of policies."""

@@ -1,0 +1,21 @@
+"""Allocate and fill the three levels of the sets of state/bits.py."""
+
+import numpy as np
+
+
+def empty(rows: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The three levels of ``rows`` empty sets that can hold 0 to n - 1."""
+    sizes = []
+    for _ in range(3):
+        n = max(1, -(-n // 64))
+        sizes.append(n)
+    words, words_1, words_2 = (np.zeros((rows, size), np.uint64) for size in sizes)
+    return words, words_1, words_2
+
+
+def fill(levels: tuple[np.ndarray, np.ndarray, np.ndarray], row: int, members: np.ndarray) -> None:
+    """Insert all members into one set."""
+    members = np.asarray(members, np.int64)
+    for words in levels:
+        np.bitwise_or.at(words[row], members >> 6, np.uint64(1) << (members & 63).astype(np.uint64))
+        members = np.unique(members >> 6)

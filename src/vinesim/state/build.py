@@ -1,0 +1,198 @@
+"""Scenario -> Model and State: the arrays that a run works on, all allocated here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_PREFERENCE
+from vinesim.state import bit_levels
+from vinesim.state.layout import RUN, Model, State
+
+NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
+
+GROUP_KEYS = ("task_type", "preferred_type", "data_node", "data_rack", "application")
+
+
+def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.ndarray | None = None) -> Model:
+    """Compile a scenario.
+
+    ``groups`` names what else than the task type tells a policy's tasks apart (see ``GROUP_KEYS``); ``unit_order``
+    is a permutation of the units that replaces the (rack, shelf) order.
+    """
+    center, work = scenario.datacenter, scenario.workload
+    order = np.lexsort((center.shelf, center.rack))
+    if unit_order is not None:
+        order = order[unit_order]
+    unit_type, rack, shelf = center.unit_type[order], center.rack[order], center.shelf[order]
+
+    place = rack.astype(np.int64) * center.n_shelves + shelf
+    data_place = work.data_rack.astype(np.int64) * center.n_shelves + work.data_shelf
+    used = np.zeros(center.n_racks * center.n_shelves, bool)
+    used[place] = True
+    used[data_place] = True
+    nodes = np.flatnonzero(used)
+    node_of = np.cumsum(used, dtype=np.int64) - 1
+    node_rack, node_shelf = nodes // center.n_shelves, nodes % center.n_shelves
+    has_data = bool(work.data_bytes.any()) or work.data_rack.any() or work.data_shelf.any()
+
+    affinity = scenario.affinity
+    deployed = np.unique(unit_type)
+    n_types, n_task_types = affinity.shape
+    ranking = np.full((n_task_types, n_types), -1, np.int32)
+    for t in range(n_task_types):
+        able = deployed[affinity[deployed, t] > 0]
+        ranking[t, : len(able)] = able[np.argsort(-affinity[able, t], kind="stable")]
+
+    types = center.processor_types
+    capacity = np.array([p.capacity for p in types])
+    parallelism = np.array([p.capacity if p.parallelism is None else p.parallelism for p in types])
+    sorted_units = unit_order is None
+    counts = np.diff(work.job_first)
+    group, following, kinds, preferred, application = _group(scenario, groups, node_of[data_place], counts)
+    network = scenario.network
+    return Model(
+        unit_type=unit_type.astype(np.int32),
+        unit_node=node_of[place].astype(np.int32),
+        unit_capacity=capacity[unit_type],
+        unit_parallelism=parallelism[unit_type],
+        unit_order=order.astype(np.int64),
+        node_rack=node_rack.astype(np.int32),
+        node_shelf=node_shelf.astype(np.int32),
+        node_first=_firsts(node_of[place], len(nodes), sorted_units),
+        rack_first=_firsts(rack, center.n_racks, sorted_units),
+        rack_node=_firsts(node_rack, center.n_racks, True),
+        affinity=affinity,
+        overhead_us=np.zeros_like(affinity) if scenario.overhead_us is None else scenario.overhead_us,
+        ranking=ranking,
+        runs_everywhere=(affinity[deployed] > 0).all(axis=0),
+        tier_bandwidth=np.array(network.tier_bandwidth),
+        tier_latency_us=np.array(network.tier_latency_us),
+        job_arrival_us=work.arrival_us,
+        job_first=work.job_first,
+        job_deadline_us=NOTHING_F8 if work.deadline_us is None else work.deadline_us,
+        task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
+        task_operations=work.operations,
+        task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
+        task_data_node=node_of[data_place].astype(np.int32) if has_data else NOTHING_I4,
+        task_demand=NOTHING_F8 if work.demand is None else work.demand,
+        task_group=group,
+        task_next=following,
+        group_task_type=kinds,
+        group_preferred=preferred,
+        group_application=application,
+    )
+
+
+def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
+    """Where each of 0 .. n - 1 begins in a sorted column; all empty when the units are in another order."""
+    if not is_sorted:
+        return np.zeros(n + 1, np.int32)
+    return np.searchsorted(values, np.arange(n + 1)).astype(np.int32)
+
+
+def _group(
+    scenario: Scenario, keys: Sequence[str], data_node: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Number the groups of tasks that the keys tell apart, and chain the tasks of each."""
+    work = scenario.workload
+    wanted = work.preferred_type.astype(np.int64)
+    names = [p.name for p in scenario.datacenter.processor_types]
+    if ANY_PROCESSOR in names:
+        wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
+    unknown = set(keys) - set(GROUP_KEYS)
+    if unknown:
+        raise ValueError(f"unknown group keys {sorted(unknown)}; there are {', '.join(GROUP_KEYS)}")
+    per_job = np.asarray(work.job_task_type, np.int64)
+    n_codes = len(work.task_types)
+    code = per_job if not keys else np.repeat(per_job, counts)
+    columns: list[tuple[str, Any]] = [
+        ("preferred_type", wanted - NO_PREFERENCE),
+        ("data_node", data_node),
+        ("data_rack", work.data_rack),
+        ("application", None if work.application is None else np.repeat(work.application, counts)),
+    ]
+    stride = {"task_type": 1}
+    for name, column in columns:
+        if name in keys and column is not None:
+            stride[name] = n_codes
+            size = int(column.max()) + 1
+            code = code + n_codes * np.asarray(column, np.int64)
+            n_codes *= size
+    present = np.zeros(n_codes, bool)
+    present[code] = True
+    codes = np.flatnonzero(present)
+    kinds = (codes % len(work.task_types)).astype(np.int32)
+    preferred = np.full(len(codes), NO_PREFERENCE, np.int32)
+    application = np.full(len(codes), -1, np.int32)
+    if "preferred_type" in stride:
+        size = int(wanted.max()) + 1 - NO_PREFERENCE
+        preferred = (codes // stride["preferred_type"] % size + NO_PREFERENCE).astype(np.int32)
+    if "application" in stride:
+        application = (codes // stride["application"]).astype(np.int32)
+    if len(codes) == 1:
+        return NOTHING_I4, NOTHING_I4, kinds, preferred, application
+    group = (np.cumsum(present, dtype=np.int32) - np.int32(1))[code]
+    if not keys:
+        group = np.repeat(group, counts)
+    small = np.uint16 if len(codes) < 2**16 else np.int32  # 16-bit keys are sorted by radix
+    by_group = np.argsort(group.astype(small), kind="stable").astype(np.int32)
+    following = np.full(work.n_tasks, work.n_tasks, np.int32)
+    same = group[by_group[1:]] == group[by_group[:-1]]
+    following[by_group[:-1][same]] = by_group[1:][same]
+    return group.astype(np.int32), following, kinds, preferred, application
+
+
+def build_state(model: Model, seed: int) -> State:
+    """The state before the first event: every unit idle, no job arrived."""
+    n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
+    n_groups = len(model.group_task_type)
+    run = np.zeros(1, RUN)
+    run["timer_us"] = np.inf
+    run["random"] = np.uint64(seed)
+    run["n_with_room"] = n_units
+    free = bit_levels.empty(n_types + 1, n_units)
+    free_count = np.zeros((n_types + 1, -(-n_units // 4096)), np.int64)
+    for row in range(n_types + 1):
+        members = np.flatnonzero(model.unit_type == row) if row < n_types else np.arange(n_units)
+        bit_levels.fill(free, row, members)
+        free_count[row] = np.bincount(members >> 12, minlength=free_count.shape[1])
+    heads = bit_levels.empty(1, n_tasks if n_groups > 1 else 1)
+    group_head = np.zeros(n_groups, np.int64)
+    if n_groups > 1:
+        found, first = np.unique(model.task_group, return_index=True)
+        group_head[found] = first
+    is_shared = bool((model.unit_parallelism < model.unit_capacity).any())
+    return State(
+        run=run,
+        task_unit=np.full(n_tasks, -1, np.int32),
+        task_init_us=np.full(n_tasks, np.nan),
+        task_start_us=np.full(n_tasks, np.nan),
+        task_finish_us=np.full(n_tasks, np.nan),
+        task_in_batch=np.full(n_tasks, -1, np.int32),
+        unit_load=np.zeros(n_units),
+        unit_tasks=np.zeros(n_units, np.int32),
+        free=free[0],
+        free_1=free[1],
+        free_2=free[2],
+        free_count=free_count,
+        heads=heads[0],
+        heads_1=heads[1],
+        heads_2=heads[2],
+        group_head=group_head,
+        group_pending=np.zeros(n_groups, np.int64),
+        queue_head=np.full(8 * 256, -1, np.int64),
+        queue_tail=np.full(8 * 256, -1, np.int64),
+        queue_min_us=np.zeros(8 * 256),
+        queue_used=np.zeros(8 * 4, np.uint64),
+        queue_next=np.full(n_tasks, -1, np.int32),
+        queue_previous=np.full(n_tasks, -1, np.int32),
+        work_done=np.zeros(n_units),
+        work_at_us=np.zeros(n_units),
+        work_due=np.zeros(n_tasks if is_shared else 0),
+        work_first=np.full(n_units, -1, np.int64),
+        work_next=np.full(n_tasks if is_shared else 0, -1, np.int32),
+        work_event=np.full(n_units, -1, np.int64),
+    )

@@ -1,0 +1,392 @@
+"""The queries of ``state/queries.py``, answered from the indexes: what a compiled policy calls.
+
+Each function here is the compiled form of the query of the same name and must give the same answer; property tests
+compare the two through whole runs.
+"""
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+
+from vinesim.state import queries
+from vinesim.state.bits import ZERO, at_or_after, at_or_before, count_ones, lowest
+from vinesim.state.kernel import STEP, inlined, kernel
+from vinesim.state.layout import Action
+
+INTEGER_BITS = np.uint64(11)
+TO_UNIT = 2.0**-53
+
+
+def compiled_form_of(query: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make ``body`` what compiled code runs when it calls ``query``."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        def typed(*args: Any, **kwargs: Any) -> Callable[..., Any]:
+            return body
+
+        typed.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
+        overload(query, jit_options={**STEP, "forceinline": True})(typed)  # type: ignore[typeddict-item]
+        return body
+
+    return register
+
+
+@compiled_form_of(queries.nothing)
+def nothing():
+    return Action(np.int64(-1), np.int64(0), np.int64(-1), np.inf)
+
+
+@compiled_form_of(queries.wait_until)
+def wait_until(time_us):
+    return Action(np.int64(-1), np.int64(0), np.int64(-1), float(time_us))
+
+
+@compiled_form_of(queries.start)
+def start(task, unit):
+    return Action(np.int64(task), np.int64(1), np.int64(unit), np.inf)
+
+
+@compiled_form_of(queries.start_together)
+def start_together(task, count, unit):
+    return Action(np.int64(task), np.int64(count), np.int64(unit), np.inf)
+
+
+@inlined
+def group_of(model, task):
+    return np.int64(model.task_group[task]) if model.task_group.shape[0] > 0 else np.int64(0)
+
+
+@compiled_form_of(queries.oldest_pending)
+def oldest_pending(model, state):
+    if state.group_head.shape[0] == 1:
+        head = state.group_head[0]
+        return head if head < state.run[0].n_arrived else np.int64(-1)
+    return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, 0))
+
+
+@compiled_form_of(queries.next_pending)
+def next_pending(model, state, task):
+    if state.group_head.shape[0] == 1:
+        return np.int64(-1)
+    return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, task + 1))
+
+
+@compiled_form_of(queries.first_pending)
+def first_pending(model, state, group):
+    head = state.group_head[group]
+    return head if head < state.run[0].n_arrived else np.int64(-1)
+
+
+@compiled_form_of(queries.group_size)
+def group_size(model, state, task):
+    return state.group_pending[group_of(model, task)]
+
+
+@compiled_form_of(queries.task_type)
+def task_type(model, state, task):
+    return np.int64(model.group_task_type[group_of(model, task)])
+
+
+@compiled_form_of(queries.preferred_type)
+def preferred_type(model, state, task):
+    return np.int64(model.group_preferred[group_of(model, task)])
+
+
+@compiled_form_of(queries.arrival_us)
+def arrival_us(model, state, task):
+    return model.job_arrival_us[model.task_job[task]]
+
+
+@compiled_form_of(queries.demand)
+def demand(model, state, task, unit):
+    if model.task_demand.shape[0] == 0:
+        return model.unit_capacity[unit]
+    wanted = model.task_demand[task]
+    return wanted if wanted > 0.0 else model.unit_capacity[unit]
+
+
+@compiled_form_of(queries.fits)
+def fits(model, state, task, unit):
+    return state.unit_load[unit] + queries.demand(model, state, task, unit) <= model.unit_capacity[unit]
+
+
+@compiled_form_of(queries.can_start)
+def can_start(model, state, task, unit):
+    return model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] > 0.0 and queries.fits(
+        model, state, task, unit
+    )
+
+
+@inlined
+def data_node(model, task):
+    return np.int64(model.task_data_node[task]) if model.task_data_node.shape[0] > 0 else np.int64(0)
+
+
+@compiled_form_of(queries.tier)
+def tier(model, state, task, unit):
+    data = data_node(model, task)
+    node = np.int64(model.unit_node[unit])
+    if node == data:
+        return 0
+    return 1 if model.node_rack[node] == model.node_rack[data] else 2
+
+
+@compiled_form_of(queries.transfer_us)
+def transfer_us(model, state, task, unit):
+    if model.task_data_bytes.shape[0] == 0:
+        return 0.0
+    size = model.task_data_bytes[task]
+    if size == 0.0:
+        return 0.0
+    t = queries.tier(model, state, task, unit)
+    return model.tier_latency_us[t] + size / model.tier_bandwidth[t]
+
+
+@compiled_form_of(queries.execution_us)
+def execution_us(model, state, task, unit):
+    p, t = model.unit_type[unit], queries.task_type(model, state, task)
+    speed = model.affinity[p, t]
+    return model.overhead_us[p, t] + model.task_operations[task] / speed if speed > 0.0 else math.inf
+
+
+@inlined
+def first_with_room(model, state, task, p, low, high):
+    """The first unit of type p in [low, high) that has room for the task; units with any room are in the index."""
+    unit = at_or_after(state.free, state.free_1, state.free_2, p, low)
+    while unit >= 0 and unit < high:
+        if queries.fits(model, state, task, unit):
+            return np.int64(unit)
+        unit = at_or_after(state.free, state.free_1, state.free_2, p, unit + 1)
+    return np.int64(-1)
+
+
+@inlined
+def first_at_tier(model, state, task, p, distance):
+    """The first unit of type p, at one tier or any (-1), that has room for the task."""
+    n_units = model.unit_type.shape[0]
+    if distance < 0:
+        return first_with_room(model, state, task, p, 0, n_units)
+    node = data_node(model, task)
+    rack = model.node_rack[node]
+    near, near_end = model.node_first[node], model.node_first[node + 1]
+    side, side_end = model.rack_first[rack], model.rack_first[rack + 1]
+    if distance == 0:
+        return first_with_room(model, state, task, p, near, near_end)
+    if distance == 1:
+        unit = first_with_room(model, state, task, p, side, near)
+        return unit if unit >= 0 else first_with_room(model, state, task, p, near_end, side_end)
+    unit = first_with_room(model, state, task, p, 0, side)
+    return unit if unit >= 0 else first_with_room(model, state, task, p, side_end, n_units)
+
+
+@compiled_form_of(queries.first_free)
+def first_free(model, state, task, processor_type=-1, distance=-1):
+    kind = queries.task_type(model, state, task)
+    if processor_type >= 0:
+        if model.affinity[processor_type, kind] > 0.0:
+            return first_at_tier(model, state, task, processor_type, distance)
+        return np.int64(-1)
+    if model.runs_everywhere[kind]:
+        return first_at_tier(model, state, task, model.affinity.shape[0], distance)
+    best = np.int64(-1)
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0:
+            break
+        unit = first_at_tier(model, state, task, p, distance)
+        if unit >= 0 and (best < 0 or unit < best):
+            best = unit
+    return best
+
+
+@compiled_form_of(queries.fastest_free)
+def fastest_free(model, state, task):
+    kind = queries.task_type(model, state, task)
+    best, best_speed = np.int64(-1), 0.0
+    n_units = model.unit_type.shape[0]
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0 or (best >= 0 and model.affinity[p, kind] < best_speed):
+            break
+        unit = first_with_room(model, state, task, p, 0, n_units)
+        if unit >= 0 and (best < 0 or unit < best):
+            best, best_speed = unit, model.affinity[p, kind]
+    return best
+
+
+@inlined
+def last_with_room(model, state, task, p, low, high):
+    """The last unit of type p in [low, high) that has room for the task."""
+    unit = at_or_before(state.free, state.free_1, state.free_2, p, high - 1)
+    while unit >= low:
+        if queries.fits(model, state, task, unit):
+            return np.int64(unit)
+        unit = at_or_before(state.free, state.free_1, state.free_2, p, unit - 1)
+    return np.int64(-1)
+
+
+@inlined
+def split_at_shelf(model, rack, shelf):
+    """The first unit of a rack that stands on the shelf or above it."""
+    low, high = np.int64(model.rack_node[rack]), np.int64(model.rack_node[rack + 1])
+    while low < high:
+        middle = (low + high) >> 1
+        if model.node_shelf[middle] < shelf:
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(model.node_first[low])
+
+
+@inlined
+def closest_in_rack(model, state, task, p, rack, shelf, best, best_v):
+    """The unit of a rack at the least shelf distance below best_v, else best; below the shelf before above it."""
+    low, high = np.int64(model.rack_first[rack]), np.int64(model.rack_first[rack + 1])
+    split = split_at_shelf(model, rack, shelf)
+    below = last_with_room(model, state, task, p, low, split)
+    if below >= 0:
+        node = model.unit_node[below]
+        v = np.int64(shelf - model.node_shelf[node])
+        unit = first_with_room(model, state, task, p, model.node_first[node], model.node_first[node + 1])
+        if v < best_v or (v == best_v and unit < best):
+            best, best_v = unit, v
+    above = first_with_room(model, state, task, p, split, high)
+    if above >= 0:
+        v = np.int64(model.node_shelf[model.unit_node[above]] - shelf)
+        if v < best_v or (v == best_v and above < best):
+            best, best_v = above, v
+    return best, best_v
+
+
+@kernel
+def closest_of_type(model, state, task, p):
+    """The closest unit of type p, with its distances: (unit, rack distance, shelf distance)."""
+    far = np.int64(1) << np.int64(40)
+    node = data_node(model, task)
+    rack, shelf = np.int64(model.node_rack[node]), np.int64(model.node_shelf[node])
+    n_units = model.unit_type.shape[0]
+    best, best_v = closest_in_rack(model, state, task, p, rack, shelf, np.int64(-1), far)
+    if best >= 0:
+        return best, np.int64(0), best_v
+    left = last_with_room(model, state, task, p, 0, model.rack_first[rack])
+    right = first_with_room(model, state, task, p, model.rack_first[rack + 1], n_units)
+    h_left = rack - model.node_rack[model.unit_node[left]] if left >= 0 else far
+    h_right = model.node_rack[model.unit_node[right]] - rack if right >= 0 else far
+    h = min(h_left, h_right)
+    if left >= 0 and h_left == h:
+        best, best_v = closest_in_rack(model, state, task, p, rack - h, shelf, best, best_v)
+    if right >= 0 and h_right == h:
+        best, best_v = closest_in_rack(model, state, task, p, rack + h, shelf, best, best_v)
+    return best, h, best_v
+
+
+@compiled_form_of(queries.closest_free)
+def closest_free(model, state, task):
+    kind = queries.task_type(model, state, task)
+    if model.runs_everywhere[kind]:
+        return closest_of_type(model, state, task, model.affinity.shape[0])[0]
+    best, best_h, best_v = np.int64(-1), np.int64(0), np.int64(0)
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0:
+            break
+        unit, h, v = closest_of_type(model, state, task, p)
+        if unit >= 0 and (best < 0 or h < best_h or (h == best_h and (v < best_v or (v == best_v and unit < best)))):
+            best, best_h, best_v = unit, h, v
+    return best
+
+
+@inlined
+def word_of_types(model, state, kind, w):
+    """One word of the set of units with room whose type can run the task type."""
+    if model.runs_everywhere[kind]:
+        return state.free[model.affinity.shape[0], w]
+    word = ZERO
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0:
+            break
+        word |= state.free[p, w]
+    return word
+
+
+@inlined
+def count_in_block(model, state, kind, block):
+    """Units with room in a block of 4096 units, of the types that can run the task type."""
+    if model.runs_everywhere[kind]:
+        return np.int64(state.free_count[model.affinity.shape[0], block])
+    n = np.int64(0)
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0:
+            break
+        n += state.free_count[p, block]
+    return n
+
+
+@kernel
+def random_among_fitting(model, state, task, kind):
+    """Tasks with demands: room differs from unit to unit, so the units with room are looked at one by one."""
+    n = np.int64(0)
+    for w in range(state.free.shape[1]):
+        word = word_of_types(model, state, kind, w)
+        while word != ZERO:
+            n += queries.fits(model, state, task, (w << 6) + lowest(word))
+            word &= word - np.uint64(1)
+    if n == 0:
+        return np.int64(-1)
+    k = queries.random_below(state, n)
+    for w in range(state.free.shape[1]):
+        word = word_of_types(model, state, kind, w)
+        while word != ZERO:
+            unit = np.int64((w << 6) + lowest(word))
+            if queries.fits(model, state, task, unit):
+                if k == 0:
+                    return unit
+                k -= 1
+            word &= word - np.uint64(1)
+    return np.int64(-1)
+
+
+@compiled_form_of(queries.random_free)
+def random_free(model, state, task):
+    kind = queries.task_type(model, state, task)
+    if model.task_demand.shape[0] > 0:
+        return random_among_fitting(model, state, task, kind)
+    n = np.int64(0)
+    for block in range(state.free_count.shape[1]):
+        n += count_in_block(model, state, kind, block)
+    if n == 0:
+        return np.int64(-1)
+    k = queries.random_below(state, n)
+    block = np.int64(0)
+    n = count_in_block(model, state, kind, block)
+    while k >= n:
+        k -= n
+        block += 1
+        n = count_in_block(model, state, kind, block)
+    w = block << 6
+    word = word_of_types(model, state, kind, w)
+    n = np.int64(count_ones(word))
+    while k >= n:
+        k -= n
+        w += 1
+        word = word_of_types(model, state, kind, w)
+        n = np.int64(count_ones(word))
+    for _ in range(k):
+        word &= word - np.uint64(1)
+    return np.int64((w << 6) + lowest(word))
+
+
+@compiled_form_of(queries.random_below)
+def random_below(state, n):
+    state.run[0].random += np.uint64(0x9E3779B97F4A7C15)
+    z = state.run[0].random
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return np.int64(np.float64(z >> INTEGER_BITS) * TO_UNIT * n)

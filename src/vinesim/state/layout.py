@@ -1,0 +1,121 @@
+"""The compiled arrays: Model (read-only), State (the only thing that changes), View (what a policy is shown).
+
+Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, N tasks, G groups of tasks.
+Units are in tie-break order: (rack, shelf), then position in the deployment.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FINISH, WAKE_UP, BATCH, SAMPLING, TIMER = range(5)  # events, in the order in which equal times are handled
+
+
+class Model(NamedTuple):
+    """A scenario as arrays. Nothing writes to it."""
+
+    unit_type: np.ndarray  # [U] int32: processor type
+    unit_node: np.ndarray  # [U] int32: node
+    unit_capacity: np.ndarray  # [U] float64: what its tasks' demands may add up to
+    unit_parallelism: np.ndarray  # [U] float64: demand up to which tasks run at full speed
+    unit_order: np.ndarray  # [U] int64: this unit's row in the deployment
+    node_rack: np.ndarray  # [V] int32
+    node_shelf: np.ndarray  # [V] int32
+    node_first: np.ndarray  # [V + 1] int32: first unit of each node
+    rack_first: np.ndarray  # [R + 1] int32: first unit of each rack
+    rack_node: np.ndarray  # [R + 1] int32: first node of each rack
+    affinity: np.ndarray  # [P, T] float64: operations per us, 0 = cannot run
+    overhead_us: np.ndarray  # [P, T] float64: us before a task computes
+    ranking: np.ndarray  # [T, P] int32: deployed types that can run the task type, fastest first, -1 after the last
+    runs_everywhere: np.ndarray  # [T] bool: every deployed type can run the task type
+    tier_bandwidth: np.ndarray  # [3] float64: bytes per us; local, intra-rack, inter-rack
+    tier_latency_us: np.ndarray  # [3] float64: us
+    job_arrival_us: np.ndarray  # [J] float64: not decreasing
+    job_first: np.ndarray  # [J + 1] int64: first task of each job
+    job_deadline_us: np.ndarray  # [J] float64, or [0] where no job has one
+    task_job: np.ndarray  # [N] int32
+    task_operations: np.ndarray  # [N] float64
+    task_data_bytes: np.ndarray  # [N] float64, or [0] where no task has data
+    task_data_node: np.ndarray  # [N] int32, or [0] where no task has data or the network is free
+    task_demand: np.ndarray  # [N] float64, 0 = the whole unit; or [0] where every task wants a whole unit
+    task_group: np.ndarray  # [N] int32, or [0] where there is one group
+    task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] where there is one group
+    group_task_type: np.ndarray  # [G] int32
+    group_preferred: np.ndarray  # [G] int32: preferred processor type, -1 = none; if the policy groups by it
+    group_application: np.ndarray  # [G] int32: if the policy groups by it
+
+
+RUN = np.dtype(
+    [
+        ("now_us", "f8"),  # the clock
+        ("timer_us", "f8"),  # when the policy wants to be asked again; inf = never
+        ("next_job", "i8"),  # the next job to arrive
+        ("n_arrived", "i8"),  # tasks that have arrived: all below this number
+        ("n_pending", "i8"),  # tasks that have arrived and not started
+        ("n_with_room", "i8"),  # units whose load is below their capacity
+        ("n_running", "i8"),
+        ("n_done", "i8"),
+        ("n_events", "i8"),
+        ("random", "u8"),  # state of the policy's random stream
+        ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
+        ("queue_levels", "u8"),  # event queue: which levels hold events
+        ("error", "i8"),  # the contract that the policy broke, 0 = none
+        ("error_task", "i8"),
+        ("error_unit", "i8"),
+    ],
+    align=True,
+)
+
+
+class State(NamedTuple):
+    """What a run changes. All of it is allocated before the run."""
+
+    run: np.ndarray  # [1] of RUN: clock and counters
+    task_unit: np.ndarray  # [N] int32: where the task runs or ran, -1 = not started
+    task_init_us: np.ndarray  # [N] float64: when it was given to the unit
+    task_start_us: np.ndarray  # [N] float64: when its data was there
+    task_finish_us: np.ndarray  # [N] float64: when it finishes, as known now
+    task_in_batch: np.ndarray  # [N] int32: next task started together with it, -1 = none
+    unit_load: np.ndarray  # [U] float64: demand of the tasks that run on it
+    unit_tasks: np.ndarray  # [U] int32: how many run on it; consolidated tasks count as one
+    free: np.ndarray  # [P + 1, W] uint64: units with room, a bit each; row P is all types
+    free_1: np.ndarray  # [P + 1, W / 64] uint64: which words of `free` are not 0
+    free_2: np.ndarray  # [P + 1, W / 4096] uint64: which words of `free_1` are not 0
+    free_count: np.ndarray  # [P + 1, U / 4096] int64: how many units with room in each block of 4096
+    heads: np.ndarray  # [1, N / 64] uint64: the first pending task of each group, a bit each; 1 word if one group
+    heads_1: np.ndarray
+    heads_2: np.ndarray
+    group_head: np.ndarray  # [G] int64: first task of the group that has not started (it may not have arrived)
+    group_pending: np.ndarray  # [G] int64: tasks of the group that have arrived and not started
+    queue_head: np.ndarray  # [8 * 256] int64: first event of a bucket, -1 = none
+    queue_tail: np.ndarray  # [8 * 256] int64
+    queue_min_us: np.ndarray  # [8 * 256] float64: earliest time in a bucket
+    queue_used: np.ndarray  # [8 * 4] uint64: which buckets of a level hold events
+    queue_next: np.ndarray  # [N] int32: next event of the same bucket
+    queue_previous: np.ndarray  # [N] int32
+    work_done: np.ndarray  # [U] float64: shared units: us of full-speed service given to each task so far
+    work_at_us: np.ndarray  # [U] float64: shared units: the time of that figure
+    work_due: np.ndarray  # [N] float64: shared units: work_done at which the task finishes; [0] if none is shared
+    work_first: np.ndarray  # [U] int64: shared units: first running task, -1 = none
+    work_next: np.ndarray  # [N] int32: shared units: next running task of the same unit; [0] if none is shared
+    work_event: np.ndarray  # [U] int64: shared units: the task whose finish event is in the queue, -1 = none
+
+
+class View(NamedTuple):
+    """What a policy is shown beside the model and the state when it is asked."""
+
+    now_us: float
+    event: int  # what happened: FINISH, WAKE_UP, BATCH or TIMER
+    unit: int  # the unit of a FINISH, else -1
+    job: int  # the job of a WAKE_UP, else -1
+    options: Any  # the policy's options, by name; a choice is the number of its word
+    scratch: Any  # the policy's own arrays, by name
+
+
+class Action(NamedTuple):
+    """What a policy wants: start ``n_tasks`` tasks on a unit, or nothing before ``wake_us``."""
+
+    task: int
+    n_tasks: int
+    unit: int
+    wake_us: float

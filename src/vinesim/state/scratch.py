@@ -1,0 +1,50 @@
+"""A policy's options and its own arrays, in forms that compiled code can read by name."""
+
+from collections import namedtuple
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from vinesim.state.layout import Model
+
+_PREFIX = "Scratch__"
+
+
+@lru_cache(maxsize=256)
+def _scratch_class(names: tuple[str, ...]) -> Any:
+    made = namedtuple(_PREFIX + "__".join(names), names)  # type: ignore[misc]  # noqa: PYI024
+    made.__module__ = __name__
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    """Scratch classes are attributes of this module, so that the compile cache of one process fits the next."""
+    if name.startswith(_PREFIX):
+        return _scratch_class(tuple(name.removeprefix(_PREFIX).split("__")))
+    raise AttributeError(name)
+
+
+def build_options(numbers: Mapping[str, float | int]) -> Any:
+    """A record with the options' numbers as fields."""
+    fields = [(name, "i8" if isinstance(value, int) else "f8") for name, value in numbers.items()]
+    record = np.zeros(1, np.dtype(fields or [("none", "i8")]))
+    for name, value in numbers.items():
+        record[name] = value
+    return record.view(np.recarray)[0]
+
+
+def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
+    """The policy's arrays, zero, one a name."""
+    sizes = {
+        "units": len(model.unit_type),
+        "types": len(model.affinity),
+        "groups": len(model.group_task_type),
+        "jobs": len(model.job_arrival_us),
+        "tasks": len(model.task_operations),
+        "one": 1,
+    }
+    arrays = {name: np.zeros(sizes[size], dtype) for name, (dtype, size) in declared.items()}
+    arrays = arrays or {"none": np.zeros(1)}
+    return _scratch_class(tuple(arrays))(**arrays)

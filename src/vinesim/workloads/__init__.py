@@ -1,0 +1,1 @@
+"""Workload generators: one file each, registered by name in ``registry``."""

@@ -1,0 +1,74 @@
+"""From what a generator decides for each job to the columns of a workload."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.streams import stream
+from vinesim.model.workload import NO_PREFERENCE, Workload
+from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.placement import Placement
+
+MAX_TASKS = 1_000_000_000
+
+
+def assemble(
+    n_tasks: np.ndarray,
+    job_task_type: np.ndarray,
+    operations: float,
+    arrivals: Arrivals,
+    placement: Placement,
+    seed: int,
+    *,
+    preferred: str | None = None,
+    task_types: Sequence[TaskType] = TASK_TYPES,
+    processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
+) -> Workload:
+    """A workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J], all of one length.
+
+    ``operations`` is of each task; ``preferred`` the name of a processor type, None or UNSPECIFIED for any. Arrivals
+    and placement draw from streams of their own, so that a change in one leaves the other as it was.
+    """
+    first = np.concatenate(([0], np.cumsum(n_tasks, dtype=np.int64)))
+    total = int(first[-1])
+    if total > MAX_TASKS:
+        raise InputError([Problem("n_tasks", f"at most {MAX_TASKS:,} tasks in all", f"{total:,}")])
+    preferred_code = code_of("preferred", None if preferred == ANY_PROCESSOR else preferred, processor_types)
+    rack, shelf = placement.draw(total, stream(seed, "placement"))
+    return Workload(
+        job_task_type=job_task_type,
+        job_first=first,
+        arrival_us=arrivals.draw(len(n_tasks), stream(seed, "arrivals")),
+        operations=np.full(total, operations, np.float64),
+        data_bytes=np.full(total, placement.data_bytes, np.float64),
+        data_rack=rack,
+        data_shelf=shelf,
+        preferred_type=np.full(total, preferred_code),
+        task_types=tuple(task_types),
+    )
+
+
+def check_counts(**counts: int) -> None:
+    """Raise :class:`InputError` unless each option is at least 1 and their product no more than ``MAX_TASKS``."""
+    problems = [
+        Problem(name, f"a whole number, 1 to {MAX_TASKS:,}", f"{value}")
+        for name, value in counts.items()
+        if not 1 <= value <= MAX_TASKS
+    ]
+    if not problems and math.prod(counts.values()) > MAX_TASKS:
+        problems = [Problem(" x ".join(counts), f"at most {MAX_TASKS:,} tasks", f"{math.prod(counts.values()):,}")]
+    if problems:
+        raise InputError(problems)
+
+
+def code_of(option: str, name: str | None, types: Sequence[TaskType] | Sequence[ProcessorType]) -> int:
+    """The code of a type by its name; NO_PREFERENCE for None. An unknown name raises :class:`InputError`."""
+    if name is None:
+        return NO_PREFERENCE
+    names = [t.name for t in types]
+    if name not in names:
+        raise InputError([Problem(option, "one of " + ", ".join(names), repr(name), "Define the type first.")])
+    return names.index(name)

@@ -1,0 +1,162 @@
+"""Generators by name, with keyword options, for scenario files and the command line."""
+
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import Workload
+from vinesim.workloads import neurasmus as neurasmus_kernels
+from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.identical import five_hundred_jobs, identical_jobs
+from vinesim.workloads.mix import mix
+from vinesim.workloads.neurasmus import neurasmus
+from vinesim.workloads.placement import Placement
+from vinesim.workloads.setting import Setting
+from vinesim.workloads.sized import sized
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a generator; ``default`` is ``REQUIRED`` where there is none."""
+
+    name: str
+    type: Any
+    default: Any
+
+    @property
+    def expected(self) -> str:
+        """What a value must be, for messages."""
+        names = {int: "a whole number", float: "a number", str: "a name", bool: "true or false"}
+        if self.type in names:
+            return names[self.type]
+        arguments = typing.get_args(self.type)
+        if isinstance(self.type, types.UnionType):
+            return Option("", arguments[0], None).expected + ", or null"
+        return "a mapping of names to numbers" if typing.get_origin(self.type) is dict else "a list of numbers"
+
+    def accept(self, value: Any) -> Any:
+        """The value in the option's type; TypeError if it is of another."""
+        return _accept(self.type, value)
+
+
+# what any generator takes besides its own options
+COMMON = (
+    Option("arrivals", str, "constant"),  # constant, poisson or list
+    Option("iat_us", float, 7.0),  # (mean) inter-arrival time, us
+    Option("arrival_us", list[float], ()),  # of a list: the times, us
+    Option("data_bytes", float, 0.0),  # bytes of each task's data
+    Option("data_rack", int | None, None),  # data only on nodes of this rack; null: on all nodes
+)
+
+
+@dataclass(frozen=True)
+class GeneratorSpec:
+    """A generator: its name, its function, and its own types and affinity if it brings them."""
+
+    name: str
+    make: Callable[..., Workload]
+    processor_types: Sequence[ProcessorType] | None = None
+    task_types: Sequence[TaskType] | None = None
+    affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
+
+    @property
+    def summary(self) -> str:
+        """What it generates, in a sentence."""
+        return (inspect.getdoc(self.make) or "").split("\n")[0]
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """Its own options and the common ones, by name."""
+        parameters = list(inspect.signature(self.make).parameters.values())[1:]
+        own = {p.name: Option(p.name, p.annotation, p.default) for p in parameters}
+        return own | {option.name: option for option in COMMON}
+
+    def generate(
+        self,
+        options: Mapping[str, Any] | None = None,
+        *,
+        seed: int = 0,
+        nodes: Sequence[tuple[int, int]] = ((0, 0),),
+        task_types: Sequence[TaskType] = TASK_TYPES,
+        processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
+    ) -> Workload:
+        """The workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
+        values = self._check(options or {})
+        common = {o.name: values.pop(o.name, o.default) for o in COMMON}
+        arrivals = Arrivals(common["arrivals"], common["iat_us"], common["arrival_us"])
+        placement = Placement(common["data_bytes"], nodes, common["data_rack"])
+        setting = Setting(
+            seed, arrivals, placement, self.task_types or task_types, self.processor_types or processor_types
+        )
+        return self.make(setting, **values)
+
+    def _check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        options, problems, values = self.options, [], {}
+        for name, value in given.items():
+            if name not in options:
+                expected = "one of " + ", ".join(options)
+                problems.append(Problem(f"{self.name}: option", expected, repr(name)[:60]))
+                continue
+            try:
+                values[name] = options[name].accept(value)
+            except TypeError:
+                problems.append(Problem(f"{self.name}: {name}", options[name].expected, repr(value)[:60]))
+        for option in options.values():
+            if option.default is REQUIRED and option.name not in given:
+                problems.append(Problem(f"{self.name}: {option.name}", option.expected, "nothing", "Give the option."))
+        if problems:
+            raise InputError(problems)
+        return values
+
+
+GENERATORS = {
+    spec.name: spec
+    for spec in (
+        GeneratorSpec("500jobs", five_hundred_jobs),
+        GeneratorSpec("identical", identical_jobs),
+        GeneratorSpec("mix", mix),
+        GeneratorSpec("sized", sized),
+        GeneratorSpec(
+            "neurasmus",
+            neurasmus,
+            neurasmus_kernels.PROCESSOR_TYPES,
+            neurasmus_kernels.TASK_TYPES,
+            neurasmus_kernels.affinity,
+        ),
+    )
+}
+
+
+def generator(name: str) -> GeneratorSpec:
+    """The generator of that name; an unknown one raises :class:`InputError`."""
+    if name not in GENERATORS:
+        raise InputError([Problem("generator", "one of " + ", ".join(GENERATORS), repr(name)[:60])])
+    return GENERATORS[name]
+
+
+def _accept(kind: Any, value: Any) -> Any:
+    if isinstance(kind, types.UnionType):
+        return None if value is None else _accept(typing.get_args(kind)[0], value)
+    if typing.get_origin(kind) is dict and isinstance(value, Mapping):
+        return {_accept(str, key): _accept(float, item) for key, item in value.items()}
+    if typing.get_origin(kind) is list and isinstance(value, list | tuple | np.ndarray):
+        return [_accept(float, item) for item in value]
+    if isinstance(value, bool) and kind is not bool:
+        raise TypeError
+    if kind is float and isinstance(value, int | float) and math.isfinite(value) and abs(value) < 1e300:
+        return float(value)
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if kind in (int, str, bool) and isinstance(value, kind):
+        return value
+    raise TypeError

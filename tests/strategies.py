@@ -1,0 +1,191 @@
+"""Random scenarios, written once: drawn by Hypothesis (which shrinks them) or by a seeded generator (which is fast).
+
+Small and nasty on purpose: many equal times, empty tasks, units that cannot run a task, data everywhere or nowhere,
+slots, shared units, overheads, ill-ordered networks, runs that are cut off.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+from hypothesis import strategies as st
+
+import vinesim as vs
+from vinesim.policies.contract import Policy
+
+T = TypeVar("T")
+
+
+class Dice(Protocol):
+    """Where the choices come from."""
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer from low to high, both possible."""
+
+    def pick(self, values: Sequence[T]) -> T:
+        """One of the values."""
+
+
+class SeededDice:
+    """Choices of a NumPy generator."""
+
+    def __init__(self, seed: int):
+        self._random = np.random.default_rng(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return int(self._random.integers(low, high + 1))
+
+    def pick(self, values: Sequence[T]) -> T:
+        return values[self.integer(0, len(values) - 1)]
+
+
+class DrawnDice:
+    """Choices of Hypothesis; the first value and the smallest number are the simplest."""
+
+    def __init__(self, draw: Any):
+        self._draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
+
+    def pick(self, values: Sequence[T]) -> T:
+        return values[self.integer(0, len(values) - 1)]
+
+
+NETWORKS = (
+    vs.Network(),
+    vs.Network(intra_rack=None, inter_rack=None, hop_latency_us=0.0),
+    vs.Network(intra_rack=1310.72, inter_rack=131.072, hop_latency_us=0.0),
+    vs.Network(local=4.0, intra_rack=2.0, inter_rack=1.0, hop_latency_us=1.0),  # all tiers cost something
+    vs.Network(local=1.0, intra_rack=2.0, inter_rack=8.0),  # ill-ordered: the far data comes first
+    vs.Network(local=3.0, intra_rack=3.0, inter_rack=3.0, hop_latency_us=0.0),  # all tiers are the same
+    vs.Network(local=2.0, intra_rack=None, inter_rack=5.0, hops_intra=0, hops_inter=1),
+)
+SPEEDS = (1.0, 2.0, 0.5, 4.0, 0.0, 0.0, 0.1, 3.7)
+OPERATIONS = (4.0, 0.0, 1.0, 7.0, 4.0, 10.0, 3.3)
+BYTES = (0.0, 8.0, 1000.0, 0.0, 2.5)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a scenario may hold."""
+
+    units: int = 12
+    jobs: int = 15
+    tasks_of_job: int = 6
+    demands: Literal["any", "equal", "none"] = "any"
+    sharing: bool = True  # units of capacity above 1
+    slowdown: bool = True  # units that share their speed
+    horizons: bool = True
+
+
+def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
+    """One scenario within the limits."""
+    n_racks, n_shelves = dice.integer(1, 4), dice.integer(1, 4)
+    n_types, n_task_types = dice.integer(1, 4), dice.integer(1, 4)
+    n_units = dice.integer(1, limits.units)
+    types = tuple(_processor_type(dice, p, limits) for p in range(n_types))
+    center = vs.Datacenter(
+        np.array([dice.integer(0, n_types - 1) for _ in range(n_units)]),
+        np.array([dice.integer(0, n_racks - 1) for _ in range(n_units)]),
+        np.array([dice.integer(0, n_shelves - 1) for _ in range(n_units)]),
+        types,
+        n_racks,
+        n_shelves,
+    )
+    speeds = np.array([[dice.pick(SPEEDS) for _ in range(n_task_types)] for _ in range(n_types)])
+    deployed = np.unique(center.unit_type)
+    for t in np.flatnonzero(speeds[deployed].max(axis=0) <= 0):
+        speeds[deployed[0], t] = 1.0
+    overhead = None
+    if dice.integer(0, 2) == 2:
+        overhead = np.array([[dice.pick((0.0, 1.0, 2.5)) for _ in range(n_task_types)] for _ in range(n_types)])
+    return vs.Scenario(
+        center,
+        _workload(dice, limits, center, n_task_types),
+        policy=policy,
+        options=options or {},
+        affinity=speeds,
+        overhead_us=overhead,
+        network=dice.pick(NETWORKS),
+        horizon_us=float(dice.integer(1, 60)) if limits.horizons and dice.integer(0, 4) == 4 else math.inf,
+        seed=dice.integer(0, 2**40),
+    )
+
+
+def _processor_type(dice: Dice, number: int, limits: Limits) -> vs.ProcessorType:
+    capacity, parallelism = 1.0, None
+    if limits.sharing:
+        capacity = dice.pick((1.0, 1.0, 4.0, 2.5))
+        parallelism = dice.pick((None, None, 1.0, 2.0, 0.3)) if limits.slowdown else None
+    return vs.ProcessorType(f"P{number}", capacity=capacity, parallelism=parallelism)
+
+
+def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, n_task_types: int) -> vs.Workload:
+    n_jobs = dice.integer(1, limits.jobs)
+    counts = [dice.integer(1, limits.tasks_of_job) for _ in range(n_jobs)]
+    n_tasks = sum(counts)
+    if dice.integer(0, 1):  # few distinct times, so that finishes and arrivals coincide
+        arrival = sorted(float(dice.integer(0, 12)) for _ in range(n_jobs))
+    else:
+        arrival = sorted(dice.integer(0, 400) / 7.0 for _ in range(n_jobs))
+    demand = None
+    capacity = np.array([p.capacity for p in center.processor_types])[center.unit_type]
+    if limits.demands != "none" and limits.sharing and dice.integer(0, 2):
+        shares = [dice.pick((1.0, 0.5, 0.3, 2.0, 0.0)) for _ in range(n_tasks)]
+        if limits.demands == "equal":
+            shares = [shares[0]] * n_tasks
+        demand = np.minimum(shares, capacity.max())
+    has_data = dice.integer(0, 3) > 0
+    prefers = dice.integer(0, 2) > 0
+    return vs.Workload(
+        job_task_type=np.array([dice.integer(0, n_task_types - 1) for _ in range(n_jobs)]),
+        job_first=np.r_[0, np.cumsum(counts)],
+        arrival_us=np.array(arrival),
+        operations=np.array([dice.pick(OPERATIONS) for _ in range(n_tasks)]),
+        data_bytes=np.array([dice.pick(BYTES) if has_data else 0.0 for _ in range(n_tasks)]),
+        data_rack=np.array([dice.integer(0, center.n_racks - 1) if has_data else 0 for _ in range(n_tasks)]),
+        data_shelf=np.array([dice.integer(0, center.n_shelves - 1) if has_data else 0 for _ in range(n_tasks)]),
+        preferred_type=np.array(
+            [dice.integer(-1, len(center.processor_types) - 1) if prefers else -1 for _ in range(n_tasks)]
+        ),
+        demand=demand,
+        application=np.array([dice.integer(0, 2) for _ in range(n_jobs)]) if dice.integer(0, 1) else None,
+        task_types=tuple(vs.TaskType(f"T{t}") for t in range(n_task_types)),
+    )
+
+
+def seeded_scenario(
+    seed: int, policy: Any = "high", options: Mapping[str, Any] | None = None, limits: Limits | None = None
+) -> vs.Scenario:
+    """The scenario of a seed."""
+    return build_scenario(SeededDice(seed), limits or Limits(), policy, options)
+
+
+@st.composite
+def scenarios(
+    draw: Any, policy: Any = "high", options: Mapping[str, Any] | None = None, limits: Limits | None = None
+) -> vs.Scenario:
+    """Hypothesis: any scenario within the limits."""
+    return build_scenario(DrawnDice(draw), limits or Limits(), policy, options)
+
+
+def with_policy(scenario: vs.Scenario, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
+    """The same scenario under another policy."""
+    return replace(scenario, policy=policy, options=options or {})
+
+
+NUMBERS = {float: (0.0, 1.0, 7.5, 1e9), int: (1, 2, 3), bool: (False, True)}
+
+
+def all_options(policy: type[Policy]) -> list[dict[str, Any]]:
+    """Every combination of a policy's choices, and a few values of its numbers."""
+    hints = get_type_hints(policy)
+    combinations: list[dict[str, Any]] = [{}]
+    for item in fields(policy):
+        hint = hints[item.name]
+        values = get_args(hint) if get_origin(hint) is Literal else NUMBERS[hint]
+        combinations = [{**chosen, item.name: value} for chosen in combinations for value in values]
+    return combinations

@@ -1,0 +1,89 @@
+"""The Standard Workload Format, and the wagap-2013 log."""
+
+import contextlib
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vinesim.formats.machines import read_machines
+from vinesim.formats.swf import read_swf
+from vinesim.model.errors import InputError
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "wagap2013"
+
+
+def job(id=1, submit=0, run=10, allocated=2, requested=-1, more=""):
+    return f"{id} {submit} 0 {run} {allocated} -1 -1 {requested} -1 -1 1 1 1 1 1 1 -1 -1{more}\n"
+
+
+def test_jobs_become_tasks_in_order_of_arrival(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("; a header\n" + job(1, 105, 10, 2) + job(2, 100, 20, -1, 3) + job(3, 105, 5, 1, more=" {1} q_1d"))
+    work, center, report = read_swf(path)
+    assert center is None
+    assert work.job_id.tolist() == [2, 1, 3]
+    assert work.arrival_us.tolist() == [0, 5e6, 5e6]
+    assert work.job_first.tolist() == [0, 3, 5, 6]
+    assert work.operations.tolist() == [20e6] * 3 + [10e6] * 2 + [5e6]
+    assert [t.name for t in work.task_types] == ["PROCESSOR_TIME"]
+    assert (report.n_jobs, report.n_tasks, report.n_dropped, report.n_resorted) == (3, 6, 0, 1)
+
+
+def test_unusable_lines_are_reported_with_their_numbers(tmp_path):
+    path = tmp_path / "log.swf"
+    wrong = [job(run=0), job(allocated=-1), "1 2 3\n", job(submit=-1), job(run="x"), job(run="nan"), job(allocated=1e9)]
+    path.write_text("".join(wrong) + job())
+    _, _, report = read_swf(path)
+    assert sorted(line for lines in report.dropped.values() for line in lines) == [1, 2, 3, 4, 5, 6, 7]
+    assert "run time 0 or less (line 1)" in str(report)
+
+
+def test_a_log_without_a_job_and_a_cut_gzip_are_refused(tmp_path):
+    path = tmp_path / "log.swf.gz"
+    path.write_bytes(gzip.compress(job().encode() * 100)[:-20])
+    with pytest.raises(InputError, match="gzip"):
+        read_swf(path)
+    path.write_text("; nothing\n")
+    with pytest.raises(InputError, match="at least one job"):
+        read_swf(path)
+
+
+def test_machines(tmp_path):
+    path = tmp_path / "m"
+    path.write_text("0\ta\t2\t3\t1\t10\n1\tb\t1\t2\t1\t10\n")
+    center = read_machines(path)
+    assert center.rack.tolist() == [0] * 6 + [1] * 2
+    assert center.shelf.tolist() == [0] * 3 + [1] * 3 + [0] * 2
+    for text in (
+        "",
+        "0\ta\n",
+        "0\ta\tx\t3\t1\t1\n",
+        "0\ta\t1\t3\t1\t1\n0\ta\t1\t3\t2\t1\n",
+        "0\ta\t99999999\t99\t1\t1\n",
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError):
+            read_machines(path)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=80), st.text("0123456789 -.enaif;\n", max_size=80))
+def test_any_bytes_give_a_log_or_an_input_error(tmp_path_factory, head, tail):
+    path = tmp_path_factory.getbasetemp() / "fuzz.swf"
+    path.write_bytes(head + b"\n" + tail.encode())
+    for read in (read_swf, read_machines):
+        with contextlib.suppress(InputError):
+            read(path)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the wagap-2013 log is not beside the repository")
+def test_wagap_2013():
+    work, center, report = read_swf(DATA / "wagap-2013.swf.gz", DATA / "wagap-2013.swf.machines")
+    assert (work.n_jobs, work.n_tasks, center.n_units) == (17_898, 149_384, 2_176)
+    assert report.dropped == {"run time 0 or less": [4186, 4200]}
+    assert report.work_us / 3600e6 == pytest.approx(2.68e6, rel=0.001)
+    assert np.bincount(center.rack).tolist() == [1600, 576]

@@ -1,0 +1,127 @@
+"""Workloads as Parquet: equal after a round trip, clear about files that are no workload."""
+
+import contextlib
+import dataclasses
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vinesim.formats.workload_parquet import COLUMNS, read_workload, write_workload
+from vinesim.model.catalog import TaskType
+from vinesim.model.errors import InputError
+from vinesim.model.workload import NO_PREFERENCE, Workload
+
+
+@st.composite
+def workloads(draw):
+    n_jobs = draw(st.integers(1, 5))
+    counts = draw(st.lists(st.integers(1, 4), min_size=n_jobs, max_size=n_jobs))
+    n = sum(counts)
+    number = st.floats(0, 1e300)
+    names = draw(
+        st.lists(
+            st.text(min_size=1, max_size=4).filter(lambda s: "\0" not in s and s.isprintable()),
+            min_size=1,
+            max_size=3,
+            unique=True,
+        )
+    )
+
+    def each(size, strategy):
+        return draw(st.lists(strategy, min_size=size, max_size=size))
+
+    def maybe(size, strategy):
+        return each(size, strategy) if draw(st.booleans()) else None
+
+    return Workload(
+        job_task_type=each(n_jobs, st.integers(0, len(names) - 1)),
+        job_first=np.concatenate(([0], np.cumsum(counts))),
+        arrival_us=sorted(each(n_jobs, number)),
+        operations=each(n, number),
+        data_bytes=each(n, number),
+        data_rack=each(n, st.integers(0, 2**31 - 1)),
+        data_shelf=each(n, st.integers(0, 9)),
+        preferred_type=each(n, st.integers(NO_PREFERENCE, 4)),
+        demand=maybe(n, number),
+        deadline_us=maybe(n_jobs, number | st.just(np.inf)),
+        application=maybe(n_jobs, st.integers(0, 99)),
+        job_id=maybe(n_jobs, st.integers(0, 2**62)),
+        task_types=tuple(map(TaskType, names)),
+    )
+
+
+def assert_equal(a, b):
+    for item in dataclasses.fields(Workload):
+        x, y = getattr(a, item.name), getattr(b, item.name)
+        assert x == y if x is None or isinstance(x, tuple) else np.array_equal(x, y), item.name
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(workloads())
+def test_round_trip(tmp_path_factory, work):
+    path = tmp_path_factory.getbasetemp() / "it's [a] *.parquet"
+    write_workload(path, work)
+    assert_equal(read_workload(path), work)
+
+
+def plain(path, change=""):
+    values = {
+        "job": "0::BIGINT",
+        "task_type": "'INT'",
+        "arrival_us": "0.0",
+        "operations": "1.0",
+        "data_bytes": "0.0",
+        "data_rack": "0",
+        "data_shelf": "0",
+        "preferred_type": "NULL::VARCHAR",
+    }
+    query = ", ".join(f"{value} AS {name}" for name, value in values.items())
+    duckdb.sql(f"SELECT * {change} FROM (SELECT {query})").write_parquet(str(path))
+
+
+def test_a_file_of_another_tool(tmp_path):
+    plain(tmp_path / "w")
+    work = read_workload(tmp_path / "w")
+    assert [t.name for t in work.task_types] == ["INT"]
+    assert work.preferred_type.tolist() == [NO_PREFERENCE]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("REPLACE ('KNIT' AS task_type, 'ABACUS' AS preferred_type)", "ABACUS"),
+        ("EXCLUDE (operations)", "no operations"),
+        ("REPLACE (NULL AS arrival_us)", "null"),
+        ("REPLACE ('x' AS operations)", "Conversion"),
+        ("REPLACE (1 AS job)", "another order"),
+        ("REPLACE ('ABACUS' AS preferred_type)", "'ABACUS'"),
+        ("REPLACE (-1.0 AS operations)", "-1"),
+    ],
+)
+def test_refusals(tmp_path, change, found):
+    plain(tmp_path / "w", change)
+    with pytest.raises(InputError, match=found):
+        read_workload(tmp_path / "w")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_broken_bytes_give_a_workload_or_an_input_error(tmp_path, data):
+    path = tmp_path / "w"
+    plain(path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 5))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    with contextlib.suppress(InputError):
+        read_workload(path)
+
+
+def test_columns_are_what_is_written(tmp_path):
+    plain(tmp_path / "w")
+    write_workload(tmp_path / "x", read_workload(tmp_path / "w"))
+    rows = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet('{tmp_path}/x')").fetchall()
+    assert [(row[0], row[1]) for row in rows] == [(name, kind) for name, (kind, _) in COLUMNS.items()]
