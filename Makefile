@@ -39,7 +39,7 @@ setup: .venv/dev.done
 	touch $@
 
 .venv/dev.done: .venv/uv.done requirements/dev.lock pyproject.toml
-	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@ .venv/demo.done
 

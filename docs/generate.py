@@ -9,7 +9,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +116,7 @@ def queries() -> str:
     text += [
         "## Arrays",
         "`model` never changes. Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, "
-        "N tasks, G groups of tasks. An array of length 0 stands for \"the default everywhere\"; the queries know that.",
+        "N tasks, G groups of tasks. An array of length 0 stands for the default everywhere; the queries know that.",
         table(("model.", "dimensions and type", "meaning"), _fields(layout.Model)),
         "Of `state` a policy may read these; everything else in it belongs to the engine:",
         table(
@@ -147,8 +146,8 @@ def _fields(kind: Any) -> list[tuple[str, str, str]]:
         match = re.fullmatch(r" {4}(\w+): [\w.]+(?:  # (.*))?", line)
         if match:
             name, comment = match[1], match[2] or ""
-            shape = re.match(r"(\[[^\]]*\](?: of \w+| \w+)?(?:, or \[0\][^:]*)?)(?:: (.*))?$", comment)
-            rows.append((f"`{name}`", shape[1] if shape else "", (shape[2] or "") if shape else comment))
+            shape = re.match(r"(\[[^\]]*\](?: of [A-Z]+| \w+)?)[:,]? ?(.*)", comment)
+            rows.append((f"`{name}`", shape[1] if shape else "", (shape[2] if shape else comment) or name.replace("_", " ")))
     return rows
 
 
@@ -191,38 +190,35 @@ def _comments_of(module: str, constant: str) -> list[str]:
 
 
 def commands() -> str:
-    """The command line."""
-    import typer
-
+    """The command line, from the signatures that Typer reads."""
     from vinesim.cli.main import app
 
-    root = typer.main.get_command(app)
     text = ["# Commands", "`vinesim COMMAND --help` prints the same. `vinesim --version` prints the version."]
-    for name, command in _commands(root, ""):
-        usage = [f"vinesim {name}"]
-        rows = []
-        for parameter in command.params:
-            if parameter.name == "help":
-                continue
-            is_argument = parameter.param_type_name == "argument"
-            shown = (parameter.metavar or parameter.name).upper() if is_argument else ", ".join(parameter.opts)
-            if is_argument:
-                usage.append(shown if parameter.required else f"[{shown}]")
-            elif not getattr(parameter, "is_flag", False):
-                shown += " " + (parameter.metavar or getattr(parameter.type, "name", "value").strip("<>").upper())
-            default = "" if parameter.default in (None, [], (), False, ...) else f" Default: `{parameter.default}`."
-            rows.append((f"`{shown}`", (getattr(parameter, "help", "") or "") + default))
-        text += [f"## vinesim {name}", f"`{' '.join(usage)} [OPTIONS]`", _prose(command.help)]
+    for name, callback in _commands(app, "vinesim"):
+        usage, rows = [name], []
+        for parameter in inspect.signature(callback).parameters.values():
+            info = parameter.default
+            if type(info).__name__ == "ArgumentInfo":
+                shown = (info.metavar or parameter.name).upper()
+                usage.append(shown if info.default is ... else f"[{shown}]")
+            else:
+                shown = ", ".join(info.param_decls or ["--" + parameter.name.replace("_", "-")])
+                if parameter.annotation is not bool:
+                    kinds = {int: "N", float: "X", Path: "FILE", list[str]: "KEY=VALUE"}
+                    shown += " " + (info.metavar or kinds.get(parameter.annotation, "WORD"))
+            default = "" if info.default in (None, [], False, ...) else f" Default: `{info.default}`."
+            default = " Required." if info.default is ... and shown.startswith("-") else default
+            rows.append((f"`{shown}`", (info.help or "") + default))
+        text += [f"## {name}", f"`{' '.join(usage)} [OPTIONS]`", _prose(callback.__doc__)]
         text.append(table(("argument or option", "meaning"), rows) if rows else "No options.")
     return "\n\n".join(text)
 
 
-def _commands(group: Any, prefix: str) -> Iterable[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{prefix}{name} ")
-        else:
-            yield f"{prefix}{name}", command
+def _commands(app: Any, prefix: str) -> Iterable[tuple[str, Callable[..., Any]]]:
+    for command in app.registered_commands:
+        yield f"{prefix} {command.name}", command.callback
+    for group in app.registered_groups:
+        yield from _commands(group.typer_instance, f"{prefix} {group.name}")
 
 
 def errors() -> str:
@@ -295,7 +291,7 @@ def catalogs() -> str:
         )
         for name, net in PRESETS.items()
     ]
-    attributes = re.findall(r"^    (\w+): [^=#]+(?:= ([^#\n]+?))?(?:  # (.*))?$", inspect.getsource(ProcessorType), re.M)
+    attributes = re.findall(r"^    (\w+): [^=#\n]+(?:= ([^#\n]+?))?(?:  # (.*))?$", inspect.getsource(ProcessorType), re.M)
     meanings = {"name": "its name", "capacity": "what its tasks share"}
     return "\n\n".join(
         [
@@ -371,34 +367,61 @@ def scenario_file() -> str:
         "# Scenario file",
         "A YAML file. `vinesim schema` prints its JSON Schema, which editors use to complete and check; "
         "`vinesim validate FILE` checks a file. [A datacenter of your own](../../tutorial/own_datacenter.md) builds one "
-        "step by step.",
+        "step by step. Where a time, a size or a bandwidth is asked for, write a number or "
+        "[a quantity with its unit](formats.md#quantities-with-units).",
         "## The file",
         _schema_table(schema),
     ]
-    for name, definition in definitions.items():
-        if definition.get("properties"):
-            text += [f"## {name}", _prose(definition.get("description")), _schema_table(definition)]
-        elif "enum" in definition:
-            text += [f"## {name}", "One of " + ", ".join(f"`{v}`" for v in definition["enum"]) + "."]
+    for name in _references(schema, definitions):
+        definition = definitions[name]
+        with_fields = [part for part in (definition, *definition.get("anyOf", ())) if "properties" in part]
+        text += [f"## {_title(name)}", _prose(definition.get("description"))]
+        text += [_schema_table(part) for part in with_fields]
     return "\n\n".join(text)
+
+
+def _references(schema: Any, definitions: dict[str, Any], seen: dict[str, None] | None = None) -> list[str]:
+    """The definitions in the order in which the schema refers to them."""
+    seen = {} if seen is None else seen
+    if isinstance(schema, dict):
+        name = str(schema.get("$ref", "")).rpartition("/")[2]
+        if name and name not in seen:
+            seen[name] = None
+            _references(definitions[name], definitions, seen)
+        for value in (value for key, value in schema.items() if key != "$defs"):
+            _references(value, definitions, seen)
+    elif isinstance(schema, list):
+        for value in schema:
+            _references(value, definitions, seen)
+    return list(seen)
+
+
+def _title(name: str) -> str:
+    """``ProcessorTypePart`` as ``Processor type``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Part")).capitalize()
 
 
 def _schema_table(schema: dict[str, Any]) -> str:
     required = schema.get("required", [])
     rows = []
     for name, item in schema.get("properties", {}).items():
-        default = "required" if name in required else f"`{json.dumps(item['default'])}`" if "default" in item else "-"
+        default = f"`{json.dumps(item['default'])}`" if item.get("default") is not None else "-"
+        default = "required" if name in required else default
         rows.append((f"`{name}`", _kind(item), default, _prose(item.get("description"))))
     return table(("field", "value", "default", "meaning"), rows)
 
 
 def _kind(item: dict[str, Any]) -> str:
+    """What a value must be, in words."""
+    if "examples" in item and {"type": "string"} in item.get("anyOf", ()):
+        return "number or text, as " + ", ".join(f"`{example}`" for example in item["examples"])
     if "$ref" in item:
-        name = item["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        title = _title(item["$ref"].rpartition("/")[2])
+        return f"[{title}](#{title.lower().replace(' ', '-')})"
     for key in ("anyOf", "oneOf", "allOf"):
         if key in item:
-            return ", or ".join(dict.fromkeys(_kind(part) for part in item[key]))
+            kinds = dict.fromkeys(_kind(part) for part in item[key] if part.get("type") != "null")
+            return " or ".join(kinds)
     if "enum" in item:
         return ", ".join(f"`{value}`" for value in item["enum"])
     if "const" in item:
@@ -407,8 +430,11 @@ def _kind(item: dict[str, Any]) -> str:
         return "list of " + _kind(item["items"]) if "items" in item else "list"
     if item.get("type") == "object":
         inner = item.get("additionalProperties")
-        return "mapping to " + _kind(inner) if isinstance(inner, dict) and inner else "mapping"
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no", "null": "null"}
+        if not isinstance(inner, dict) or not inner:
+            return "mapping"
+        kind = _kind(inner)
+        return f"name: ({kind})" if " or " in kind else f"name: {kind}"
+    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
     return words.get(str(item.get("type")), "anything")
 
 

@@ -18,12 +18,13 @@ def swf(
     machines: Path = typer.Option(None, help="The log's clusters (.machines); writes a scenario to run it on them."),
 ) -> None:
     """Import a Standard Workload Format log: each job becomes as many tasks as it had processors."""
-    from vinesim.formats.swf import PROCESSOR_TYPES, read_swf
+    from vinesim.formats.machines import PROCESSOR_TYPE
+    from vinesim.formats.swf import read_swf
     from vinesim.formats.swf_scenario import write_swf_scenario
     from vinesim.formats.workload_parquet import write_workload
 
     workload, datacenter, report = read_swf(log, machines)
-    write_workload(output, workload, PROCESSOR_TYPES)
+    write_workload(output, workload, (PROCESSOR_TYPE,))
     typer.echo(str(report))
     typer.echo(f"wrote {output}")
     if datacenter is not None:

@@ -25,7 +25,7 @@ def print_summary(result: Result, out: Path | None) -> None:
     for name, key, group in (
         ("jobs", "latency_us", "jobs"),
         ("tasks", "latency_us", "tasks"),
-        ("tasks, response", "response_us", "tasks"),
+        ("response", "response_us", "tasks"),
     ):
         values = summary[group][key]
         cells = [_time(values[quantile]) for quantile in LATENCIES]

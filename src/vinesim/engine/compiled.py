@@ -67,12 +67,13 @@ def bound_loop(policy: Any) -> Any:
     """The event loop for one policy, compiled when it is first called."""
     digest = hashlib.sha256(_kernels())
     _feed_function(digest, policy.decide, set())
-    source = loop.run_events
-    bound = types.FunctionType(
-        source.__code__,
-        {**source.__globals__, "decide": inlined(policy.decide)},
-        f"run_{digest.hexdigest()[:16]}",
-    )
+    return _compiled(loop.run_events, digest.hexdigest(), decide=inlined(policy.decide))
+
+
+def _compiled(source: Any, digest: str, **names: Any) -> Any:
+    """A kernel with some names bound, cached on disk under a name of its own: Numba's cache looks at the file that a
+    function is in, not at those that it calls."""
+    bound = types.FunctionType(source.__code__, {**source.__globals__, **names}, f"{source.__name__}_{digest[:16]}")
     bound.__qualname__ = bound.__name__
     bound.__module__ = source.__module__
     return numba.njit(cache=True, **OPTIONS)(bound)
@@ -84,7 +85,7 @@ class CompiledRun:
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
         self.model = model
         self.state = build_state(model, seed)
-        self._loop = bound_loop(type(policy))
+        self._loop = bound_loop(type(policy))  # type: ignore[arg-type]
         self._options = build_options(policy.number_of_options())
         self._scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
@@ -113,13 +114,13 @@ class CompiledRun:
 
     def start(self, task: int, unit: int) -> None:
         """Start one task, as an action of the policy would."""
-        if not start_task(self.model, self.state, task, unit, self._may_overcommit):
+        if not bound_step(start_task)(self.model, self.state, task, unit, self._may_overcommit):
             run = self.state.run[0]
             raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
 
     def move(self, task: int, unit: int) -> None:
         """Move one running task."""
-        move_task(self.model, self.state, task, unit)
+        bound_step(move_task)(self.model, self.state, task, unit)
 
     def set_clock(self, now_us: float) -> None:
         self.state.run["now_us"] = now_us
@@ -155,12 +156,16 @@ class CompiledRun:
         return bool((self.state.task_in_batch >= 0).any())
 
 
-@numba.njit(cache=True, **OPTIONS)
+@lru_cache(maxsize=2)
+def bound_step(step: Any) -> Any:
+    """``start_task`` or ``move_task``, compiled when it is first called."""
+    return _compiled(step, _kernels().hex())
+
+
 def start_task(model_arrays, state_arrays, task, unit, may_overcommit):
     model, state = by_reference(model_arrays), by_reference(state_arrays)
     return actions.perform(model, state, queries.start(task, unit), may_overcommit)
 
 
-@numba.njit(cache=True, **OPTIONS)
 def move_task(model_arrays, state_arrays, task, unit):
     actions.move(by_reference(model_arrays), by_reference(state_arrays), task, unit)

@@ -26,6 +26,7 @@ from vinesim.state.queries import nothing
 
 Engine = Literal["compiled", "reference"]
 CHUNK_S = 0.1  # how long the engine works before it looks up
+COMPILING_S = 2.0  # loading a compiled policy takes less, compiling one takes more
 GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # why an engine stopped: engine/loop.py
 
 
@@ -52,12 +53,14 @@ def simulate(
     progress; when it returns True the run ends as INTERRUPTED. ``say`` gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
-    begun = time.perf_counter()
+    scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)
+    new_run = _engine(engine, policy)
+    begun = time.perf_counter()
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()
     order = online.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
     model = build_model(scenario, online.groups, order)
-    run = _engine(engine, policy)(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    run = new_run(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
     clock = BatchClock(policy, run, model) if isinstance(policy, BatchPolicy) else None
     try:
         with _announce_compilation(policy, say):
@@ -71,7 +74,6 @@ def simulate(
     outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.table())
     provenance = {
         "version": VERSION,
-        "content_id": scenario.content_id,
         "seed": scenario.seed,
         "policy": policy.name or type(policy).__name__,
         "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
@@ -83,7 +85,12 @@ def simulate(
     }
     tables = Tables(scenario, outcome)
     builders = {name: getattr(tables, name) for name in ("tasks", "jobs", "units", "utilization")}
-    return Result(outcome, provenance, builders, partial(summarize, tables=tables))
+    return Result(
+        outcome,
+        lambda: {**provenance, "content_id": scenario.content_id},
+        builders,
+        partial(summarize, tables=tables),
+    )
 
 
 def _advance(scenario: Scenario, run: Any, clock: BatchClock | None, watch: Any) -> ExitReason:
@@ -134,7 +141,7 @@ def _announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> 
     """Say that a policy is being compiled, if that takes more than a moment; a compiler error becomes the user's."""
     name = policy.name or type(policy).__name__
     text = f"compiling the policy {name} for this machine: a few seconds, the first time only"
-    timer = Timer(0.8, say, [text]) if say is not None else None
+    timer = Timer(COMPILING_S, say, [text]) if say is not None else None
     if timer is not None:
         timer.daemon = True
         timer.start()

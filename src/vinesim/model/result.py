@@ -77,12 +77,12 @@ class Result:
     def __init__(
         self,
         outcome: Outcome,
-        provenance: Mapping[str, Any],
+        provenance: Callable[[], dict[str, Any]],
         tables: Mapping[str, Callable[[], Table | None]],
         summarize: Callable[["Result"], dict[str, Any]],
     ):
         self.outcome = outcome
-        self.provenance = dict(provenance)
+        self._provenance = provenance
         self._tables = tables
         self._summarize = summarize
 
@@ -90,6 +90,11 @@ class Result:
     def exit_reason(self) -> ExitReason:
         """Why the run ended."""
         return self.outcome.exit_reason
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Where the result comes from: version, content id, seed, policy with options, engine, wall time."""
+        return self._provenance()
 
     @cached_property
     def tasks(self) -> Table:

@@ -29,15 +29,14 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     unit_type, rack, shelf = center.unit_type[order], center.rack[order], center.shelf[order]
 
     place = rack.astype(np.int64) * center.n_shelves + shelf
-    data_place = work.data_rack.astype(np.int64) * center.n_shelves + work.data_shelf
+    has_data = bool(work.data_bytes.any() or work.data_rack.any() or work.data_shelf.any())
+    data_place = work.data_rack * np.int64(center.n_shelves) + work.data_shelf if has_data else np.zeros(1, np.int64)
     used = np.zeros(center.n_racks * center.n_shelves, bool)
     used[place] = True
-    used[data_place] = True
+    used[data_place] = True  # without data all of it is at place 0, which is then node 0
     nodes = np.flatnonzero(used)
     node_of = np.cumsum(used, dtype=np.int64) - 1
     node_rack, node_shelf = nodes // center.n_shelves, nodes % center.n_shelves
-    has_data = bool(work.data_bytes.any()) or work.data_rack.any() or work.data_shelf.any()
-
     affinity = scenario.affinity
     deployed = np.unique(unit_type)
     n_types, n_task_types = affinity.shape
@@ -51,7 +50,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     parallelism = np.array([p.capacity if p.parallelism is None else p.parallelism for p in types])
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
-    group, following, kinds, preferred, application = _group(scenario, groups, node_of[data_place], counts)
+    group, following, kinds, preferred, application = _group(
+        scenario, groups, node_of[data_place] if has_data else None, counts
+    )
     network = scenario.network
     return Model(
         unit_type=unit_type.astype(np.int32),
@@ -94,7 +95,7 @@ def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
 
 
 def _group(
-    scenario: Scenario, keys: Sequence[str], data_node: np.ndarray, counts: np.ndarray
+    scenario: Scenario, keys: Sequence[str], data_node: np.ndarray | None, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the groups of tasks that the keys tell apart, and chain the tasks of each."""
     work = scenario.workload
@@ -111,7 +112,7 @@ def _group(
     columns: list[tuple[str, Any]] = [
         ("preferred_type", wanted - NO_PREFERENCE),
         ("data_node", data_node),
-        ("data_rack", work.data_rack),
+        ("data_rack", None if data_node is None else work.data_rack),
         ("application", None if work.application is None else np.repeat(work.application, counts)),
     ]
     stride = {"task_type": 1}

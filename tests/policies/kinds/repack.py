@@ -23,15 +23,14 @@ class Repack(BatchPolicy):
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         placed = tasks.unit.astype(np.int64)
-        load = servers.load.copy()
-        running = placed >= 0
-        for i in [*np.argsort(-tasks.demand[running], kind="stable"), *np.arange(running.sum(), len(placed))]:
-            i = int(np.flatnonzero(running)[i] if i < running.sum() else np.flatnonzero(~running)[i - running.sum()])
-            needs = np.where(tasks.demand[i] > 0, tasks.demand[i], servers.capacity)
-            able = servers.affinity[servers.unit_type, tasks.task_type[i]] > 0
-            fits = able & (load + needs <= servers.capacity)
+        order = np.lexsort((tasks.task, -tasks.demand, placed < 0))  # running ones first, the largest before the others
+        for i in order:
+            needs = np.where(tasks.demand > 0, tasks.demand, servers.capacity[placed])
+            others = (placed >= 0) & (np.arange(len(placed)) != i)
+            load = servers.load + np.bincount(placed[others], needs[others], minlength=len(servers.load))
+            wanted = tasks.demand[i] if tasks.demand[i] > 0 else servers.capacity
+            fits = (load + wanted <= servers.capacity - 1e-9) | ((load == 0) & (wanted <= servers.capacity))
+            fits &= servers.affinity[servers.unit_type, tasks.task_type[i]] > 0
             if fits.any():
                 placed[i] = np.argmax(fits)
-            if placed[i] >= 0:
-                load[placed[i]] += needs[placed[i]]
         return placed

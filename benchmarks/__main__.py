@@ -1,0 +1,63 @@
+"""Measure VineSim: ``python -m benchmarks [NAME...] [--quick] [--write]``.
+
+Without a name, all. ``--quick`` takes smaller models, under a minute in all; ``--write`` puts the tables into
+docs/explanation/performance.md.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from benchmarks import binding, memory, scale, start, throughput, trace, user_policy
+from benchmarks.machine import description
+from benchmarks.report import Report, Table
+from benchmarks.write import write_tables
+
+BENCHMARKS: dict[str, Callable[[bool], Report]] = {
+    "throughput": throughput.run,
+    "scale": scale.run,
+    "memory": memory.run,
+    "user_policy": user_policy.run,
+    "start": start.run,
+    "trace": trace.run,
+    "binding": binding.run,
+}
+
+
+def show(console: Console, table: Table) -> None:
+    rich = RichTable(title=table.title, caption=table.note, title_justify="left", caption_justify="left")
+    for i, name in enumerate(table.columns):
+        rich.add_column(name, justify="right" if i else "left")
+    for row in table.rows:
+        rich.add_row(*row)
+    console.print(rich)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="any of: " + ", ".join(BENCHMARKS))
+    parser.add_argument("--quick", action="store_true", help="smaller models, under a minute")
+    parser.add_argument("--write", action="store_true", help="put the tables into the documentation")
+    arguments = parser.parse_args()
+    unknown = set(arguments.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if arguments.write and arguments.quick:
+        parser.error("--write needs the full measurement: leave out --quick")
+    console = Console()
+    console.print(description())
+    for name in arguments.names or BENCHMARKS:
+        begun = time.perf_counter()
+        report = BENCHMARKS[name](arguments.quick)
+        console.rule(f"{name}: {time.perf_counter() - begun:.0f} s")
+        for table in report.all_tables():
+            show(console, table)
+        if arguments.write:
+            write_tables(name, report.all_tables(), description())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""How a policy gets into the compiled loop: bound by name and inlined, or called through a typed slot.
+
+A bare experiment: one decision a turn, each depending on the one before; the decision is inlined, or behind a slot
+(a first-class function) that is given one array, references to the model and the state, or all their arrays by value.
+"""
+
+import numba
+import numpy as np
+from numba import types
+
+from benchmarks.cases import B_CONST
+from benchmarks.measure import best_of
+from benchmarks.report import Report, Table, figure
+from vinesim.policies.high import High
+from vinesim.state.build import build_model, build_state
+from vinesim.state.by_reference import Reference, by_reference
+from vinesim.state.kernel import OPTIONS
+
+
+def choose(counts, now):
+    return counts[0] & 1
+
+
+def choose_of_all(model, state, now):
+    return state.group_pending[0] & 1
+
+
+def turns(decide, n, counts):
+    total = np.int64(0)
+    for i in range(n):
+        kind = decide(counts, float(i))
+        counts[0] = counts[0] * 6364136223846793005 + 1442695040888963407 + kind
+        total += kind
+    return total
+
+
+def turns_by_value(decide, n, model, state):
+    total = np.int64(0)
+    for i in range(n):
+        kind = decide(model, state, float(i))
+        state.group_pending[0] = state.group_pending[0] * 6364136223846793005 + 1442695040888963407 + kind
+        total += kind
+    return total
+
+
+def turns_by_reference(decide, n, model_arrays, state_arrays):
+    model, state = by_reference(model_arrays), by_reference(state_arrays)
+    total = np.int64(0)
+    for i in range(n):
+        kind = decide(model, state, float(i))
+        state.group_pending[0] = state.group_pending[0] * 6364136223846793005 + 1442695040888963407 + kind
+        total += kind
+    return total
+
+
+def run(quick: bool) -> Report:
+    n = 1_000_000 if quick else 5_000_000
+    counts = np.array([5, 5])
+    model = build_model(B_CONST.first(1000).scenario(), High.groups)
+    state = build_state(model, 1)
+    models, states = numba.typeof(model), numba.typeof(state)
+    one = types.int64(numba.typeof(counts), types.float64)
+    by_value = types.int64(models, states, types.float64)
+    by_pointer = types.int64(Reference(models), Reference(states), types.float64)
+    rows = []
+    for what, loop, decide, slot, arguments in (
+        ("one array", turns, choose, one, (counts,)),
+        ("model and state, by reference", turns_by_reference, choose_of_all, by_pointer, (model, state)),
+        ("model and state, by value", turns_by_value, choose_of_all, by_value, (model, state)),
+    ):
+        signature = (types.FunctionType(slot), types.int64, *(numba.typeof(a) for a in arguments))
+        through = numba.njit(signature, **OPTIONS)(loop), numba.njit(slot, **OPTIONS)(decide)
+        inlined = numba.njit(**OPTIONS)(loop), numba.njit(forceinline=True, **OPTIONS)(decide)
+        times = []
+        for kernel, function in (inlined, through):
+            kernel(function, 10, *arguments)
+            best_s, _ = best_of(5, lambda k=kernel, f=function, a=arguments: lambda: k(f, n, *a))
+            times.append(best_s / n * 1e9)
+        rows.append([what, *map(figure, times), figure(times[1] - times[0])])
+    columns = ["The policy is given", "inlined, ns", "through a slot, ns", "the slot costs, ns"]
+    return Report([Table("One call of a policy", columns, rows, "Bare decisions, best of 5.")])

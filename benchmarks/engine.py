@@ -1,0 +1,53 @@
+"""VineSim itself, in the two forms that are measured: the event loop alone, and the whole of simulate()."""
+
+import math
+
+import vinesim as vs
+from vinesim.engine.compiled import CompiledRun
+from vinesim.model.streams import stream, stream_seed
+from vinesim.policies.registry import resolve
+from vinesim.state.build import build_model
+
+TASK_COLUMNS = ("operations", "data_bytes", "data_rack", "data_shelf", "preferred_type")
+
+
+def built(scenario: vs.Scenario) -> CompiledRun:
+    """A run that is ready for its first event: model and state built, loop compiled."""
+    policy = resolve(scenario.policy, scenario.options)
+    order = policy.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
+    model = build_model(scenario, policy.groups, order)
+    run = CompiledRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    run.advance(math.inf, math.inf, 0)
+    return run
+
+
+def loop_of(scenario: vs.Scenario):
+    """The event loop alone, from the first event to the last."""
+    run = built(scenario)
+
+    def loop():
+        run.advance(math.inf, math.inf, 1 << 60)
+        if run.n_done != scenario.workload.n_tasks:
+            raise RuntimeError("not all tasks are done")
+        return run.columns()["task_finish_us"]
+
+    return loop
+
+
+def simulation_of(scenario: vs.Scenario):
+    """simulate(): model, state, loop, result with a record for each task; compiled before."""
+    loop_of_policy_is_compiled(scenario)
+    return lambda: vs.simulate(scenario).outcome.task_finish_us
+
+
+def loop_of_policy_is_compiled(scenario: vs.Scenario) -> None:
+    """Compile, with the first job only: the scenario's own size does not matter."""
+    work = scenario.workload
+    n = int(work.job_first[1])
+    small = vs.Workload(
+        work.job_task_type[:1],
+        work.job_first[:2],
+        work.arrival_us[:1],
+        *(getattr(work, name)[:n] for name in TASK_COLUMNS),
+    )
+    vs.simulate(vs.Scenario(scenario.datacenter, small, policy=scenario.policy, options=scenario.options))

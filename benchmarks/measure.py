@@ -1,0 +1,56 @@
+"""Clocks: the best of several runs, runs in a process of their own, and the peak of memory.
+
+The best, not the mean: whatever else the machine does only ever adds time.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+def best_of(n: int, prepare: Callable[[], Callable[[], Any]]) -> tuple[float, Any]:
+    """The shortest time in s of ``n`` runs, and the last answer. ``prepare`` is not timed; what it returns is."""
+    best, answer = float("inf"), None
+    for _ in range(n):
+        run = prepare()
+        answer = None  # free the memory of the run before
+        begun = time.perf_counter()
+        answer = run()
+        best = min(best, time.perf_counter() - begun)
+    return best, answer
+
+
+def in_process(command: list[str], cache: str | None = None) -> tuple[float, str]:
+    """Run Python in a new process; wall time in s and what it printed. ``cache`` is the compiler's cache folder."""
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")])
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = cache
+    begun = time.perf_counter()
+    done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
+    took = time.perf_counter() - begun
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    return took, done.stdout
+
+
+def forget_peak() -> None:
+    """Set this process's peak of memory back to what it holds now (Linux)."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def memory_bytes(name: str = "VmHWM") -> int:
+    """Memory of this process (Linux): VmHWM is the peak, VmRSS what it holds now.
+
+    Not ``getrusage``: a child inherits its parent's peak there.
+    """
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"no {name}")

@@ -1,0 +1,129 @@
+"""Does a decision cost the same whatever the number of units, and whatever the number of pending tasks?"""
+
+import math
+
+import numpy as np
+
+import vinesim as vs
+from benchmarks import engine
+from benchmarks.cases import B_CONST, B_VAR, C_CONST, C_VAR, CPU, GPU, SPEED, TASKS_A_JOB, Case
+from benchmarks.measure import best_of
+from benchmarks.report import Report, Table, Target, figure
+
+# name -> policy, options, and whether its tasks have data or preferences
+POLICIES = {
+    "flat, per_task": ("flat", {"order": "per_task"}),
+    "flat, once": ("flat", {"order": "once"}),
+    "flat, xy": ("flat", {"order": "xy"}),
+    "high": ("high", {}),
+    "pref, first": ("pref", {"mode": "first"}),
+    "closer_to_data, tiers": ("closer_to_data", {"distance": "tiers"}),
+    "closer_to_data, coordinates": ("closer_to_data", {"distance": "coordinates"}),
+    "delay, type": ("delay", {"for_": "type", "wait_us": 10.0}),
+    "delay, node": ("delay", {"for_": "node", "wait_us": 10.0}),
+    "delay, rack": ("delay", {"for_": "rack", "wait_us": 10.0}),
+    "earliest_finish": ("earliest_finish", {}),
+}
+UNITS = (40, 1_000, 10_000, 100_000)
+
+
+def scenario(case: Case, policy: str, options: dict) -> vs.Scenario:
+    """Tasks with data on a random node, half of them preferring GPUs, the others CPUs."""
+    rng = np.random.default_rng(2)
+    center = case.datacenter()
+    at = rng.integers(0, case.n_units, case.n_tasks)
+    work = case.workload(
+        arrival_us=case.arrival_us * 3,
+        data_bytes=np.full(case.n_tasks, 1000.0),
+        data_rack=center.rack[at],
+        data_shelf=center.shelf[at],
+        preferred_type=np.repeat(rng.choice([CPU, GPU], case.n_jobs, p=[0.05, 0.95]), TASKS_A_JOB),
+    )
+    if policy in ("flat", "closer_to_data", "delay"):  # blind to speed: units of one speed, or most would be overloaded
+        affinity = np.zeros((len(center.processor_types), len(work.task_types)))
+        affinity[[CPU, GPU]] = SPEED[GPU]
+        return vs.Scenario(center, work, policy=policy, options=options, affinity=affinity)
+    return vs.Scenario(center, work, policy=policy, options=options)
+
+
+def by_units(quick: bool) -> Table:
+    n_tasks = 50_000 if quick else 500_000
+    names = ["flat, per_task", "high", "closer_to_data, tiers"] if quick else list(POLICIES)
+    units = UNITS[:3] if quick else UNITS
+    rows = []
+    for name in names:
+        row = [name]
+        for n_units in units:
+            case = Case(name, n_tasks // TASKS_A_JOB, n_units)
+            made = scenario(case, *POLICIES[name])
+            best_s, _ = best_of(3, lambda made=made: engine.loop_of(made))
+            row.append(figure(best_s / n_tasks * 1e9))
+        rows.append(row)
+    note = "The whole event loop per task, its decision included; tasks with data on random nodes; best of 3."
+    return Table("ns a task, by number of units", ["", *(f"{n:,} units" for n in units)], rows, note)
+
+
+def pending_ns(policy: str, options: dict, n_pending: int, n_measured: int) -> float:
+    """Time per event while ``n_pending`` tasks wait: as many arrive as finish.
+
+    1,000 GPUs; the first task of each is shorter, so that they finish one after the other from then on.
+    """
+    n_units = 1_000
+    center = vs.Datacenter(np.full(n_units, GPU), np.arange(n_units) // 100, np.arange(n_units) % 100 // 10)
+    n_first = -(-(n_pending + n_units) // TASKS_A_JOB)
+    n_jobs = n_first + n_measured // TASKS_A_JOB
+    case = Case("pending", n_jobs, n_units)
+    arrival = np.zeros(n_jobs)
+    gap = TASKS_A_JOB * 25.0 / n_units  # what the units finish in that time
+    arrival[n_first:] = np.arange(n_jobs - n_first) * gap
+    rng = np.random.default_rng(3)
+    at = rng.integers(0, n_units, case.n_tasks)
+    work = case.workload(
+        arrival_us=arrival,
+        data_rack=center.rack[at],
+        data_shelf=center.shelf[at],
+        operations=np.concatenate([np.arange(1, n_units + 1) * 30e3, np.full(case.n_tasks - n_units, 30e6)]),
+    )
+    made = vs.Scenario(center, work, policy=policy, options=options)
+
+    def prepare():
+        run = engine.built(made)
+        run.advance(math.inf, math.inf, n_first)
+        if abs(run.n_pending - n_pending) > 2 * TASKS_A_JOB:
+            raise RuntimeError(f"{run.n_pending} tasks pending, not {n_pending}")
+
+        def loop():
+            run.advance(math.inf, math.inf, n_measured)
+            if abs(run.n_pending - n_pending) > 4 * TASKS_A_JOB:
+                raise RuntimeError(f"{run.n_pending} tasks pending at the end, not about {n_pending}")
+
+        return loop
+
+    best_s, _ = best_of(3, prepare)
+    return best_s / n_measured * 1e9
+
+
+def by_pending(quick: bool) -> Table:
+    lengths = (10, 1_000, 100_000) if quick else (10, 1_000, 100_000, 1_000_000)
+    names = ["high"] if quick else ["flat, per_task", "high", "pref, first", "closer_to_data, tiers", "earliest_finish"]
+    rows = []
+    for name in names:
+        policy, options = POLICIES[name]
+        rows.append([name, *(figure(pending_ns(policy, options, n, 200_000)) for n in lengths)])
+    note = "As many tasks arrive as finish, on 1,000 busy units; the time per event, best of 3."
+    return Table("ns an event, by number of pending tasks", ["", *(f"{n:,} pending" for n in lengths)], rows, note)
+
+
+def run(quick: bool) -> Report:
+    report = Report([by_units(quick), by_pending(quick)])
+    if not quick:
+        for small, large in ((B_CONST, C_CONST), (B_VAR, C_VAR)):
+            times = []
+            for case in (small, large):
+                made = case.scenario()
+                simulation = engine.simulation_of(made)
+                best_s, _ = best_of(4, lambda simulation=simulation: simulation)
+                times.append(best_s / case.n_tasks)
+            what = f"simulate(), cost per task of {large.name} over {small.name}"
+            report.targets.append(Target(what, times[1] / times[0], 1.6, 1.2, " x", less_is_better=True))
+    return report

@@ -1,0 +1,74 @@
+"""What it takes to begin: import, help, compilation, the first result, and one whole run of the command."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import in_process
+from benchmarks.report import Report, Table, Target, figure
+
+FIRST = """
+import time
+begun = time.perf_counter()
+from benchmarks.cases import A
+import vinesim as vs
+for policy in {policies}:
+    before = time.perf_counter()
+    vs.simulate(A.scenario(policy))
+    print(time.perf_counter() - before)
+"""
+
+
+COMMAND = ["-c", "from vinesim.cli.main import main; main()"]  # what the installed script `vinesim` does
+
+
+def first_results(cache: str, *policies: str) -> tuple[float, list[float]]:
+    """Wall time of a new process, and the time in it to each policy's first result."""
+    took, printed = in_process(["-c", FIRST.format(policies=list(policies))], cache)
+    return took, [float(line) for line in printed.split()]
+
+
+def text_files(folder: Path) -> list[str]:
+    """500Jobs as the papers' text files; the arguments for ``vinesim run``."""
+    deployment = [f"{kind} 0 {i}" for kind in (0, 2) for i in range(20)]
+    (folder / "deployment.txt").write_text("\n".join(deployment) + "\n")
+    trace = [f"2 0 0 0 30000000 2 {job}" for job in np.repeat(np.arange(500), 5)]
+    (folder / "trace.txt").write_text("\n".join(trace) + "\n")
+    return ["run", "--deployment", str(folder / "deployment.txt"), "--trace", str(folder / "trace.txt"), "--iat", "7"]
+
+
+def run(quick: bool) -> Report:
+    n = 3 if quick else 7
+    rows = []
+
+    def least(what: str, command: list[str], cache: str | None = None, prints: str = "") -> float:
+        runs = [in_process(command, cache) for _ in range(n)]
+        if any(prints not in printed for _, printed in runs):
+            raise RuntimeError(f"{what}: did not print {prints!r}, so it did not do its work: {runs[0][1][:500]!r}")
+        best = min(took for took, _ in runs)
+        rows.append([what, figure(best)])
+        return best
+
+    least("python -c pass", ["-c", "pass"])
+    imported = least("import vinesim", ["-c", "import vinesim"])
+    helped = least("vinesim --help", [*COMMAND, "--help"], prints="Usage:")
+    with tempfile.TemporaryDirectory() as folder:
+        cache = str(Path(folder) / "cache")
+        further = () if quick else ("flat", "pref", "closer_to_data", "earliest_finish", "delay")
+        _, (first, *others) = first_results(cache, "high", *further)
+        rows.append(["first result ever, HIGH: compiles", figure(first)])
+        rows += [[f"a further policy, {name}: compiles", figure(s)] for name, s in zip(further, others, strict=True)]
+        warm = [first_results(cache, "high") for _ in range(n)]
+        rows.append(["first result of a new process, HIGH, from the cache", figure(min(times[0] for _, times in warm))])
+        rows.append(["the whole of that process", figure(min(took for took, _ in warm))])
+        command = [*COMMAND, *text_files(Path(folder)), "--json"]
+        in_process(command, cache)
+        whole = least("vinesim run on 500Jobs, warm, whole process", command, cache, prints="ALL_DONE")
+    note = f"Each in a process of its own, with its start; the least of {n}, compilations once."
+    targets = [
+        Target("import vinesim, s", imported, 0.3, 0.3, " s", True),
+        Target("vinesim --help, s", helped, 0.3, 0.3, " s", True),
+        Target("vinesim run on 500Jobs, warm, whole process", whole, 1.5, 0.7, " s", True),
+    ]
+    return Report([Table("Seconds to begin", ["", "s"], rows, note)], targets)

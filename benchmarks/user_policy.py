@@ -1,0 +1,41 @@
+"""A user's policy in a file against the same built in."""
+
+import tempfile
+from pathlib import Path
+
+from benchmarks import engine
+from benchmarks.cases import B_VAR
+from benchmarks.measure import best_of
+from benchmarks.report import Report, Table, Target, figure
+
+MINE = '''
+"""HIGH again, as a user would write it."""
+
+from vinesim.policies import OnlinePolicy, fastest_free, next_pending, nothing, oldest_pending, start
+
+
+class Mine(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        while task >= 0:
+            unit = fastest_free(model, state, task)
+            if unit >= 0:
+                return start(task, unit)
+            task = next_pending(model, state, task)
+        return nothing()
+'''
+
+
+def run(quick: bool) -> Report:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "mine.py"
+        file.write_text(MINE)
+        times = {}
+        for name, policy in (("built in", "high"), ("in a file", f"{file}:Mine")):
+            made = B_VAR.scenario(policy)
+            times[name], _ = best_of(4 if quick else 9, lambda made=made: engine.loop_of(made))
+    rows = [[name, figure(B_VAR.n_tasks / s / 1e6)] for name, s in times.items()]
+    table = Table("HIGH on B var, million tasks a second, event loop", ["", "M tasks/s"], rows)
+    ratio = times["in a file"] / times["built in"]
+    return Report([table], [Target("a user's policy against the same built in", ratio, 1.5, 1.1, " x", True)])

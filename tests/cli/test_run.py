@@ -1,0 +1,164 @@
+"""``vinesim run`` from end to end."""
+
+import json
+import signal
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from vinesim.cli.progress import watching
+from vinesim.engine.simulate import Progress
+from vinesim.model import columns
+
+
+def test_prints_the_numbers_of_a_run(vinesim, paper):
+    done = vinesim(*paper.words)
+    assert done.code == 0
+    for text in ("jobs", "tasks", "p99.9", "25.0 us", "utilisation, GPU", "makespan", "tasks/s"):
+        assert text in done.out
+
+
+def test_json_is_the_summary_and_nothing_else(vinesim, paper, tmp_path):
+    done = vinesim(*paper.words, "--json", "--out", tmp_path / "out")
+    summary = json.loads(done.out)
+    assert summary == json.loads((tmp_path / "out/summary.json").read_text())
+    assert summary["jobs"]["latency_us"]["mean"] == 25.0
+    assert summary["exit_reason"] == "ALL_DONE"
+    assert set(summary) >= {"jobs", "tasks", "utilization", "makespan_us", "cost", "energy_j", "provenance"}
+
+
+def test_the_result_folder_holds_the_declared_columns(vinesim, paper, tmp_path):
+    vinesim(*paper.words, "--sampling", "100", "--out", tmp_path / "out")
+    declared = {
+        "tasks": columns.TASKS,
+        "jobs": columns.JOBS,
+        "units": columns.UNITS,
+        "utilization": columns.UTILIZATION,
+    }
+    for name, expected in declared.items():
+        path = tmp_path / f"out/{name}.parquet"
+        frame = pandas.read_parquet(path)
+        assert list(frame.columns) == [c.name for c in expected]
+        assert list(polars.read_parquet(path).columns) == [c.name for c in expected]
+        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(len(frame),)]
+        for column in expected:
+            if column.dtype != "str":
+                assert frame[column.name].dtype == np.dtype(column.dtype), column
+
+
+def test_an_old_result_is_replaced_and_other_folders_are_not(vinesim, paper, tmp_path):
+    assert vinesim(*paper.words, "--out", tmp_path / "out").code == 0
+    assert vinesim(*paper.words, "--policy", "pref", "--out", tmp_path / "out").code == 0
+    assert json.loads((tmp_path / "out/summary.json").read_text())["provenance"]["policy"] == "pref"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("precious")
+    refused = vinesim(*paper.words, "--out", tmp_path / "mine")
+    assert refused.code == 2
+    assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_every_problem_of_every_file_comes_at_once(vinesim, paper, tmp_path):
+    paper.trace.write_text("2 0 0 0 x 2 0\n2 0 0 0 1 2\n9 0 0 0 1 2 1\n")
+    paper.deployment.write_text("0 0 0\n77 0 0\n0 -1 0\n")
+    done = vinesim(*paper.words, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    for place in ("trace.txt:1:9", "trace.txt:2", "deployment.txt:3:3"):
+        assert place in done.err, done.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run"], "SCENARIO.yaml"),
+        (["run", "nowhere.yaml"], "nowhere.yaml"),
+        (["run", "--deployment", "nowhere.txt", "--trace", "nowhere.txt", "--iat", "1"], "nowhere.txt"),
+        (["run", ".", "--iat", "1"], "one of them"),
+        (["policies", "hihg"], "high"),
+    ],
+)
+def test_wrong_command_lines(vinesim, words, expected):
+    done = vinesim(*words)
+    assert done.code == 2
+    assert expected in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--policy", "hihg"], "one of flat, high"),
+        (["--option", "speed=1"], "policy.options.speed"),
+        (["--option", "in_order=perhaps"], "one of no, yes"),
+        (["--option", "in_order"], "key=value"),
+        (["--seed", "-1"], "seed"),
+        (["--sampling", "0"], "sampling_us"),
+        (["--sampling", "nan"], "sampling_us"),
+        (["--network", "fast"], "paper"),
+        (["--engine", "quantum"], "compiled or reference"),
+        (["--policy", "nowhere.py:Mine"], "nowhere.py"),
+    ],
+)
+def test_wrong_parameters(vinesim, paper, tmp_path, words, expected):
+    done = vinesim(*paper.words, *words, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert expected in done.err
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unordered_network_is_a_warning(vinesim, paper, tmp_path):
+    network = tmp_path / "network.yaml"
+    network.write_text("local: 1\nintra_rack: 2\ninter_rack: 3\n")
+    done = vinesim(*paper.words, "--network", network)
+    assert done.code == 0
+    assert "warning" in done.err
+    assert "local > intra_rack > inter_rack" in done.err
+
+
+def test_a_run_that_nothing_can_end_is_stalled_and_says_why(vinesim, paper):
+    paper.trace.write_text("2 0 0 0 30000000 3 0\n")  # prefers an FPGA, of which there is none
+    done = vinesim(*paper.words, "--policy", "pref")
+    assert done.code == 0
+    assert "STALLED" in done.out
+    assert "prefers FPGA: the datacenter has none" in " ".join(done.out.split())
+
+
+def test_a_task_that_no_unit_can_run_is_refused(vinesim, paper):
+    paper.trace.write_text("6 0 0 0 1 2 0\n")  # UNSPEC_TASK has no affinity
+    done = vinesim(*paper.words)
+    assert done.code == 2
+    assert "trace.txt:1:1" in done.err
+
+
+def test_a_full_disk_leaves_nothing(vinesim, paper, tmp_path, monkeypatch):
+    def full(path, columns):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("vinesim.formats.result_folder.write_table", full)
+    done = vinesim(*paper.words, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "No space left on device" in done.err
+    assert not [p for p in tmp_path.iterdir() if "out" in p.name]
+
+
+def test_interrupts_end_the_run_and_keep_what_is_done(capsys):
+    with watching(10, quiet=True) as (watch, _):
+        assert not watch(Progress(1, 0.0, 0, 10))
+        signal.raise_signal(signal.SIGINT)
+        assert watch(Progress(2, 0.0, 0, 10))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert "stopping" in capsys.readouterr().err
+
+
+def test_help_and_version(vinesim):
+    assert vinesim("--help").code == 0
+    assert "vinesim" in vinesim("--version").out
+    assert "closer_to_data" in vinesim("policies").out
+    assert "only | first" in vinesim("policies", "pref").out

@@ -1,0 +1,144 @@
+"""The documentation is run: every example on a page in order, in one folder and one namespace, and its output compared.
+
+``python`` blocks are executed; a ``text`` block right after one is what it prints. The ``$ vinesim`` commands of
+``console`` blocks are run; what stands below a command is what it prints. ``...`` stands for anything, and so do times
+of this machine. A code block with a ``:caption:`` is a file. Before a block, ``<!-- exit: 2 -->`` names the exit code
+that its last command must have, ``<!-- needs: X -->`` a package without which it is passed over, and
+``<!-- not run -->`` says that it is only shown.
+"""
+
+import contextlib
+import importlib.util
+import io
+import os
+import re
+import shlex
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if not {"generated", "_build"} & set(p.parts))]
+LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<note>[^\n]*) -->\n+)?```(?P<kind>[^\n]+)\n(?P<options>(?::\w+:[^\n]*\n)*)\n?(?P<body>.*?)^```$",
+    re.M | re.S,
+)
+_LINK = re.compile(r"(?<!`)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_MACHINE = re.compile(r"simulated in .*|wrote .* in .*")
+
+
+class Block(NamedTuple):
+    kind: str
+    body: str
+    note: str
+    caption: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for found in _BLOCK.finditer(text):
+        caption = re.search(r":caption: (\S+)", found["options"] or "")
+        kind = found["kind"].replace("{code-block}", "").strip()
+        line = text.count("\n", 0, found.start("body")) + 1
+        yield Block(kind, found["body"], found["note"] or "", caption[1] if caption else "", line)
+
+
+def matches(expected: str, actual: str) -> bool:
+    """Whether the output is as the page shows it, but for spaces, ``...`` and what depends on the machine."""
+
+    def lines(text: str) -> str:
+        kept = (" ".join(line.split()) for line in text.splitlines())
+        return "\n".join(_MACHINE.sub("...", line) for line in kept if line.strip("─━ "))
+
+    pattern = re.escape(lines(expected)).replace(re.escape("..."), ".*?")
+    return re.fullmatch(pattern, lines(actual), re.S) is not None
+
+
+def run_command(words: list[str]) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a vinesim command, run in this process."""
+    from vinesim.cli.errors import report_errors
+    from vinesim.cli.main import app
+
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = words
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            warnings.simplefilter("default")
+            code = report_errors(app)
+    finally:
+        sys.argv = before
+    return code, out.getvalue(), err.getvalue()
+
+
+def run_console(block: Block, where: str) -> None:
+    parts = re.split(r"^\$ ", block.body.replace("\\\n", " "), flags=re.M)[1:]
+    commands = [part.partition("\n") for part in parts if part.startswith("vinesim ")]
+    wanted = int(block.note.removeprefix("exit: ")) if block.note.startswith("exit: ") else 0
+    for i, (command, _, expected) in enumerate(commands):
+        code, out, err = run_command(shlex.split(command))
+        assert code == (wanted if i == len(commands) - 1 else 0), f"{where}: $ {command}\n{out}{err}"
+        if expected.strip():
+            actual = out if code == 0 else out + err
+            assert matches(expected, actual), f"{where}: $ {command}\nthe page shows\n{expected}\nit printed\n{actual}"
+
+
+def run_python(block: Block, names: dict[str, object], where: str) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile("\n" * (block.line - 1) + block.body, where.partition(":")[0], "exec"), names)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "dumb")
+    names: dict[str, object] = {"__name__": "docs"}
+    printed = None
+    for block in blocks(page):
+        where = f"{page.relative_to(ROOT)}:{block.line}"
+        if block.note == "not run" or (
+            block.note.startswith("needs: ") and not importlib.util.find_spec(block.note.removeprefix("needs: "))
+        ):
+            printed = None
+            continue
+        if block.caption:
+            Path(block.caption).write_text(block.body)
+        elif block.kind == "python":
+            printed = run_python(block, names, where)
+            continue
+        elif block.kind == "console":
+            run_console(block, where)
+        elif block.kind == "text" and printed is not None:
+            assert matches(block.body, printed), f"{where}: the page shows\n{block.body}\nit printed\n{printed}"
+        printed = None
+    assert os.getcwd() == str(tmp_path)
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_local_links_lead_somewhere(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    import generate
+
+    generated = {DOCS / "reference" / "generated" / f"{name}.md" for name in generate.PAGES}
+    text = _BLOCK.sub("", page.read_text())
+    for target, _ in _LINK.findall(text):
+        if not re.match(r"[a-z]+:", target):
+            path = Path(os.path.normpath(page.parent / target))
+            assert path.exists() or path in generated, f"{page.relative_to(ROOT)} links to {target}: there is no such file"
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = set(re.findall(r"^[a-z_]+(?:/[a-z_]+)*$", (DOCS / "index.md").read_text(), re.M))
+    written = {str(p.relative_to(DOCS).with_suffix("")) for p in PAGES if DOCS in p.parents} - {"index"}
+    assert written <= listed
