@@ -48,7 +48,8 @@ def main() -> None:
     if arguments.write and arguments.quick:
         parser.error("--write needs the full measurement: leave out --quick")
     console = Console()
-    console.print(description())
+    machine = description()
+    console.print(machine)
     for name in arguments.names or BENCHMARKS:
         begun = time.perf_counter()
         report = BENCHMARKS[name](arguments.quick)
@@ -56,7 +57,7 @@ def main() -> None:
         for table in report.all_tables():
             show(console, table)
         if arguments.write:
-            write_tables(name, report.all_tables(), description())
+            write_tables(name, report.all_tables(), machine)
 
 
 if __name__ == "__main__":

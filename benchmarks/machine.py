@@ -17,7 +17,9 @@ def description() -> str:
     compiler = ""
     if shutil.which("g++"):
         compiler = ", g++ " + subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
+    busy = os.getloadavg()[0]
+    others = f" The load average before it was {busy:.1f}." if busy > 0.5 else ""
     return (
         f"Measured on {date.today():%Y-%m-%d}: {os.cpu_count()} cores of an {model}, "
-        f"Python {platform.python_version()}, {packages}{compiler}."
+        f"Python {platform.python_version()}, {packages}{compiler}.{others}"
     )

@@ -27,11 +27,16 @@ def best_of(n: int, prepare: Callable[[], Callable[[], Any]]) -> tuple[float, An
 
 
 def in_process(command: list[str], cache: str | None = None) -> tuple[float, str]:
-    """Run Python in a new process; wall time in s and what it printed. ``cache`` is the compiler's cache folder."""
+    """Run Python in a new process; wall time in s and what it printed.
+
+    ``cache`` is a folder for what a user's machine keeps from run to run: compiled kernels and Python's bytecode.
+    """
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")])
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
+        environment["PYTHONPYCACHEPREFIX"] = cache
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # some machines set it; every start would then parse anew
     begun = time.perf_counter()
     done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
     took = time.perf_counter() - begun

@@ -50,20 +50,21 @@ def run(quick: bool) -> Report:
         rows.append([what, figure(best)])
         return best
 
-    least("python -c pass", ["-c", "pass"])
-    imported = least("import vinesim", ["-c", "import vinesim"])
-    helped = least("vinesim --help", [*COMMAND, "--help"], prints="Usage:")
     with tempfile.TemporaryDirectory() as folder:
         cache = str(Path(folder) / "cache")
         further = () if quick else ("flat", "pref", "closer_to_data", "earliest_finish", "delay")
         _, (first, *others) = first_results(cache, "high", *further)
+        least("python -c pass", ["-c", "pass"], cache)
+        imported = least("import vinesim", ["-c", "import vinesim"], cache)
+        in_process([*COMMAND, "--help"], cache)
+        helped = least("vinesim --help", [*COMMAND, "--help"], cache, prints="Usage:")
         rows.append(["first result ever, HIGH: compiles", figure(first)])
         rows += [[f"a further policy, {name}: compiles", figure(s)] for name, s in zip(further, others, strict=True)]
         warm = [first_results(cache, "high") for _ in range(n)]
         rows.append(["first result of a new process, HIGH, from the cache", figure(min(times[0] for _, times in warm))])
         rows.append(["the whole of that process", figure(min(took for took, _ in warm))])
         command = [*COMMAND, *text_files(Path(folder)), "--json"]
-        in_process(command, cache)
+        in_process(command, cache)  # writes the bytecode
         whole = least("vinesim run on 500Jobs, warm, whole process", command, cache, prints="ALL_DONE")
     note = f"Each in a process of its own, with its start; the least of {n}, compilations once."
     targets = [

@@ -12,6 +12,7 @@ from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
 
 SLACK = 1e-9
+pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 POLICIES = pytest.mark.parametrize("policy", every_policy().values(), ids=every_policy().keys())
 
 
@@ -75,6 +76,11 @@ class Facts:
 EXCLUSIVE = Limits(demands="none", sharing=False)
 
 
+def seeds_of(policy, n):
+    """Batch policies are slow: Python is asked every period."""
+    return range(n // 6 if issubclass(policy, BatchPolicy) else n)
+
+
 def run(seed, policy, limits=None):
     if policy.name == "test_consolidate":
         limits = EXCLUSIVE
@@ -131,9 +137,9 @@ def check_durations(facts):
 def check_no_idling(facts):
     """While a task is pending, no unit has room for it: from the loads and queues right after every event."""
     stamps = facts.times()
-    for time, following in zip(stamps, [*stamps[1:], facts.result.outcome.end_us], strict=True):
-        if following <= time:
-            continue
+    for time in stamps:
+        if time == facts.scenario.horizon_us:
+            continue  # what was to come then was cut off
         load = facts.load_at(time)
         pending = np.flatnonzero((facts.arrival <= time) & ~(facts.started & (facts.init_us <= time)))
         for t in pending:
@@ -146,7 +152,7 @@ def check_no_idling(facts):
 
 @POLICIES
 def test_every_task_runs_once_after_its_arrival(policy):
-    for seed in range(120):
+    for seed in seeds_of(policy, 120):
         check_causality(run(seed, policy))
 
 
@@ -154,7 +160,7 @@ def test_every_task_runs_once_after_its_arrival(policy):
 def test_no_unit_is_loaded_beyond_its_capacity(policy):
     if policy.may_overcommit:
         pytest.skip("over-committing is what it is for")
-    for seed in range(120):
+    for seed in seeds_of(policy, 120):
         check_capacity(run(seed, policy))
 
 
@@ -168,7 +174,7 @@ def test_a_policy_that_may_overcommit_does(name):
 def test_a_task_takes_transfer_plus_execution(policy):
     if policy.name in ("test_consolidate", "test_repack"):
         pytest.skip("its tasks are joined, or moved")
-    for seed in range(120):
+    for seed in seeds_of(policy, 120):
         check_durations(run(seed, policy))
 
 
@@ -188,7 +194,7 @@ def test_no_unit_idles_while_a_task_it_may_run_waits(policy, demands):
 
 @POLICIES
 def test_in_order_starts_tasks_in_the_order_of_arrival(policy):
-    choices = [options for options in options_of(policy) if resolve(policy, options).in_order in (True, "yes")]
+    choices = [options for options in options_of(policy) if resolve(policy, options).starts_in_order]
     if not choices:
         pytest.skip("it does not promise to")
     overtaken = 0

@@ -80,12 +80,16 @@ def _scenario(
     from vinesim.cli.arguments import key_values, only_one_source
     from vinesim.formats.network import read_network
     from vinesim.model.scenario import changed
+    from vinesim.policies.registry import resolve
 
     only_one_source(file, changes, inputs)
     if file is not None:
         from vinesim.formats.scenario_file import read_scenario
 
-        scenario = read_scenario(file, changes)
+        if seed is not None:
+            changes = [*changes, f"seed={seed}"]  # before the workload is drawn from it
+        check = None if policy is not None or option else resolve
+        scenario = read_scenario(file, changes, check_policy=check)
     else:
         from vinesim.formats.text_scenario import read_text_scenario
 

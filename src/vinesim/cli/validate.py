@@ -15,7 +15,8 @@ def validate(file: Path = typer.Argument(..., help="Scenario file (YAML).")) -> 
     from vinesim.formats.scenario_file import read_scenario
     from vinesim.policies.registry import resolve
 
-    scenario = read_scenario(file)
+    scenario = read_scenario(file, check_policy=resolve)
+    scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)
     units = ", ".join(f"{n} {name}" for name, n in scenario.datacenter.count_by_type().items())
     typer.echo(

@@ -223,7 +223,6 @@ class _Builder:
                     self.source.add(("network", name), "a number", "nothing", "Leave the key out for the preset's.")
                     return PAPER
             network = replace(PRESETS[part.preset], **values)
-        network.warn_if_unordered()
         return network
 
     def _adopt(self, error: InputError) -> None:

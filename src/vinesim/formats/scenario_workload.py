@@ -13,7 +13,6 @@ from vinesim.formats.quantities import size_bytes, time_us
 from vinesim.formats.scenario_document import ArrivalsPart, ScenarioDocument
 from vinesim.formats.scenario_tables import Names, read
 from vinesim.formats.trace import read_trace
-from vinesim.formats.workload_parquet import read_workload
 from vinesim.formats.yaml_source import YamlSource, dotted
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
@@ -76,6 +75,8 @@ class Workloads:
         elif self._spec is not None:
             self._work = self._generate(self._spec, part.options, nodes or [(0, 0)])
         elif self._is_parquet:
+            from vinesim.formats.workload_parquet import read_workload  # DuckDB takes 0.1 s to import
+
             path = self.names.folder / str(part.file)
             work = read(self.source, ("workload", "file"), path, read_workload, self.names.processors)
             self.types_are_known = work is not None

@@ -42,7 +42,7 @@ def _merge(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.nda
 def active_time(outcome: Outcome, n_units: int) -> np.ndarray:
     """[U] us: how long each unit was active."""
     unit, begin, end = busy_intervals(outcome)
-    return np.bincount(unit, end - begin, minlength=n_units)
+    return np.bincount(unit, end - begin, minlength=n_units).astype(np.float64)
 
 
 def time_series(
@@ -91,7 +91,7 @@ def _busy_per_interval(
     """Active us in each interval: the two ends of every busy interval, and the whole intervals between them."""
     n = len(edges) - 1
     within = first == last
-    busy = np.bincount(first[within], (end - begin)[within], minlength=n)
+    busy = np.bincount(first[within], (end - begin)[within], minlength=n).astype(np.float64)  # int64 if there is none
     b, e, f, g = begin[~within], end[~within], first[~within], last[~within]
     busy += np.bincount(f, edges[f + 1] - b, minlength=n)
     busy += np.bincount(g, e - edges[g], minlength=n)

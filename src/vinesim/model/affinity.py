@@ -38,7 +38,8 @@ def from_times(times_us: np.ndarray) -> np.ndarray:
     times = np.array(times_us, dtype=np.float64)
     affinity = np.zeros_like(times)
     runs = np.isfinite(times) & (times != 0)
-    affinity[runs] = 1.0 / times[runs]
+    with np.errstate(over="ignore"):
+        affinity[runs] = 1.0 / times[runs]
     return check(affinity)
 
 

@@ -12,7 +12,10 @@ from vinesim.model.errors import InputError, Problem
 
 @dataclass(frozen=True)
 class Policy:
-    """What every scheduler declares: its options are the dataclass's fields, its promises the class's attributes."""
+    """What every scheduler declares: its options are the dataclass's fields, its promises the class's attributes.
+
+    An option that changes a promise sets it on the object, in ``__post_init__``.
+    """
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # paper and section

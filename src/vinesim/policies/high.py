@@ -21,6 +21,11 @@ class High(OnlinePolicy):
 
     in_order: Literal["no", "yes"] = "no"
 
+    def __post_init__(self) -> None:
+        if self.in_order == "yes":  # the option changes what is promised
+            object.__setattr__(self, "starts_in_order", True)
+            object.__setattr__(self, "work_conserving", False)
+
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         task = oldest_pending(model, state)

@@ -150,7 +150,7 @@ def test_networks(scenario, tmp_path):
     found = scenario(SMALL, "network={file: net.yaml}").network
     assert (found.local, found.hop_latency_us) == (10000, 0.3)
     with pytest.warns(InputWarning, match="local > intra_rack > inter_rack"):
-        scenario(SMALL, "network={inter_rack: 100 Gb/s}")
+        scenario(SMALL, "network={inter_rack: 100 Gb/s}").network.warn_if_unordered()
 
 
 def test_arrivals(scenario, tmp_path):
@@ -237,7 +237,7 @@ seed: -2
         "s.yaml:1:1: datacentr: ",
         "s.yaml:4:34: datacenter.racks[0].units.GPU: expected at least 1, found 0",
         "s.yaml:5:18: datacenter.racks[0].per_shelf: expected a whole number, found 'x'",
-        "s.yaml:6:12: workload.generator: expected one of 500jobs, ",
+        "s.yaml:6:23: workload.generator: expected one of 500jobs, ",
         "s.yaml:7:17: arrivals.iat: expected a time",
         "s.yaml:8:11: network.hops: expected a key: one of preset, ",
         "s.yaml:9:11: sampling: expected a value above 0, found 0",
