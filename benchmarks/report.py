@@ -25,8 +25,8 @@ class Target:
 
     what: str
     measured: float
-    at_least: float
-    aim: float
+    at_least: float | None  # None: nothing was promised
+    aim: float | None
     unit: str
     less_is_better: bool = False
 
@@ -35,11 +35,17 @@ class Target:
         def holds(limit: float) -> bool:
             return self.measured <= limit if self.less_is_better else self.measured >= limit
 
-        return "aim reached" if holds(self.aim) else "met" if holds(self.at_least) else "MISSED"
+        if self.at_least is not None and not holds(self.at_least):
+            return "MISSED"
+        if self.aim is None:
+            return "met"
+        if holds(self.aim):
+            return "aim reached"
+        return "met" if self.at_least is not None else "aim not reached"
 
     def row(self) -> list[str]:
         sign = "≤ " if self.less_is_better else "≥ "
-        limits = [sign + figure(limit) + self.unit for limit in (self.at_least, self.aim)]
+        limits = ["-" if x is None else sign + figure(x) + self.unit for x in (self.at_least, self.aim)]
         return [self.what, figure(self.measured) + self.unit, *limits, self.verdict]
 
 

@@ -48,7 +48,7 @@ def scenario(case: Case, policy: str, options: dict) -> vs.Scenario:
 
 def by_units(quick: bool) -> Table:
     n_tasks = 50_000 if quick else 500_000
-    names = ["flat, per_task", "high", "closer_to_data, tiers"] if quick else list(POLICIES)
+    names = ["flat, per_task", "high"] if quick else list(POLICIES)
     units = UNITS[:3] if quick else UNITS
     rows = []
     for name in names:

@@ -31,11 +31,16 @@ def run(quick: bool) -> Report:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "mine.py"
         file.write_text(MINE)
-        times = {}
-        for name, policy in (("built in", "high"), ("in a file", f"{file}:Mine")):
-            made = B_VAR.scenario(policy)
-            times[name], _ = best_of(4 if quick else 9, lambda made=made: engine.loop_of(made))
+        made = {"built in": B_VAR.scenario(), "in a file": B_VAR.scenario(f"{file}:Mine")}
+        times = dict.fromkeys(made, float("inf"))
+        for _ in range(4 if quick else 12):  # in turns, so that both see the same machine
+            for name, scenario in made.items():
+                took, _answer = best_of(1, lambda scenario=scenario: engine.loop_of(scenario))
+                times[name] = min(times[name], took)
     rows = [[name, figure(B_VAR.n_tasks / s / 1e6)] for name, s in times.items()]
-    table = Table("HIGH on B var, million tasks a second, event loop", ["", "M tasks/s"], rows)
+    table = Table("HIGH on B var, million tasks a second, event loop", ["", "M tasks/s"], rows, "CPU time, in turns.")
     ratio = times["in a file"] / times["built in"]
-    return Report([table], [Target("a user's policy against the same built in", ratio, 1.5, 1.1, " x", True)])
+    return Report(
+        [table],
+        [Target("a user's policy against the same built in (aim: equal, within 5 %)", ratio, 1.5, 1.05, " x", True)],
+    )

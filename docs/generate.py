@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A Markdown table."""
@@ -112,7 +110,11 @@ def queries() -> str:
     in_order = [f for f in vars(module).values() if inspect.isfunction(f) and f.__name__ in exported]
     for function in in_order:
         parameters = [str(p).partition(":")[0] + _default(p) for p in inspect.signature(function).parameters.values()]
-        text += [f"### {function.__name__}", f"`{function.__name__}({', '.join(parameters)})`", _prose(function.__doc__)]
+        text += [
+            f"### {function.__name__}",
+            f"`{function.__name__}({', '.join(parameters)})`",
+            _prose(function.__doc__),
+        ]
     text += [
         "## Arrays",
         "`model` never changes. Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, "
@@ -147,7 +149,9 @@ def _fields(kind: Any) -> list[tuple[str, str, str]]:
         if match:
             name, comment = match[1], match[2] or ""
             shape = re.match(r"(\[[^\]]*\](?: of [A-Z]+| \w+)?)[:,]? ?(.*)", comment)
-            rows.append((f"`{name}`", shape[1] if shape else "", (shape[2] if shape else comment) or name.replace("_", " ")))
+            rows.append(
+                (f"`{name}`", shape[1] if shape else "", (shape[2] if shape else comment) or name.replace("_", " "))
+            )
     return rows
 
 
@@ -172,7 +176,8 @@ def generators() -> str:
             text.append(f"Brings its own processor types ({own[0]}), task types ({own[1]}) and affinity.")
     meanings = _comments_of("vinesim.workloads.registry", "COMMON")
     rows = [
-        (f"`{o.name}`", o.expected, f"`{_word(o.default)}`", meaning) for o, meaning in zip(COMMON, meanings, strict=True)
+        (f"`{o.name}`", o.expected, f"`{_word(o.default)}`", meaning)
+        for o, meaning in zip(COMMON, meanings, strict=True)
     ]
     text += ["## Options of every generator", table(("option", "value", "default", "meaning"), rows)]
     return "\n\n".join(text)
@@ -252,9 +257,9 @@ def errors() -> str:
             table(("reason", "meaning"), [(f"`{name}`", meaning) for name, meaning in reasons]),
             "## Errors in Python",
             table(("class of `vinesim`", "meaning"), [(f"`{c.__name__}`", _first(c.__doc__)) for c in classes]),
-            "Every message about an input says where, what was expected, what was found and, where that helps, what to "
-            f"do. All problems are told at once, the first {declared.MAX_PROBLEMS} in words. `InputError.problems` holds "
-            "them with `where`, `expected`, `found` and `remedy`.",
+            "Every message about an input says where, what was expected, what was found and, where that helps, "
+            f"what to do. All problems are told at once, the first {declared.MAX_PROBLEMS} in words. "
+            "`InputError.problems` holds them with `where`, `expected`, `found` and `remedy`.",
             "## Rules for what a policy may ask for",
             "A policy that breaks one ends the run with a `PolicyError` that names the time, the task and the unit.",
             "\n".join(f"- {rule}" for rule in RULES if rule),
@@ -291,7 +296,9 @@ def catalogs() -> str:
         )
         for name, net in PRESETS.items()
     ]
-    attributes = re.findall(r"^    (\w+): [^=#\n]+(?:= ([^#\n]+?))?(?:  # (.*))?$", inspect.getsource(ProcessorType), re.M)
+    attributes = re.findall(
+        r"^    (\w+): [^=#\n]+(?:= ([^#\n]+?))?(?:  # (.*))?$", inspect.getsource(ProcessorType), re.M
+    )
     meanings = {"name": "its name", "capacity": "what its tasks share"}
     return "\n\n".join(
         [
@@ -303,7 +310,10 @@ def catalogs() -> str:
             "## What a processor type has",
             table(
                 ("field", "default", "meaning"),
-                [(f"`{n}`", f"`{d}`" if d else "", m or meanings.get(n, "")) for n, d, m in attributes],
+                [
+                    (f"`{n}`", "`{}`" if "dict" in d else f"`{d}`" if d else "required", m or meanings.get(n, ""))
+                    for n, d, m in attributes
+                ],
             ),
             "## Affinity",
             "Operations per us, from Table 1 of the VineSim report; `-` cannot run.",
@@ -329,14 +339,16 @@ def formats() -> str:
     }
     text = [
         "# File formats",
-        "In the text files a record is a line, fields are between spaces or tabs, `#` starts a comment, and blank lines "
-        "are skipped. Numbers are 0 or more. Every problem is told as file:line:column.",
+        "In the text files a record is a line, fields are between spaces or tabs, `#` starts a comment, and blank "
+        "lines are skipped. Numbers are 0 or more. Every problem is told as file:line:column.",
     ]
     for title, name in modules.items():
         module = importlib.import_module(f"vinesim.formats.{name}")
         text += [f"## {title}", _prose(module.__doc__)]
         if hasattr(module, "COLUMNS"):
-            rows = [(i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)]
+            rows = [
+                (i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)
+            ]
             text.append(table(("field", "name", "value"), rows))
     rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in workload_parquet.COLUMNS.items()]
     text += [
@@ -366,8 +378,8 @@ def scenario_file() -> str:
     text = [
         "# Scenario file",
         "A YAML file. `vinesim schema` prints its JSON Schema, which editors use to complete and check; "
-        "`vinesim validate FILE` checks a file. [A datacenter of your own](../../tutorial/own_datacenter.md) builds one "
-        "step by step. Where a time, a size or a bandwidth is asked for, write a number or "
+        "`vinesim validate FILE` checks a file. [A datacenter of your own](../../tutorial/own_datacenter.md) builds "
+        "one step by step. Where a time, a size or a bandwidth is asked for, write a number or "
         "[a quantity with its unit](formats.md#quantities-with-units).",
         "## The file",
         _schema_table(schema),

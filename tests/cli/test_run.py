@@ -100,6 +100,7 @@ def test_wrong_command_lines(vinesim, words, expected):
         (["--sampling", "nan"], "sampling_us"),
         (["--network", "fast"], "paper"),
         (["--engine", "quantum"], "compiled or reference"),
+        (["--percentiles", "guess"], "nearest_rank"),
         (["--policy", "nowhere.py:Mine"], "nowhere.py"),
     ],
 )

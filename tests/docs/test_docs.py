@@ -31,6 +31,7 @@ _BLOCK = re.compile(
     re.M | re.S,
 )
 _LINK = re.compile(r"(?<!`)\]\(([^)\s#]+)(#[^)\s]*)?\)")
+_MAKE_DEMO = ("make demo", "vinesim run examples/quickstart.yaml --out out/quickstart")
 _MACHINE = re.compile(r"simulated in .*|wrote .* in .*")
 
 
@@ -56,7 +57,7 @@ def matches(expected: str, actual: str) -> bool:
 
     def lines(text: str) -> str:
         kept = (" ".join(line.split()) for line in text.splitlines())
-        return "\n".join(_MACHINE.sub("...", line) for line in kept if line.strip("─━ "))
+        return " ".join(_MACHINE.sub("...", line) for line in kept if line.strip("─━ "))
 
     pattern = re.escape(lines(expected)).replace(re.escape("..."), ".*?")
     return re.fullmatch(pattern, lines(actual), re.S) is not None
@@ -80,6 +81,7 @@ def run_command(words: list[str]) -> tuple[int, str, str]:
 
 def run_console(block: Block, where: str) -> None:
     parts = re.split(r"^\$ ", block.body.replace("\\\n", " "), flags=re.M)[1:]
+    parts = [part.replace(*_MAKE_DEMO, 1) for part in parts]
     commands = [part.partition("\n") for part in parts if part.startswith("vinesim ")]
     wanted = int(block.note.removeprefix("exit: ")) if block.note.startswith("exit: ") else 0
     for i, (command, _, expected) in enumerate(commands):
@@ -135,10 +137,21 @@ def test_local_links_lead_somewhere(page: Path, monkeypatch: pytest.MonkeyPatch)
     for target, _ in _LINK.findall(text):
         if not re.match(r"[a-z]+:", target):
             path = Path(os.path.normpath(page.parent / target))
-            assert path.exists() or path in generated, f"{page.relative_to(ROOT)} links to {target}: there is no such file"
+            assert path.exists() or path in generated, (
+                f"{page.relative_to(ROOT)} links to {target}: there is no such file"
+            )
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
     listed = set(re.findall(r"^[a-z_]+(?:/[a-z_]+)*$", (DOCS / "index.md").read_text(), re.M))
     written = {str(p.relative_to(DOCS).with_suffix("")) for p in PAGES if DOCS in p.parents} - {"index"}
     assert written <= listed
+
+
+def test_make_demo_is_what_the_readme_shows() -> None:
+    assert _MAKE_DEMO[1].removeprefix("vinesim ") in (ROOT / "Makefile").read_text()
+
+
+def test_the_policy_of_the_readme_is_the_example() -> None:
+    (policy,) = (block.body for block in blocks(ROOT / "README.md") if block.kind == "python")
+    assert policy in (ROOT / "examples" / "my_policy.py").read_text()

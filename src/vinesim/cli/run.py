@@ -31,6 +31,7 @@ def run(
     sampling: float = typer.Option(None, metavar="US", help="Sampling interval of the utilisation, us; -1 is off."),
     seed: int = typer.Option(None, help="Seed of all random streams."),
     out: Path = typer.Option(None, metavar="DIR", help="Write the result folder here."),
+    percentiles: str = typer.Option("nearest_rank", help="How percentiles are taken: nearest_rank or linear."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json and nothing else."),
     engine: str = typer.Option("compiled", help="compiled, or reference: the same in plain Python."),
 ) -> None:
@@ -52,7 +53,7 @@ def run(
     }
     found = _scenario(scenario, changes, inputs, policy, option, network, sampling, seed)
     with watching(found.workload.n_tasks, quiet=as_json) as (watch, say):
-        result = simulate(found, engine=engine, watch=watch, say=say)  # type: ignore[arg-type]
+        result = simulate(found, engine=engine, percentiles=percentiles, watch=watch, say=say)  # type: ignore[arg-type]
     if out is not None:
         write_result(out, result)
     if as_json:

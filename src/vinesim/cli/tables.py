@@ -29,7 +29,7 @@ def print_summary(result: Result, out: Path | None) -> None:
     ):
         values = summary[group][key]
         cells = [_time(values[quantile]) for quantile in LATENCIES]
-        latency.add_row(name, f"{summary[group]['count']:,}", *cells)
+        latency.add_row(name, f"{summary[group]['finished']:,}", *cells)
     console.print(latency)
     console.print(_run_table(summary))
     if result.exit_reason is not ExitReason.ALL_DONE:

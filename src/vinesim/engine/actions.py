@@ -4,7 +4,7 @@ import numpy as np
 
 from vinesim.engine import sharing
 from vinesim.state import event_queue, queries
-from vinesim.state.bits import contains, insert, remove
+from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
 from vinesim.state.kernel import inlined, kernel
 
@@ -13,12 +13,13 @@ UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_U
 
 
 @inlined
-def _note_room(model, state, unit):
-    """Keep the index of units with room in step with the unit's load."""
-    everywhere = model.affinity.shape[0]
-    has_room = state.unit_load[unit] < model.unit_capacity[unit]
-    if has_room != contains(state.free, everywhere, unit):
-        p = model.unit_type[unit]
+def _set_load(model, state, unit, load):
+    """Change a unit's load, and keep the index of units with room in step with it."""
+    capacity = model.unit_capacity[unit]
+    had_room, has_room = state.unit_load[unit] < capacity, load < capacity
+    state.unit_load[unit] = load
+    if has_room != had_room:
+        everywhere, p = model.affinity.shape[0], model.unit_type[unit]
         if has_room:
             insert(state.free, state.free_1, state.free_2, p, unit)
             insert(state.free, state.free_1, state.free_2, everywhere, unit)
@@ -112,9 +113,8 @@ def perform(model, state, action, may_overcommit):
         sharing.start(model, state, task, unit, load, transfer + execution)
     else:
         event_queue.push(state, task)
-    state.unit_load[unit] = load
+    _set_load(model, state, unit, load)
     state.unit_tasks[unit] += 1
-    _note_room(model, state, unit)
     return True
 
 
@@ -160,10 +160,9 @@ def finish(model, state, task):
         run.n_running -= 1
         run.n_done += 1
         member = state.task_in_batch[member]
-    state.unit_load[unit] = load
+    _set_load(model, state, unit, load)
     run.n_running -= 1
     run.n_done += 1
-    _note_room(model, state, unit)
     return unit
 
 
@@ -173,9 +172,7 @@ def move(model, state, task, unit):
     old = np.int64(state.task_unit[task])
     state.unit_tasks[old] -= 1
     demand = queries.demand(model, state, task, old)
-    state.unit_load[old] = state.unit_load[old] - demand if state.unit_tasks[old] > 0 else 0.0
-    _note_room(model, state, old)
+    _set_load(model, state, old, state.unit_load[old] - demand if state.unit_tasks[old] > 0 else 0.0)
     state.task_unit[task] = unit
     state.unit_tasks[unit] += 1
-    state.unit_load[unit] += queries.demand(model, state, task, unit)
-    _note_room(model, state, unit)
+    _set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, task, unit))

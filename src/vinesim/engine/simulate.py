@@ -12,6 +12,7 @@ from typing import Any, Literal
 from vinesim.engine.batch import BatchClock
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.outcome import collect, why_stalled
+from vinesim.metrics.latency import METHODS, Method
 from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
 from vinesim.model.errors import InputError, PolicyError, Problem
@@ -44,15 +45,19 @@ def simulate(
     scenario: Scenario,
     *,
     engine: Engine = "compiled",
+    percentiles: Method = "nearest_rank",
     watch: Callable[[Progress], bool | None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Result:
     """Run a scenario to its end and return the result.
 
-    ``engine="reference"`` runs the same in plain Python, slowly. ``watch`` is called about ten times a second with the
-    progress; when it returns True the run ends as INTERRUPTED. ``say`` gets a line when something takes long.
+    ``engine="reference"`` runs the same in plain Python, slowly. ``percentiles`` of the summary are by nearest rank, or
+    ``"linear"``. ``watch`` is called about ten times a second with the progress; when it returns True the run ends as
+    INTERRUPTED. ``say`` gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
+    if percentiles not in METHODS:
+        raise InputError([Problem("percentiles", "one of " + ", ".join(METHODS), repr(percentiles))])
     scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)
     new_run = _engine(engine, policy)
@@ -89,7 +94,7 @@ def simulate(
         outcome,
         lambda: {**provenance, "content_id": scenario.content_id},
         builders,
-        partial(summarize, tables=tables),
+        partial(summarize, tables=tables, method=percentiles),
     )
 
 

@@ -6,6 +6,7 @@ power. Source: VineSim report (000), section 4.4 (the power mapping Fp).
 
 import numpy as np
 
+from vinesim.metrics.utilization import merge
 from vinesim.model.result import Outcome
 from vinesim.model.scenario import Scenario
 
@@ -25,5 +26,8 @@ def energy_by_unit(
     power = scenario.power_w[unit_type[unit], task_type[ran]]
     active = np.bincount(unit, executing * power, minlength=len(unit_type))
     idle_w = np.array([p.idle_power_w for p in scenario.datacenter.processor_types])[unit_type]
+    if outcome.shares_units:  # a unit idles while none of its tasks executes
+        unit, begin, last = merge(unit, outcome.task_start_us[ran], outcome.task_start_us[ran] + executing)
+        executing = last - begin
     idle = np.maximum(0.0, end_us - np.bincount(unit, executing, minlength=len(unit_type)))
     return (active + idle * idle_w) * JOULE_PER_W_US

@@ -1,11 +1,12 @@
 """Latency distributions. Source: VineSim report (000), section 5.2.2 (percentiles of job and task latency)."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 Method = Literal["nearest_rank", "linear"]
+METHODS: tuple[str, ...] = get_args(Method)
 
 
 def quantiles(values: np.ndarray, probabilities: list[float], method: Method = "nearest_rank") -> list[float]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.metrics.latency import Method, distribution, quantiles
+from vinesim.metrics.latency import QUANTILES, Method, distribution, quantiles
 from vinesim.metrics.tables import Tables
 from vinesim.model.result import Result
 
@@ -30,7 +30,7 @@ def summarize(result: Result, tables: Tables, method: Method = "nearest_rank") -
             "latency_us": distribution(finish - arrival, method),
             "response_us": distribution(finish - outcome.task_init_us, method),
         },
-        "utilization": _utilization(units, tables),
+        "utilization": _utilization(units, tables, method),
         "makespan_us": tables.makespan_us,
         "cost": {"purchase": _total(units["price"])},
         "energy_j": _total(units["energy_j"]),
@@ -46,16 +46,15 @@ def summarize(result: Result, tables: Tables, method: Method = "nearest_rank") -
     return {**summary, "exit_reason": str(outcome.exit_reason), "provenance": result.provenance}
 
 
-def _utilization(units: Any, tables: Tables) -> dict[str, Any]:
+def _utilization(units: Any, tables: Tables, method: Method) -> dict[str, Any]:
     share = units["utilization"]
     types = tables.scenario.datacenter.processor_types
-    percentiles = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
     return {
         "overall": float(share.mean()),
         "by_type": {
             types[code].name: float(share[tables.unit_type == code].mean()) for code in np.unique(tables.unit_type)
         },
-        "percentiles": dict(zip(percentiles, quantiles(share, list(percentiles.values())), strict=True)),
+        "percentiles": dict(zip(QUANTILES, quantiles(share, list(QUANTILES.values()), method), strict=True)),
     }
 
 

@@ -22,11 +22,13 @@ def busy_intervals(outcome: Outcome) -> tuple[np.ndarray, np.ndarray, np.ndarray
     begin = outcome.task_init_us if every else outcome.task_init_us[started]
     end = outcome.task_finish_us if every else outcome.task_finish_us[started]
     end = np.where(np.isnan(end), outcome.end_us, end)
-    return _merge(unit, begin, end) if outcome.shares_units else (unit, begin, end)
+    return merge(unit, begin, end) if outcome.shares_units else (unit, begin, end)
 
 
-def _merge(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def merge(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Join the intervals of a unit that overlap or touch."""
+    if not len(unit):
+        return unit, begin, end
     order = np.lexsort((begin, unit))
     unit, begin, end = unit[order], begin[order], end[order].copy()
     first_of_unit = np.r_[True, unit[1:] != unit[:-1]]

@@ -62,9 +62,11 @@ def lowest(word):
 @inlined
 def insert(words, words_1, words_2, row, i):
     w = i >> 6
-    words[row, w] |= ONE << np.uint64(i & 63)
-    words_1[row, w >> 6] |= ONE << np.uint64(w & 63)
-    words_2[row, w >> 12] |= ONE << np.uint64((w >> 6) & 63)
+    before = words[row, w]
+    words[row, w] = before | (ONE << np.uint64(i & 63))
+    if before == ZERO:
+        words_1[row, w >> 6] |= ONE << np.uint64(w & 63)
+        words_2[row, w >> 12] |= ONE << np.uint64((w >> 6) & 63)
 
 
 @inlined

@@ -16,7 +16,7 @@ from vinesim.state.queries import nothing, oldest_pending, start, task_type
 
 @dataclass(frozen=True)
 class Pile(OnlinePolicy):
-    """Each task goes to the first unit that can run its type, full or not. Ties: (rack, shelf) order. Cost: O(units)."""
+    """Each task goes to the first unit that can run it, full or not. Ties: (rack, shelf) order. Cost: O(units)."""
 
     name: ClassVar[str] = "test_pile"
     source: ClassVar[str] = "tests"

@@ -10,7 +10,7 @@ from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 
 @dataclass(frozen=True)
 class Repack(BatchPolicy):
-    """All tasks, running and pending, on as few servers as first fit by falling demand needs. Running ones stay running.
+    """All tasks, running and pending, on as few servers as first fit by falling demand needs.
 
     Ties: older task first, (rack, shelf) order. Cost: O(tasks x units) a period.
     """

@@ -1,0 +1,143 @@
+"""Busy intervals, active time and energy on outcomes written by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vinesim as vs
+from vinesim.metrics.utilization import active_time, busy_intervals, time_series
+from vinesim.model.result import Outcome
+
+
+def outcome(rows, shares_units=True, end_us=100.0):
+    """From (unit, init, finish) rows; None = never."""
+    unit, init, finish = (list(column) for column in zip(*rows, strict=True))
+    as_time = lambda values: np.array([np.nan if v is None else v for v in values], float)  # noqa: E731
+    return Outcome(
+        task_unit=np.array(unit, np.int32),
+        task_init_us=as_time(init),
+        task_start_us=as_time(init),
+        task_finish_us=as_time(finish),
+        unit_order=np.arange(max(unit) + 1),
+        shares_units=shares_units,
+        exit_reason=vs.ExitReason.HORIZON,
+        reason="",
+        end_us=end_us,
+        n_events=0,
+    )
+
+
+def intervals(case):
+    return [tuple(float(x) for x in row) for row in zip(*busy_intervals(case), strict=True)]
+
+
+def test_intervals_that_overlap_or_touch_are_one():
+    case = outcome([(0, 0, 10), (0, 5, 8), (0, 10, 12), (0, 20, 30), (1, 25, 40), (0, 29, 31), (1, 5, 6)])
+    assert intervals(case) == [(0, 0, 12), (0, 20, 31), (1, 5, 6), (1, 25, 40)]
+    assert active_time(case, 3).tolist() == [23, 16, 0]
+
+
+def test_a_task_that_did_not_finish_is_active_to_the_end_and_one_that_did_not_start_is_not():
+    assert intervals(outcome([(0, 10, None), (-1, None, None), (1, 0, 5)])) == [(0, 10, 100), (1, 0, 5)]
+
+
+def test_nothing_started_is_nothing_active():
+    case = outcome([(-1, None, None), (-1, None, None)], shares_units=False)
+    assert active_time(case, 2).tolist() == [0.0, 0.0]
+    assert active_time(case, 2).dtype == np.float64
+    empty = outcome([(-1, None, None)], shares_units=True)
+    assert active_time(empty, 1).tolist() == [0.0]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 12)), min_size=1, max_size=12),
+    interval_us=st.sampled_from([1.0, 3.0, 7.5, 60.0, 1000.0]),
+)
+def test_busy_time_is_the_union_of_the_tasks_times(rows, interval_us):
+    case = outcome([(unit, begin, begin + length) for unit, begin, length in rows], end_us=60.0)
+    covered = np.zeros((3, 60), bool)  # microsecond by microsecond
+    for unit, begin, length in rows:
+        covered[unit, begin : begin + length] = True
+    assert active_time(case, 3).tolist() == covered.sum(axis=1).tolist()
+    series = time_series(case, np.array([0, 0, 1]), ["A", "B"], interval_us, 60.0)
+    fine = covered.repeat(2, axis=1)  # half microseconds, for the intervals of 7.5
+    edges = np.unique(np.minimum(np.arange(0, 60 + interval_us, interval_us), 60.0))
+    for group, units in (("all", [0, 1, 2]), ("A", [0, 1]), ("B", [2])):
+        chosen = series["group"] == group
+        shares = [fine[units, int(2 * low) : int(2 * high)].mean() for low, high in itertools.pairwise(edges)]
+        assert series["utilization"][chosen] == pytest.approx(shares, abs=1e-12)
+        assert series["t_start_us"][chosen].tolist() == edges[:-1].tolist()
+        assert series["t_end_us"][chosen].tolist() == edges[1:].tolist()
+
+
+def test_too_many_samples_are_refused():
+    case = outcome([(0, 0, 1)])
+    with pytest.raises(vs.InputError, match="Sample less often"):
+        time_series(case, np.zeros(1, int), ["A"], 1e-9, 100.0)
+
+
+def energy(units, jobs, **more):
+    """One task type; a GPU draws 100 W at work and 20 W idle, a CPU 50 W and none; an operation takes 1 us."""
+    types = (
+        vs.ProcessorType(
+            "GPU", idle_power_w=20.0, capacity=more.pop("capacity", 1.0), parallelism=more.pop("shared", None)
+        ),
+        vs.ProcessorType("CPU"),
+    )
+    n = len(jobs)
+    work = vs.Workload(
+        np.zeros(n),
+        np.arange(n + 1),
+        [arrival for arrival, _ in jobs],
+        [operations for _, operations in jobs],
+        data_bytes=more.pop("data_bytes", np.zeros(n)),
+        data_rack=np.zeros(n),
+        data_shelf=np.zeros(n),
+        preferred_type=np.full(n, -1),
+        demand=more.pop("demand", None),
+        task_types=(vs.TaskType("T"),),
+    )
+    case = vs.Scenario(
+        vs.Datacenter.of(units, types),
+        work,
+        affinity=np.ones((2, 1)),
+        power_w=more.pop("power_w", [[100.0], [50.0]]),
+        **more,
+    )
+    return vs.simulate(case)
+
+
+def test_energy_is_power_times_time():
+    """GPU: 10 us at 100 W, 20 us idle at 20 W; CPU: 30 us at 50 W."""
+    result = energy([("GPU", 0, 0), ("CPU", 0, 1)], [(0.0, 10), (0.0, 30)])
+    assert result.units["energy_j"] == pytest.approx([(10 * 100 + 20 * 20) * 1e-6, 30 * 50e-6])
+    assert result.summary["energy_j"] == pytest.approx(result.units["energy_j"].sum())
+
+
+def test_a_transfer_draws_idle_power():
+    """100 bytes at 10 bytes per us: 10 us of idle power, then 5 us of work."""
+    network = vs.Network(local=10.0, intra_rack=5.0, inter_rack=1.0)
+    result = energy([("GPU", 0, 0)], [(0.0, 5)], data_bytes=[100.0], network=network)
+    assert result.units["energy_j"] == pytest.approx([(10 * 20 + 5 * 100) * 1e-6])
+    assert result.units["active_us"] == pytest.approx([15.0])
+
+
+def test_a_unit_that_runs_several_tasks_idles_only_while_it_runs_none():
+    """Two tasks side by side from 0 to 10, a third from 30 to 40: 20 us idle."""
+    result = energy([("GPU", 0, 0)], [(0.0, 10), (0.0, 10), (30.0, 10)], capacity=2.0, demand=[1.0, 1.0, 1.0])
+    assert result.units["energy_j"] == pytest.approx([(30 * 100 + 20 * 20) * 1e-6])
+
+
+def test_without_a_power_table_there_is_no_energy():
+    result = energy([("GPU", 0, 0)], [(0.0, 10)], power_w=None)
+    assert np.isnan(result.units["energy_j"]).all()
+    assert result.summary["energy_j"] is None
+
+
+def test_a_task_cut_off_by_the_horizon_draws_power_until_then():
+    result = energy([("GPU", 0, 0)], [(0.0, 10)], horizon_us=4.0)
+    assert result.units["energy_j"] == pytest.approx([4 * 100e-6])

@@ -1,0 +1,217 @@
+"""Queueing systems with a known answer, simulated: ``python -m verification.queues``.
+
+Each is simulated in independent replications; the mean of their means must lie within its Student t confidence interval
+round the exact value. Exit code 1 when one does not.
+"""
+
+import argparse
+import math
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+import vinesim as vs
+
+CONFIDENCE = 0.99
+WARM_UP = 0.1  # share of the jobs left out, as the system starts empty
+
+
+@dataclass(frozen=True)
+class System:
+    """A queueing system: its scenario for a random stream, what is measured of a run, and its exact mean."""
+
+    name: str
+    formula: str
+    expected: float
+    build: Callable[[np.random.Generator, int], vs.Scenario]
+    measure: str = "wait"  # or "sojourn"
+
+
+def erlang_c(c: int, load: float) -> float:
+    """Probability that a job of an M/M/c queue waits; ``load`` = arrival rate x mean service time."""
+    terms = [load**k / math.factorial(k) for k in range(c)]
+    last = load**c / math.factorial(c) / (1 - load / c)
+    return last / (sum(terms) + last)
+
+
+def two_speeds_wait(rate: float, fast: float, slow: float) -> float:
+    """Mean wait of M/M/2 with unequal servers, the fast one first when both idle (Gumbel 1960; balance equations)."""
+    r = rate / (fast + slow)
+    balance = np.array(  # states: none busy, fast only, slow only, both; then geometric
+        [
+            [rate, -fast, -slow, 0],
+            [-rate, rate + fast, 0, -slow],
+            [0, 0, rate + slow, -fast],
+            [1, 1, 1, 1 / (1 - r)],
+        ]
+    )
+    both = np.linalg.solve(balance, [0, 0, 0, 1])[3]
+    return both * r / (1 - r) ** 2 / rate
+
+
+def scenario(
+    random: np.random.Generator,
+    n: int,
+    rate: float,
+    sizes: np.ndarray,
+    speeds: tuple[float, ...] = (1.0,),
+    capacity: float = 1.0,
+    parallelism: float | None = None,
+    data_bytes: float = 0.0,
+    policy: str = "high",
+) -> vs.Scenario:
+    """Poisson arrivals of jobs of one task; a unit for each speed."""
+    types = tuple(
+        vs.ProcessorType(f"P{p}", capacity=capacity, parallelism=parallelism) for p in range(len(set(speeds)))
+    )
+    distinct = sorted(set(speeds), reverse=True)
+    return vs.Scenario(
+        vs.Datacenter([distinct.index(s) for s in speeds], np.zeros(len(speeds)), np.arange(len(speeds)), types),
+        vs.Workload(
+            np.zeros(n),
+            np.arange(n + 1),
+            np.cumsum(random.exponential(1 / rate, n)),
+            sizes,
+            np.full(n, data_bytes),
+            np.zeros(n),
+            np.zeros(n),
+            np.full(n, -1),
+            demand=None if capacity == 1.0 else np.ones(n),
+            task_types=(vs.TaskType("T"),),
+        ),
+        policy=policy,
+        affinity=np.array(distinct)[:, None],
+        network=vs.Network(local=10.0, intra_rack=5.0, inter_rack=1.0),
+    )
+
+
+def two_point(random: np.random.Generator, n: int) -> np.ndarray:
+    """Sizes of 1 (9 of 10) and 11 (1 of 10): mean 2, second moment 13."""
+    return np.where(random.random(n) < 0.9, 1.0, 11.0)
+
+
+def systems() -> list[System]:
+    rho, c = 0.8, 4
+    wait_mmc = erlang_c(c, 0.85 * c) / (c - 0.85 * c)
+    return [
+        System(
+            "M/M/1, load 0.8",
+            "rho / (1 - rho)",
+            rho / (1 - rho),
+            lambda random, n: scenario(random, n, rho, random.exponential(1.0, n)),
+        ),
+        System(
+            "M/M/1, sojourn",
+            "1 / (1 - rho)",
+            1 / (1 - rho),
+            lambda random, n: scenario(random, n, rho, random.exponential(1.0, n)),
+            "sojourn",
+        ),
+        System(
+            "M/M/4, load 0.85 each",
+            "Erlang C / (c - a)",
+            wait_mmc,
+            lambda random, n: scenario(random, n, 0.85 * c, random.exponential(1.0, n), (1.0,) * c),
+        ),
+        System(
+            "M/M/4 as FLAT sees it",
+            "Erlang C / (c - a)",
+            wait_mmc,
+            lambda random, n: scenario(random, n, 0.85 * c, random.exponential(1.0, n), (1.0,) * c, policy="flat"),
+        ),
+        System(
+            "M/M/4 as one unit of 4 slots",
+            "Erlang C / (c - a)",
+            wait_mmc,
+            lambda random, n: scenario(random, n, 0.85 * c, random.exponential(1.0, n), capacity=float(c)),
+        ),
+        System(
+            "M/M/2, speeds 1 and 0.4",
+            "balance equations",
+            two_speeds_wait(1.1, 1.0, 0.4),
+            lambda random, n: scenario(random, n, 1.1, random.exponential(1.0, n), (1.0, 0.4)),
+        ),
+        System(
+            "M/D/1, half of it transfer",
+            "rho / 2 (1 - rho)",
+            rho / (2 * (1 - rho)),
+            lambda random, n: scenario(random, n, rho, np.full(n, 0.5), data_bytes=5.0),
+        ),
+        System(
+            "M/G/1, sizes 1 and 11",
+            "Pollaczek-Khinchine",
+            0.35 * 13 / (2 * (1 - 0.7)),
+            lambda random, n: scenario(random, n, 0.35, two_point(random, n)),
+        ),
+        System(
+            "M/M/1 processor sharing",
+            "E[S] / (1 - rho)",
+            1 / (1 - 0.7),
+            lambda random, n: scenario(random, n, 0.7, random.exponential(1.0, n), capacity=1e6, parallelism=1.0),
+            "sojourn",
+        ),
+        System(
+            "M/G/1 processor sharing",
+            "E[S] / (1 - rho)",
+            2 / (1 - 0.7),
+            lambda random, n: scenario(random, n, 0.35, two_point(random, n), capacity=1e6, parallelism=1.0),
+            "sojourn",
+        ),
+        System(
+            "M/M sharing beyond 4",
+            "Erlang C / (c - a) + 1",
+            wait_mmc + 1,
+            lambda random, n: scenario(
+                random, n, 0.85 * c, random.exponential(1.0, n), capacity=1e6, parallelism=float(c)
+            ),
+            "sojourn",
+        ),
+    ]
+
+
+def simulated_mean(system: System, seed: int, n: int) -> float:
+    """The measured mean of one replication."""
+    case = system.build(np.random.default_rng([seed, zlib.crc32(system.name.encode())]), n)
+    outcome = vs.simulate(case).outcome
+    until = outcome.task_init_us if system.measure == "wait" else outcome.task_finish_us
+    return float((until - case.workload.arrival_us)[int(WARM_UP * n) :].mean())
+
+
+def verify(system: System, replications: int, n: int, seed: int) -> tuple[float, float, bool]:
+    """(mean, half width of its confidence interval, whether the exact value lies within)."""
+    means = [simulated_mean(system, seed + r, n) for r in range(replications)]
+    half = student.ppf(0.5 + CONFIDENCE / 2, replications - 1) * np.std(means, ddof=1) / math.sqrt(replications)
+    mean = float(np.mean(means))
+    return mean, float(half), abs(mean - system.expected) <= half
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=30)
+    parser.add_argument("--jobs", type=int, default=200_000, help="jobs of each replication")
+    parser.add_argument("--seed", type=int, default=2026)
+    arguments = parser.parse_args()
+    begun, failed = time.perf_counter(), 0
+    print(f"{'system':30} {'measured':9} {'formula':24} {'expected':>9} {'simulated':>9}  99 % interval        verdict")
+    for system in systems():
+        mean, half, holds = verify(system, arguments.replications, arguments.jobs, arguments.seed)
+        failed += not holds
+        print(
+            f"{system.name:30} {system.measure:9} {system.formula:24} {system.expected:9.4f} {mean:9.4f}  "
+            f"[{mean - half:8.4f}, {mean + half:8.4f}] {'holds' if holds else 'FAILS'}",
+            flush=True,
+        )
+    print(
+        f"{arguments.replications} replications of {arguments.jobs} jobs; "
+        f"{time.perf_counter() - begun:.0f} s; {failed} of {len(systems())} fail"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
