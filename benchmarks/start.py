@@ -65,7 +65,10 @@ def run(quick: bool) -> Report:
         command = [*COMMAND, *text_files(Path(folder)), "--json"]
         in_process(command, cache)  # writes the bytecode
         whole = least("vinesim run on 500Jobs, warm, whole process", command, cache, prints="ALL_DONE")
-    note = f"Each in a process of its own, with its start; the least of {n}, wall time; to a result: CPU time, compilations once."
+    note = (
+        f"Each in a process of its own, with its start: wall time, the least of {n}. Results: CPU time from the import "
+        "on; those that compile once each, one policy after the other in one process, so later ones share some work."
+    )
     targets = [
         Target("import vinesim, s", imported, 0.3, 0.3, " s", True),
         Target("vinesim --help, s", helped, 0.3, 0.3, " s", True),

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from vinesim.model.errors import InputError, InputWarning, PolicyError, Problem, VineSimError
     from vinesim.model.network import Network
     from vinesim.model.result import ExitReason, Result, Table
-    from vinesim.model.scenario import Scenario
+    from vinesim.model.scenario import Scenario, changed
     from vinesim.model.version import VERSION as __version__  # noqa: N811
     from vinesim.model.workload import Workload
+    from vinesim.workloads.registry import generator
 
 _HOMES = {
     "engine.simulate": ("Progress", "simulate"),
@@ -27,9 +28,10 @@ _HOMES = {
     "model.errors": ("InputError", "InputWarning", "PolicyError", "Problem", "VineSimError"),
     "model.network": ("Network",),
     "model.result": ("ExitReason", "Result", "Table"),
-    "model.scenario": ("Scenario",),
+    "model.scenario": ("Scenario", "changed"),
     "model.version": ("__version__",),
     "model.workload": ("Workload",),
+    "workloads.registry": ("generator",),
 }
 _MODULES = {name: f"vinesim.{module}" for module, names in _HOMES.items() for name in names}
 
@@ -52,6 +54,8 @@ __all__ = [
     "VineSimError",
     "Workload",
     "__version__",
+    "changed",
+    "generator",
     "read_scenario",
     "simulate",
 ]

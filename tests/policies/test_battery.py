@@ -23,7 +23,7 @@ PAPER = Limits(demands="none", sharing=False)  # the papers' model: a unit runs 
 
 
 class World:
-    """A decision as the papers see it: idle units and queued tasks, from the scenario, not from the engine's indexes."""
+    """A decision as the papers see it: idle units, queued tasks, not from the engine's indexes."""
 
     def __init__(self, scenario, model, state, view, options):
         center, work = scenario.datacenter, scenario.workload
@@ -99,9 +99,9 @@ def define_delay(world, task):
         "type": lambda u: world.work.preferred_type[task] in (-1, world.type[u]),
         "node": lambda u: world.tier(task, u) == 0,
         "rack": lambda u: world.tier(task, u) <= 1,
-    }[world.options["for_"]]
+    }[world.options["wait_for"]]
     near = [u for u in world.able(task) if good(u)]
-    if world.options["for_"] == "type":
+    if world.options["wait_for"] == "type":
         return world.first(near)
     return world.first(near, key=lambda u: world.tier(task, u))
 
@@ -187,7 +187,7 @@ def test_delay_asks_again_when_the_first_wait_is_over():
         assert action.wake_us in [*expiry.values(), math.inf]
 
     for seed in range(60):
-        scenario = seeded_scenario(seed, "delay", {"wait_us": 7.5, "for_": "rack"}, PAPER)
+        scenario = seeded_scenario(seed, "delay", {"wait_us": 7.5, "wait_for": "rack"}, PAPER)
         watched(scenario, compare)
 
 

@@ -29,14 +29,13 @@ def only_one_source(file: Path | None, changes: list[str], inputs: dict[str, Any
         )
     if file is None and changes:
         problems.append(Problem("--set", "a scenario file to change", "none", "Give SCENARIO.yaml."))
+    if file is None and not given:
+        expected = "SCENARIO.yaml, or --deployment, --trace and --iat"
+        raise InputError([*problems, Problem("vinesim run", expected, "none of them", "See vinesim run --help.")])
     if file is None:
         for name in ("deployment", "trace"):
             if inputs[name] is None:
-                problems.append(
-                    Problem(
-                        "the command line", f"SCENARIO.yaml, or --{name} FILE", "neither", "See vinesim run --help."
-                    )
-                )
+                problems.append(Problem("vinesim run", f"--{name} FILE beside {', '.join(given)}", "none"))
         if (inputs["iat"] is None) == (inputs["arrivals"] is None):
             both = inputs["iat"] is not None
             problems.append(Problem("the command line", "--iat US or --arrivals FILE", "both" if both else "neither"))

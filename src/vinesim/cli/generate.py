@@ -1,5 +1,6 @@
 """``vinesim generate``: synthetic workloads."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,15 @@ def generate(
     from vinesim.formats.workload_parquet import write_workload
     from vinesim.model.catalog import PROCESSOR_TYPES
     from vinesim.model.errors import InputError, Problem
-    from vinesim.workloads.registry import GENERATORS
+    from vinesim.workloads.registry import COMMON, GENERATORS
     from vinesim.workloads.registry import generator as find
 
     if generator is None:
         for spec in GENERATORS.values():
-            typer.echo(f"{spec.name}: {spec.summary}")
-            typer.echo("  " + ", ".join(f"{o.name} ({o.expected})" for o in spec.options.values()))
+            typer.echo(f"{spec.name}: {spec.summary}".replace("``", ""))
+            _list_options(option for option in spec.options.values() if option not in COMMON)
+        typer.echo("every generator:")
+        _list_options(COMMON)
         return
     spec = find(generator)
     if output is None:
@@ -44,6 +47,14 @@ def generate(
     types = spec.processor_types or PROCESSOR_TYPES
     (write_trace if output.suffix == ".txt" else write_workload)(output, workload, types)
     typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs, {workload.n_tasks:,} tasks")
+
+
+def _list_options(options: Iterable[Any]) -> None:
+    from vinesim.workloads.registry import REQUIRED
+
+    for option in options:
+        default = "required" if option.default is REQUIRED else f"default {option.default}"
+        typer.echo(f"  --option {option.name}=...  {option.expected}, {default}")
 
 
 def _value(text: str) -> Any:

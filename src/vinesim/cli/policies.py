@@ -12,12 +12,12 @@ def register(app: typer.Typer) -> None:
     app.command("policies")(policies)
 
 
-def policies(name: str = typer.Argument(None, help="Explain this one.")) -> None:
+def policies(name: str = typer.Argument(None, help="Explain this one; file.py:Class is one too.")) -> None:
     """List the scheduling policies, or explain one with its options."""
     from rich.console import Console
     from rich.table import Table
 
-    from vinesim.model.errors import InputError, Problem
+    from vinesim.policies.registry import find
     from vinesim.policies.registry import policies as registered
 
     console = Console(highlight=False)
@@ -30,9 +30,7 @@ def policies(name: str = typer.Argument(None, help="Explain this one.")) -> None
             table.add_row(key, _reflowed(policy).split("\n\n")[0], ", ".join(options(policy)))
         console.print(table)
         return
-    if name not in found:
-        raise InputError([Problem("vinesim policies", "one of " + ", ".join(found), repr(name))])
-    policy = found[name]
+    policy = find(name)
     console.print(f"[bold]{name}[/bold]  {policy.source}\n\n{_reflowed(policy)}\n")
     for option, (values, default) in options(policy).items():
         console.print(f"  --option {option}={default}   {values}", markup=False)

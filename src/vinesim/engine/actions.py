@@ -1,4 +1,4 @@
-"""ACT: what an action and a finish do to the state. Source: VineSim report (000), sections 4.5, 5.1 and 5.4.3."""
+"""ACT: what an action and a finish do to the state. Source: VineSim report, sections 4.5, 5.1 and 5.4.3."""
 
 import numpy as np
 

@@ -47,6 +47,7 @@ def _feed_function(digest: Any, function: Any, seen: set[int]) -> None:
         return
     seen.add(id(function))
     code = function.__code__
+    digest.update(f"{function.__module__}.{function.__qualname__}".encode())  # the cached loop imports it by name
     digest.update(code.co_code)
     digest.update(repr((code.co_consts, code.co_names, code.co_varnames, function.__defaults__)).encode())
     closure = inspect.getclosurevars(function)

@@ -2,7 +2,7 @@
 
 Every unit and every pending task is looked at wherever the question is asked. Property tests demand the task tables
 of this engine and of the compiled one to be equal bit for bit.
-Source: VineSim report (000), section 5.4 (VineProcessor, task queue, time machine).
+Source: VineSim report, section 5.4 (VineProcessor, task queue, time machine).
 """
 
 import heapq

@@ -4,7 +4,7 @@ Every running task of a unit gets the same share, so one clock per unit measures
 its tasks has had (``work_done``); a task is due when that clock has gone on by its service time. Only the task that
 is due first has its finish in the event queue; the event moves when the company changes. The finish of the others is
 infinite: not known.
-Source: Symphony (002), section on the resource map (a CPU runs several requests); egalitarian processor sharing.
+Source: Symphony paper, section on the resource map (a CPU runs several requests); egalitarian processor sharing.
 """
 
 import numpy as np

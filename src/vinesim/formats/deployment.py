@@ -1,4 +1,4 @@
-"""The deployment file: ``type x y`` a line, one line a processing unit. Source: VineSim report (000), section 5.2.1.
+"""The deployment file: ``type x y`` a line, one line a processing unit. Source: VineSim report, section 5.2.1.
 
 ``type`` is the processor type's code, ``x`` the rack and ``y`` the shelf, all from 0.
 """

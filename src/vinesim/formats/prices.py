@@ -1,4 +1,4 @@
-"""The price list: ``type price`` a line, the cost of purchase of one unit. Source: VineSim report (000), 5.2.1."""
+"""The price list: ``type price`` a line, the cost of purchase of one unit. Source: VineSim report, 5.2.1."""
 
 import os
 from collections.abc import Sequence

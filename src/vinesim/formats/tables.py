@@ -1,7 +1,7 @@
 """Affinity and power files: one row a processor type, one column a task type, both in the order of their codes.
 
 ``--`` is 0: cannot run. Rows and columns left out at the end are 0 too, as in the paper's own Table 1.
-Source: VineSim report (000), Table 1 and section 6; affinity is operations per us in the first column (INT), and
+Source: VineSim report, Table 1 and section 6; affinity is operations per us in the first column (INT), and
 factors of it in the others; power is W everywhere.
 """
 

@@ -1,4 +1,4 @@
-"""The trace file: one task a line, the tasks of a job next to one another. Source: VineSim report (000), 5.2.1.
+"""The trace file: one task a line, the tasks of a job next to one another. Source: VineSim report, 5.2.1.
 
 ``task_type data_size data_x data_y operations preferred_type job_id``: types are codes, the size is in bytes, x is the
 rack and y the shelf of the data. The preferred type ``UNSPECIFIED`` (5) means any. Arrivals are not in the file.

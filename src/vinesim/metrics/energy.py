@@ -1,7 +1,7 @@
 """Energy of a run: power x time, unit by unit.
 
 While a task executes its unit draws Fp[processor type, task type]; at all other times, transfers included, its idle
-power. Source: VineSim report (000), section 4.4 (the power mapping Fp).
+power. Source: VineSim report, section 4.4 (the power mapping Fp).
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Latency distributions. Source: VineSim report (000), section 5.2.2 (percentiles of job and task latency)."""
+"""Latency distributions. Source: VineSim report, section 5.2.2 (percentiles of job and task latency)."""
 
 from typing import Any, Literal, get_args
 

@@ -1,7 +1,7 @@
 """Utilisation: the time for which units were active, over a run and per interval.
 
 A unit is active from the moment a task is given to it until the task finishes: the transfer counts.
-Source: VineSim report (000), sections 5.2.2, 5.3.3 and 5.4.1 (t_active, interval_active).
+Source: VineSim report, sections 5.2.2, 5.3.3 and 5.4.1 (t_active, interval_active).
 """
 
 from itertools import pairwise

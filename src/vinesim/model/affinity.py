@@ -1,6 +1,6 @@
 """Affinity Fa[processor type, task type]: how many operations per us a unit does, 0 = cannot run.
 
-Source: VineSim report (000), section 4.4 (the mapping), 5.3.1 and 6 (two ways to fill it), Table 1.
+Source: VineSim report, section 4.4 (the mapping), 5.3.1 and 6 (two ways to fill it), Table 1.
 """
 
 import numpy as np

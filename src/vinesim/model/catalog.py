@@ -1,6 +1,6 @@
 """Processor types and task types: the papers' built-in catalogs, open to the user's own types.
 
-Source: VineSim report (000), section 5.2.1 (codes), section 6 (meaning of the task types).
+Source: VineSim report, section 5.2.1 (codes), section 6 (meaning of the task types).
 """
 
 from collections.abc import Mapping

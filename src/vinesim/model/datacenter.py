@@ -1,4 +1,4 @@
-"""The datacenter: which units stand where. Source: VineSim report (000), sections 4.1 and 4.2."""
+"""The datacenter: which units stand where. Source: VineSim report, sections 4.1 and 4.2."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """The network between a task's data and the unit that runs it.
 
-Source: VineSim report (000), section 4.1 (B_L > B_R > B_I) and 8.8.1 (10 Gb/s, 1 Gb/s, 200 ns, 2 and 4 hops).
+Source: VineSim report, section 4.1 (B_L > B_R > B_I) and 8.8.1 (10 Gb/s, 1 Gb/s, 200 ns, 2 and 4 hops).
 """
 
 import math

@@ -1,6 +1,6 @@
 """The workload: jobs, their tasks, and when they arrive, as columns.
 
-Source: VineSim report (000), sections 4.3 and 5.2.1.
+Source: VineSim report, sections 4.3 and 5.2.1.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ class CloserToData(OnlinePolicy):
     """
 
     name: ClassVar[str] = "closer_to_data"
-    source: ClassVar[str] = "VineSim (000), 5.3.2 CLOSER_TO_DATA, 8.8.1 (tiers), 4.1 (coordinates)"
+    source: ClassVar[str] = "VineSim report, 5.3.2 CLOSER_TO_DATA, 8.8.1 (tiers), 4.1 (coordinates)"
     work_conserving: ClassVar[bool] = True
 
     distance: Literal["tiers", "coordinates"] = "tiers"

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from vinesim.formats.quantities import time_us
 from vinesim.model.errors import InputError, Problem
 
 
@@ -51,7 +52,10 @@ class Policy:
                 problems.append(Problem(f"policy.options.{name}", f"{what}, for the policy {cls.name}", "no such one"))
                 continue
             try:
-                values[name] = _convert(value, hints[name])
+                in_us = name.endswith("_us") and isinstance(value, str)
+                values[name] = _convert(time_us(value, name) if in_us else value, hints[name])
+            except InputError as wrong:
+                problems += [replace(problem, where=f"policy.options.{name}") for problem in wrong.problems]
             except ValueError as wrong:
                 problems.append(Problem(f"policy.options.{name}", str(wrong), repr(value)))
         for name, item in known.items():

@@ -20,17 +20,17 @@ from vinesim.state.queries import (
 class Delay(OnlinePolicy):
     """Each task goes to a good idle unit; ``wait_us`` after its arrival it takes the fastest idle one.
 
-    ``for_`` says which units are good: of its preferred ``type`` (any, if it has none), at the ``node`` of its data,
-    or in the ``rack`` of its data. Ties: first in (rack, shelf) order.
+    ``wait_for`` says which units are good: of its preferred ``type`` (any, if it has none), at the ``node`` of its
+    data, or in the ``rack`` of its data. Ties: first in (rack, shelf) order.
     Cost of a decision: the groups of tasks (type x preference or place) that wait and find no unit.
     """
 
     name: ClassVar[str] = "delay"
-    source: ClassVar[str] = "VineSim (000), 8.5 and 8.7 (future work), after Zaharia et al., EuroSys 2010"
+    source: ClassVar[str] = "VineSim report, 8.5 and 8.7 (future work), after Zaharia et al., EuroSys 2010"
     groups: ClassVar[tuple[str, ...]] = ("preferred_type", "data_node")
 
     wait_us: float = 100.0
-    for_: Literal["type", "node", "rack"] = "type"
+    wait_for: Literal["type", "node", "rack"] = "type"
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
@@ -42,11 +42,11 @@ class Delay(OnlinePolicy):
             preferred = preferred_type(model, state, task)
             if expiry_us <= view.now_us:
                 unit = fastest_free(model, state, task)
-            elif view.options.for_ == 0:
+            elif view.options.wait_for == 0:
                 unit = first_free(model, state, task, preferred)
             else:
                 unit = first_free(model, state, task, -1, 0)
-                if unit < 0 and view.options.for_ == 2:
+                if unit < 0 and view.options.wait_for == 2:
                     unit = first_free(model, state, task, -1, 1)
             if unit >= 0:
                 return start(task, unit)

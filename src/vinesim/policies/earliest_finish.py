@@ -24,7 +24,7 @@ class EarliestFinish(OnlinePolicy):
     """
 
     name: ClassVar[str] = "earliest_finish"
-    source: ClassVar[str] = "VineSim (000), 8.2 (both preferences) and 9 (future work)"
+    source: ClassVar[str] = "VineSim report, 8.2 (both preferences) and 9 (future work)"
     work_conserving: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
 

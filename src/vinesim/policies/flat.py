@@ -18,7 +18,7 @@ class Flat(OnlinePolicy):
     """
 
     name: ClassVar[str] = "flat"
-    source: ClassVar[str] = "VineSim (000), 5.3.2 FLAT and 8.3 Oblivious"
+    source: ClassVar[str] = "VineSim report, 5.3.2 FLAT and 8.3 Oblivious"
     work_conserving: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
 

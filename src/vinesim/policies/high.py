@@ -16,7 +16,7 @@ class High(OnlinePolicy):
     """
 
     name: ClassVar[str] = "high"
-    source: ClassVar[str] = "VineSim (000), 5.3.2 HIGH and 8.3 Best-Available"
+    source: ClassVar[str] = "VineSim report, 5.3.2 HIGH and 8.3 Best-Available"
     work_conserving: ClassVar[bool] = True
 
     in_order: Literal["no", "yes"] = "no"

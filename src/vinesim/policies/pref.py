@@ -25,7 +25,7 @@ class Pref(OnlinePolicy):
     """
 
     name: ClassVar[str] = "pref"
-    source: ClassVar[str] = "VineSim (000), 5.2.1 (two meanings), 5.3.2 PREF and 8.3 Preferred-Only"
+    source: ClassVar[str] = "VineSim report, 5.2.1 (two meanings), 5.3.2 PREF and 8.3 Preferred-Only"
     groups: ClassVar[tuple[str, ...]] = ("preferred_type",)
 
     mode: Literal["only", "first"] = "only"

@@ -11,6 +11,7 @@ from typing import Any
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.closer_to_data import CloserToData
 from vinesim.policies.contract import Policy
+from vinesim.policies.declarations import check_declarations
 from vinesim.policies.delay import Delay
 from vinesim.policies.earliest_finish import EarliestFinish
 from vinesim.policies.flat import Flat
@@ -39,12 +40,20 @@ def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
     if isinstance(policy, Policy):
         if options:
             raise InputError([Problem("policy.options", "none beside a policy object", ", ".join(options))])
+        check_declarations(policy)
         return policy
+    found = find(policy).from_options(options)
+    check_declarations(found)
+    return found
+
+
+def find(policy: Any) -> type[Policy]:
+    """The policy class of a name, ``file.py:Class``, or itself. Raises :class:`InputError` if there is none."""
     if isinstance(policy, type) and issubclass(policy, Policy):
-        return policy.from_options(options)
+        return policy
     name = str(policy)
     if ".py:" in name or name.endswith(".py"):
-        return _from_file(name).from_options(options)
+        return _from_file(name)
     if name not in policies():
         raise InputError(
             [
@@ -56,7 +65,7 @@ def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
                 )
             ]
         )
-    return policies()[name].from_options(options)
+    return policies()[name]
 
 
 def _from_file(spec: str) -> type[Policy]:
@@ -82,12 +91,10 @@ def _from_file(spec: str) -> type[Policy]:
         if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == module_name
     }
     if name not in found and not (not name and len(found) == 1):
+        there = " or ".join(f"{file}:{key}" for key in found)
+        expected = there or "a file with a policy class"
         raise InputError(
-            [
-                Problem(
-                    f"policy {spec}", "a policy class of that file: " + (", ".join(found) or "it has none"), repr(name)
-                )
-            ]
+            [Problem("policy", expected, repr(spec), "Derive a class from OnlinePolicy." if not there else "")]
         )
     return found[name] if name else next(iter(found.values()))
 

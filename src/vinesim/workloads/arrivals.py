@@ -15,7 +15,7 @@ KINDS = ("constant", "poisson", "list")
 class Arrivals:
     """The arrival process. The first job arrives at 0, except in a list.
 
-    Source: VineSim report (000), section 5.2.1: a constant inter-arrival time (IAT); the others are options.
+    Source: VineSim report, section 5.2.1: a constant inter-arrival time (IAT); the others are options.
     """
 
     kind: str = "constant"

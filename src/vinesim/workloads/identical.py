@@ -33,7 +33,7 @@ def five_hundred_jobs(
     task_type: str = "FP_GOOD",
     preferred: str | None = "GPU",
 ) -> Workload:
-    """The 500Jobs workload: 500 jobs of 5 tasks of 30 M operations. Source: VineSim report (000), section 8.3."""
+    """The 500Jobs workload: 500 jobs of 5 tasks of 30 M operations. Source: VineSim report, section 8.3."""
     return identical_jobs(
         setting,
         n_jobs=n_jobs,

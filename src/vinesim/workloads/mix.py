@@ -22,7 +22,7 @@ def mix(
     """``n_jobs`` jobs, round(share x n_jobs) of each task type in ``shares``, shuffled by the seed.
 
     Shares are relative: {"FP_GOOD": 70, "FP_BAD": 30}. Where rounding leaves too many or too few jobs, the type whose
-    count is furthest from its share gives way. Source: VineSim report (000), section 7.1 (mixes 70/30 and so on).
+    count is furthest from its share gives way. Source: VineSim report, section 7.1 (mixes 70/30 and so on).
     """
     check_counts(n_jobs=n_jobs, tasks_per_job=tasks_per_job)
     total = sum(shares.values())

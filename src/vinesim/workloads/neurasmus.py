@@ -1,6 +1,6 @@
 """The Neurasmus brain-simulation kernels on Xeon Phi, data-flow engines and GPUs.
 
-Source: VineSim report (000), section 7.5, Table 3 (measured times, inverted); CPUs only coordinate.
+Source: VineSim report, section 7.5, Table 3 (measured times, inverted); CPUs only coordinate.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Where the data of generated tasks lies: each task's node drawn uniformly, from all nodes or those of one rack.
 
-Source: VineSim report (000), section 8.8: data on all nodes (Figures 15, 16), or in one rack (Figures 17, 18).
+Source: VineSim report, section 8.8: data on all nodes (Figures 15, 16), or in one rack (Figures 17, 18).
 """
 
 import math

@@ -24,7 +24,7 @@ def sized(
     """90 % small jobs (1 to 20 tasks), 8 % medium (21 to 200), 2 % large, ``n_tasks`` tasks in all, shuffled.
 
     Small and medium sizes are uniform. The large jobs share what is left of ``n_tasks``, in proportions uniform
-    between 1 and 3, each over 200 tasks. Source: VineSim report (000), section 7.2 (90 % small, 10 % medium and very
+    between 1 and 3, each over 200 tasks. Source: VineSim report, section 7.2 (90 % small, 10 % medium and very
     large); the split of the 10 % and the total are VineSim's reading.
     """
     check_counts(n_jobs=n_jobs)

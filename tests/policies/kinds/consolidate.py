@@ -19,7 +19,7 @@ class Consolidate(OnlinePolicy):
     """
 
     name: ClassVar[str] = "test_consolidate"
-    source: ClassVar[str] = "tests, after Symphony (002)"
+    source: ClassVar[str] = "tests, after Symphony paper"
     groups: ClassVar[tuple[str, ...]] = ("application",)
     work_conserving: ClassVar[bool] = True
 

@@ -1,0 +1,60 @@
+"""Policies in files of the user: found, refused with a reason, and never mixed up."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vinesim as vs
+from vinesim.policies.delay import Delay
+from vinesim.policies.registry import resolve
+
+PATIENT = Path("examples/my_policy.py").read_text()
+RUN = """
+import sys, vinesim as vs
+scenario = vs.changed(vs.read_scenario("examples/quickstart.yaml", ["arrivals.iat=6 us"]), policy=sys.argv[1])
+print(vs.simulate(scenario).summary["jobs"]["latency_us"]["mean"])
+"""
+
+
+def mean_latency(policy: str) -> float:
+    """Of the 500 jobs at IAT 6, in a fresh interpreter."""
+    done = subprocess.run([sys.executable, "-c", RUN, policy], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def test_the_same_code_in_a_second_file_does_not_need_the_first(tmp_path):
+    (tmp_path / "one.py").write_text(PATIENT)
+    assert mean_latency(f"{tmp_path}/one.py:Patient") == 87.0
+    (tmp_path / "one.py").rename(tmp_path / "two.py")
+    assert mean_latency(f"{tmp_path}/two.py:Patient") == 87.0
+
+
+def test_a_query_about_groups_needs_the_group(tmp_path):
+    (tmp_path / "mine.py").write_text(re.sub(r"    groups = .*\n", "", PATIENT))
+    with pytest.raises(vs.InputError, match=r'groups = \("preferred_type",\), as it calls preferred_type'):
+        resolve(f"{tmp_path}/mine.py:Patient")
+
+
+def test_a_file_with_several_policies_says_which(tmp_path):
+    (tmp_path / "mine.py").write_text(PATIENT + PATIENT.replace("Patient", "Impatient"))
+    with pytest.raises(vs.InputError, match=r"mine\.py:Patient or .*mine\.py:Impatient"):
+        resolve(f"{tmp_path}/mine.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("x = 1\ny = x +\n", "mine.py:2"), ("import nothing_like_it\n", "mine.py:1"), ("x = 1\n", "policy class")],
+)
+def test_files_that_are_no_policy(tmp_path, text, expected):
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(vs.InputError, match=expected):
+        resolve(f"{tmp_path}/mine.py:Mine")
+
+
+def test_times_among_the_options_take_units():
+    assert resolve("delay", {"wait_us": "2 ms"}) == Delay(wait_us=2000.0)
+    with pytest.raises(vs.InputError, match="wait_us"):
+        resolve("delay", {"wait_us": "2 parsecs"})
