@@ -28,8 +28,9 @@ def _set_load(model, state, unit, load):
             remove(state.free, state.free_1, state.free_2, everywhere, unit)
         change = 1 if has_room else -1
         state.run[0].n_with_room += change
-        state.free_count[p, unit >> 12] += change
-        state.free_count[everywhere, unit >> 12] += change
+        if state.free_count.shape[1] > 0:
+            state.free_count[p, unit >> 12] += change
+            state.free_count[everywhere, unit >> 12] += change
 
 
 @inlined

@@ -20,6 +20,7 @@ import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import actions, loop
 from vinesim.engine.contract import BrokenContract
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_state
 from vinesim.state.by_reference import by_reference
@@ -85,7 +86,7 @@ class CompiledRun:
 
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
         self.model = model
-        self.state = build_state(model, seed)
+        self.state = build_state(model, seed, counts_free=queries.random_free in functions_of(policy.decide))
         self._loop = bound_loop(type(policy))  # type: ignore[arg-type]
         self._options = build_options(policy.number_of_options())
         self._scratch = build_scratch(policy.scratch, model)

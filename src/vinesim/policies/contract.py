@@ -112,7 +112,10 @@ class OnlinePolicy(Policy):
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
     def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
-        """A permutation to replace the units' (rack, shelf) order, or None."""
+        """A permutation to replace the units' (rack, shelf) order, or None.
+
+        A policy that replaces the order must not ask for tiers or for the closest unit: neighbours are scattered then.
+        """
         return None
 
     @staticmethod

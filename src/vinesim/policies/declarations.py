@@ -14,7 +14,7 @@ def check_declarations(policy: Policy) -> None:
     """Raise :class:`InputError` if ``decide``, or a function that it calls, asks for an undeclared group."""
     if not isinstance(policy, OnlinePolicy):
         return
-    used = _functions_of(policy.decide, set())
+    used = functions_of(policy.decide)
     problems = [
         Problem(
             f"policy {policy.name or type(policy).__name__}",
@@ -29,14 +29,20 @@ def check_declarations(policy: Policy) -> None:
         raise InputError(problems)
 
 
-def _functions_of(function: Any, seen: set[Any]) -> set[Any]:
-    """A function and all that it refers to, directly or through others."""
-    function = getattr(function, "py_func", function)
-    if function in seen or not inspect.isfunction(function):
-        return seen
-    seen.add(function)
-    closure = inspect.getclosurevars(function)
-    for value in (*closure.globals.values(), *closure.nonlocals.values()):
-        if inspect.isfunction(getattr(value, "py_func", value)):
-            _functions_of(value, seen)
+def functions_of(function: Any) -> set[Any]:
+    """A function and all that it refers to, directly, through others, or as attributes of a module."""
+    seen: set[Any] = set()
+    ahead = [function]
+    while ahead:
+        value = ahead.pop()
+        value = getattr(value, "py_func", value)
+        if not inspect.isfunction(value) or value in seen:  # what is no function may have no hash
+            continue
+        seen.add(value)
+        closure = inspect.getclosurevars(value)
+        for used in (*closure.globals.values(), *closure.nonlocals.values()):
+            if inspect.ismodule(used):
+                ahead += [getattr(used, name, None) for name in value.__code__.co_names]
+            else:
+                ahead.append(used)
     return seen

@@ -146,8 +146,11 @@ def _group(
     return group.astype(np.int32), following, kinds, preferred, application
 
 
-def build_state(model: Model, seed: int) -> State:
-    """The state before the first event: every unit idle, no job arrived."""
+def build_state(model: Model, seed: int, counts_free: bool = True) -> State:
+    """The state before the first event: every unit idle, no job arrived.
+
+    ``counts_free`` keeps the counts of units with room, which make ``random_free`` fast.
+    """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
     run = np.zeros(1, RUN)
@@ -155,11 +158,12 @@ def build_state(model: Model, seed: int) -> State:
     run["random"] = np.uint64(seed)
     run["n_with_room"] = n_units
     free = bit_levels.empty(n_types + 1, n_units)
-    free_count = np.zeros((n_types + 1, -(-n_units // 4096)), np.int64)
+    free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
     for row in range(n_types + 1):
         members = np.flatnonzero(model.unit_type == row) if row < n_types else np.arange(n_units)
         bit_levels.fill(free, row, members)
-        free_count[row] = np.bincount(members >> 12, minlength=free_count.shape[1])
+        if counts_free:
+            free_count[row] = np.bincount(members >> 12, minlength=free_count.shape[1])
     heads = bit_levels.empty(1, n_tasks if n_groups > 1 else 1)
     group_head = np.zeros(n_groups, np.int64)
     if n_groups > 1:
@@ -189,7 +193,7 @@ def build_state(model: Model, seed: int) -> State:
         queue_min_us=np.zeros(8 * 256),
         queue_used=np.zeros(8 * 4, np.uint64),
         queue_next=np.full(n_tasks, -1, np.int32),
-        queue_previous=np.full(n_tasks, -1, np.int32),
+        queue_previous=np.full(n_tasks if is_shared else 0, -1, np.int32),
         work_done=np.zeros(n_units),
         work_at_us=np.zeros(n_units),
         work_due=np.zeros(n_tasks if is_shared else 0),

@@ -25,7 +25,8 @@ def _bucket(key, last):
 def _append(state, b, task, time_us):
     tail = state.queue_tail[b]
     state.queue_next[task] = -1
-    state.queue_previous[task] = tail
+    if state.queue_previous.shape[0] > 0:
+        state.queue_previous[task] = tail
     state.queue_tail[b] = task
     if tail < 0:
         state.queue_head[b] = task
@@ -99,7 +100,8 @@ def pop(state):
         _empty(state, b)
     else:
         state.queue_head[b] = following
-        state.queue_previous[following] = -1
+        if state.queue_previous.shape[0] > 0:
+            state.queue_previous[following] = -1
     return task
 
 

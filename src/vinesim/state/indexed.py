@@ -21,15 +21,17 @@ INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
 
 
-def compiled_form_of(query: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make ``body`` what compiled code runs when it calls ``query``."""
+def compiled_form_of(
+    query: Callable[..., Any], inline: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make ``body`` what compiled code runs for a call of ``query``; the long ones stay calls, which compile faster."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         def typed(*args: Any, **kwargs: Any) -> Callable[..., Any]:
             return body
 
         typed.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
-        overload(query, jit_options={**STEP, "forceinline": True})(typed)  # type: ignore[typeddict-item]
+        overload(query, jit_options={**STEP, "forceinline": inline})(typed)  # type: ignore[typeddict-item]
         return body
 
     return register
@@ -164,40 +166,52 @@ def first_with_room(model, state, task, p, low, high):
     return np.int64(-1)
 
 
+@kernel
+def first_in_range(model, state, task, p, low, high):
+    """The same as a call: inlined a dozen times it made closer_to_data compile for 12 s."""
+    return first_with_room(model, state, task, p, low, high)
+
+
 @inlined
-def first_at_tier(model, state, task, p, distance):
+def first_of_type(model, state, task, p, distance):
     """The first unit of type p, at one tier or any (-1), that has room for the task."""
-    n_units = model.unit_type.shape[0]
     if distance < 0:
-        return first_with_room(model, state, task, p, 0, n_units)
+        return first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
+    return first_at_tier(model, state, task, p, distance)
+
+
+@kernel
+def first_at_tier(model, state, task, p, distance):
+    """The first unit of type p at one tier that has room for the task."""
+    n_units = model.unit_type.shape[0]
     node = data_node(model, task)
     rack = model.node_rack[node]
-    near, near_end = model.node_first[node], model.node_first[node + 1]
-    side, side_end = model.rack_first[rack], model.rack_first[rack + 1]
+    near, near_end = np.int64(model.node_first[node]), np.int64(model.node_first[node + 1])
+    side, side_end = np.int64(model.rack_first[rack]), np.int64(model.rack_first[rack + 1])
     if distance == 0:
-        return first_with_room(model, state, task, p, near, near_end)
+        return first_in_range(model, state, task, p, near, near_end)
     if distance == 1:
-        unit = first_with_room(model, state, task, p, side, near)
-        return unit if unit >= 0 else first_with_room(model, state, task, p, near_end, side_end)
-    unit = first_with_room(model, state, task, p, 0, side)
-    return unit if unit >= 0 else first_with_room(model, state, task, p, side_end, n_units)
+        unit = first_in_range(model, state, task, p, side, near)
+        return unit if unit >= 0 else first_in_range(model, state, task, p, near_end, side_end)
+    unit = first_in_range(model, state, task, p, 0, side)
+    return unit if unit >= 0 else first_in_range(model, state, task, p, side_end, n_units)
 
 
-@compiled_form_of(queries.first_free)
+@compiled_form_of(queries.first_free, inline=False)
 def first_free(model, state, task, processor_type=-1, distance=-1):
     kind = queries.task_type(model, state, task)
     if processor_type >= 0:
         if model.affinity[processor_type, kind] > 0.0:
-            return first_at_tier(model, state, task, processor_type, distance)
+            return first_of_type(model, state, task, processor_type, distance)
         return np.int64(-1)
     if model.runs_everywhere[kind]:
-        return first_at_tier(model, state, task, model.affinity.shape[0], distance)
+        return first_of_type(model, state, task, model.affinity.shape[0], distance)
     best = np.int64(-1)
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = np.int64(model.ranking[kind, i])
         if p < 0:
             break
-        unit = first_at_tier(model, state, task, p, distance)
+        unit = first_of_type(model, state, task, p, distance)
         if unit >= 0 and (best < 0 or unit < best):
             best = unit
     return best
@@ -209,7 +223,7 @@ def fastest_free(model, state, task):
     best, best_speed = np.int64(-1), 0.0
     n_units = model.unit_type.shape[0]
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = np.int64(model.ranking[kind, i])
         if p < 0 or (best >= 0 and model.affinity[p, kind] < best_speed):
             break
         unit = first_with_room(model, state, task, p, 0, n_units)
@@ -218,7 +232,7 @@ def fastest_free(model, state, task):
     return best
 
 
-@inlined
+@kernel
 def last_with_room(model, state, task, p, low, high):
     """The last unit of type p in [low, high) that has room for the task."""
     unit = at_or_before(state.free, state.free_1, state.free_2, p, high - 1)
@@ -242,7 +256,7 @@ def split_at_shelf(model, rack, shelf):
     return np.int64(model.node_first[low])
 
 
-@inlined
+@kernel
 def closest_in_rack(model, state, task, p, rack, shelf, best, best_v):
     """The unit of a rack at the least shelf distance below best_v, else best; below the shelf before above it."""
     low, high = np.int64(model.rack_first[rack]), np.int64(model.rack_first[rack + 1])
@@ -251,10 +265,10 @@ def closest_in_rack(model, state, task, p, rack, shelf, best, best_v):
     if below >= 0:
         node = model.unit_node[below]
         v = np.int64(shelf - model.node_shelf[node])
-        unit = first_with_room(model, state, task, p, model.node_first[node], model.node_first[node + 1])
+        unit = first_in_range(model, state, task, p, model.node_first[node], model.node_first[node + 1])
         if v < best_v or (v == best_v and unit < best):
             best, best_v = unit, v
-    above = first_with_room(model, state, task, p, split, high)
+    above = first_in_range(model, state, task, p, split, high)
     if above >= 0:
         v = np.int64(model.node_shelf[model.unit_node[above]] - shelf)
         if v < best_v or (v == best_v and above < best):
@@ -272,8 +286,8 @@ def closest_of_type(model, state, task, p):
     best, best_v = closest_in_rack(model, state, task, p, rack, shelf, np.int64(-1), far)
     if best >= 0:
         return best, np.int64(0), best_v
-    left = last_with_room(model, state, task, p, 0, model.rack_first[rack])
-    right = first_with_room(model, state, task, p, model.rack_first[rack + 1], n_units)
+    left = last_with_room(model, state, task, p, np.int64(0), np.int64(model.rack_first[rack]))
+    right = first_in_range(model, state, task, p, np.int64(model.rack_first[rack + 1]), n_units)
     h_left = rack - model.node_rack[model.unit_node[left]] if left >= 0 else far
     h_right = model.node_rack[model.unit_node[right]] - rack if right >= 0 else far
     h = min(h_left, h_right)
@@ -284,14 +298,14 @@ def closest_of_type(model, state, task, p):
     return best, h, best_v
 
 
-@compiled_form_of(queries.closest_free)
+@compiled_form_of(queries.closest_free, inline=False)
 def closest_free(model, state, task):
     kind = queries.task_type(model, state, task)
     if model.runs_everywhere[kind]:
         return closest_of_type(model, state, task, model.affinity.shape[0])[0]
     best, best_h, best_v = np.int64(-1), np.int64(0), np.int64(0)
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = np.int64(model.ranking[kind, i])
         if p < 0:
             break
         unit, h, v = closest_of_type(model, state, task, p)
@@ -307,7 +321,7 @@ def word_of_types(model, state, kind, w):
         return state.free[model.affinity.shape[0], w]
     word = ZERO
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = np.int64(model.ranking[kind, i])
         if p < 0:
             break
         word |= state.free[p, w]
@@ -321,7 +335,7 @@ def count_in_block(model, state, kind, block):
         return np.int64(state.free_count[model.affinity.shape[0], block])
     n = np.int64(0)
     for i in range(model.ranking.shape[1]):
-        p = model.ranking[kind, i]
+        p = np.int64(model.ranking[kind, i])
         if p < 0:
             break
         n += state.free_count[p, block]
@@ -330,7 +344,7 @@ def count_in_block(model, state, kind, block):
 
 @kernel
 def random_among_fitting(model, state, task, kind):
-    """Tasks with demands: room differs from unit to unit, so the units with room are looked at one by one."""
+    """Without counts, or with demands, which make room differ from unit to unit: look at the units one by one."""
     n = np.int64(0)
     for w in range(state.free.shape[1]):
         word = word_of_types(model, state, kind, w)
@@ -352,11 +366,17 @@ def random_among_fitting(model, state, task, kind):
     return np.int64(-1)
 
 
-@compiled_form_of(queries.random_free)
+@compiled_form_of(queries.random_free, inline=False)
 def random_free(model, state, task):
     kind = queries.task_type(model, state, task)
-    if model.task_demand.shape[0] > 0:
+    if model.task_demand.shape[0] > 0 or state.free_count.shape[1] == 0:
         return random_among_fitting(model, state, task, kind)
+    return random_among_counted(model, state, kind)
+
+
+@kernel
+def random_among_counted(model, state, kind):
+    """Whole-unit tasks: skip block by block, then word by word, to the unit that was drawn."""
     n = np.int64(0)
     for block in range(state.free_count.shape[1]):
         n += count_in_block(model, state, kind, block)

@@ -81,7 +81,7 @@ class State(NamedTuple):
     free: np.ndarray  # [P + 1, W] uint64: units with room, a bit each; row P is all types
     free_1: np.ndarray  # [P + 1, W / 64] uint64: which words of `free` are not 0
     free_2: np.ndarray  # [P + 1, W / 4096] uint64: which words of `free_1` are not 0
-    free_count: np.ndarray  # [P + 1, U / 4096] int64: how many units with room in each block of 4096
+    free_count: np.ndarray  # [P + 1, U / 4096] int64: units with room per block of 4096; [P + 1, 0]: not counted
     heads: np.ndarray  # [1, N / 64] uint64: the first pending task of each group, a bit each; 1 word if one group
     heads_1: np.ndarray
     heads_2: np.ndarray
@@ -92,7 +92,7 @@ class State(NamedTuple):
     queue_min_us: np.ndarray  # [8 * 256] float64: earliest time in a bucket
     queue_used: np.ndarray  # [8 * 4] uint64: which buckets of a level hold events
     queue_next: np.ndarray  # [N] int32: next event of the same bucket
-    queue_previous: np.ndarray  # [N] int32
+    queue_previous: np.ndarray  # [N] int32; [0] if no unit is shared, so that no event is ever cancelled
     work_done: np.ndarray  # [U] float64: shared units: us of full-speed service given to each task so far
     work_at_us: np.ndarray  # [U] float64: shared units: the time of that figure
     work_due: np.ndarray  # [N] float64: shared units: work_done at which the task finishes; [0] if none is shared
