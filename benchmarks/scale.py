@@ -19,9 +19,9 @@ POLICIES = {
     "pref, first": ("pref", {"mode": "first"}),
     "closer_to_data, tiers": ("closer_to_data", {"distance": "tiers"}),
     "closer_to_data, coordinates": ("closer_to_data", {"distance": "coordinates"}),
-    "delay, type": ("delay", {"for_": "type", "wait_us": 10.0}),
-    "delay, node": ("delay", {"for_": "node", "wait_us": 10.0}),
-    "delay, rack": ("delay", {"for_": "rack", "wait_us": 10.0}),
+    "delay, type": ("delay", {"wait_for": "type", "wait_us": 10.0}),
+    "delay, node": ("delay", {"wait_for": "node", "wait_us": 10.0}),
+    "delay, rack": ("delay", {"wait_for": "rack", "wait_us": 10.0}),
     "earliest_finish": ("earliest_finish", {}),
 }
 UNITS = (40, 1_000, 10_000, 100_000)

@@ -58,3 +58,15 @@ def test_times_among_the_options_take_units():
     assert resolve("delay", {"wait_us": "2 ms"}) == Delay(wait_us=2000.0)
     with pytest.raises(vs.InputError, match="wait_us"):
         resolve("delay", {"wait_us": "2 parsecs"})
+
+
+def test_an_error_in_a_plain_policy_names_its_line(tmp_path):
+    broken = PATIENT.replace(
+        '    groups = ("preferred_type",)', '    groups = ("preferred_type",)\n    compiled = False'
+    )
+    broken = broken.replace("        task = oldest", "        1 / 0\n        task = oldest")
+    (tmp_path / "mine.py").write_text(broken)
+    line = broken.splitlines().index("        1 / 0") + 1
+    scenario = vs.changed(vs.read_scenario("examples/quickstart.yaml"), policy=f"{tmp_path}/mine.py:Patient")
+    with pytest.raises(vs.PolicyError, match=rf"Patient\.decide, .*mine\.py:{line}: ZeroDivisionError"):
+        vs.simulate(scenario, engine="reference")

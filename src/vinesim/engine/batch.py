@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.contract import BrokenContract
+from vinesim.engine.contract import BrokenContract, asked
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 from vinesim.state.layout import Model
 
@@ -27,7 +27,7 @@ class BatchClock:
         run, model = self.run, self.model
         run.set_clock(self.next_us)
         tasks, servers = self._question()
-        placed = np.asarray(self.policy.place(tasks, servers), np.int64)
+        placed = np.asarray(asked(self.policy.place, tasks, servers), np.int64)
         if placed.shape != tasks.task.shape:
             raise BrokenContract(9, -1, -1)
         self._move(tasks, placed)

@@ -1,7 +1,7 @@
 """Bind the event loop to a policy and compile it, or load it from the disk cache.
 
-The loop is specialised to the policy: ``decide`` is called by name and inlined. Passing it through a typed function
-slot would compile the loop once for all policies, at the price of a call by value of the whole state per decision.
+The loop is specialised to the policy: ``decide`` is called by name and inlined. A typed function slot would compile
+the loop once for all policies, but needs one signature for policies whose options and scratch differ in type.
 The cache key of the bound loop holds a hash of the sources of the policy, the package's kernels and Numba's version,
 so an edited policy never runs its old code.
 """

@@ -1,5 +1,9 @@
 """The rules that a policy's actions must keep, and the error that names the broken one."""
 
+import traceback
+from collections.abc import Callable
+from typing import Any
+
 from vinesim.model.errors import PolicyError
 
 RULES = (
@@ -14,6 +18,18 @@ RULES = (
     "a batch policy may move a task only between units whose tasks do not share their speed",
     "a batch policy must return one unit for each task, -1 to leave it as it is",
 )
+
+
+def asked(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a policy's function in plain Python answers; its own errors become a :class:`PolicyError` with the line."""
+    try:
+        return function(*arguments)
+    except Exception as wrong:
+        file = function.__code__.co_filename
+        lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == file]
+        raise PolicyError(
+            f"policy {function.__qualname__}, {file}:{lines[-1] if lines else '?'}: {type(wrong).__name__}: {wrong}"
+        ) from wrong
 
 
 class BrokenContract(Exception):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.contract import BrokenContract
+from vinesim.engine.contract import BrokenContract, asked
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
 from vinesim.state.layout import FINISH, TIMER, WAKE_UP, Action, Model, View
@@ -218,7 +218,7 @@ def run_events(
         state.n_events += 1
         view = View(now, event, unit, job, options, scratch)
         while state.pending and (may_overcommit or has_room(state)):
-            action = decide(model, state, view)
+            action = asked(decide, model, state, view)
             if action.task < 0:
                 state.timer_us = action.wake_us
                 if not action.wake_us > now:
