@@ -7,6 +7,7 @@ from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
 from vinesim.state.kernel import inlined, kernel
+from vinesim.state.layout import FULL
 
 # The contract's rules: what a policy may have broken.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST = range(1, 8)
@@ -16,7 +17,7 @@ UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_U
 def _set_load(model, state, unit, load):
     """Change a unit's load, and keep the index of units with room in step with it."""
     capacity = model.unit_capacity[unit]
-    had_room, has_room = state.unit_load[unit] < capacity, load < capacity
+    had_room, has_room = state.unit_load[unit] < capacity * FULL, load < capacity * FULL
     state.unit_load[unit] = load
     if has_room != had_room:
         everywhere, p = model.affinity.shape[0], model.unit_type[unit]

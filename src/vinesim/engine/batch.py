@@ -6,7 +6,7 @@ import numpy as np
 
 from vinesim.engine.contract import BrokenContract, asked
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
-from vinesim.state.layout import Model
+from vinesim.state.layout import OVERFULL, Model
 
 
 class BatchClock:
@@ -58,7 +58,7 @@ class BatchClock:
             if shared[old] or shared[unit]:
                 raise BrokenContract(8, task, unit)
             self.run.move(task, unit)
-        over = self.run.unit_load > model.unit_capacity * (1 + 1e-9)
+        over = self.run.unit_load > model.unit_capacity * OVERFULL
         for i in moved.tolist():
             if over[placed[i]] and not self.policy.may_overcommit:
                 raise BrokenContract(5, int(tasks.task[i]), int(placed[i]))

@@ -82,9 +82,11 @@ def run_events(model_arrays, state_arrays, options, scratch, asks_when_full, hor
             if action.task < 0:
                 run.timer_us = action.wake_us
                 if not action.wake_us > now:
-                    run.error = WAKE_UP_IN_THE_PAST
+                    run.error, run.error_task = WAKE_UP_IN_THE_PAST, -1
                     return BROKEN
                 break
             if not perform(model, state, action, asks_when_full):
                 return BROKEN
+        if run.n_pending == 0:
+            run.timer_us = np.inf  # whoever waited has started
     return GO_ON

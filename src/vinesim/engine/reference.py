@@ -15,7 +15,7 @@ import numpy as np
 from vinesim.engine.contract import BrokenContract, asked
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
-from vinesim.state.layout import FINISH, TIMER, WAKE_UP, Action, Model, View
+from vinesim.state.layout import FINISH, FULL, TIMER, WAKE_UP, Action, Model, View
 from vinesim.state.scratch import build_options, build_scratch
 
 GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # as in engine/loop.py, which needs Numba
@@ -225,12 +225,14 @@ def run_events(
                     raise BrokenContract(7, -1, -1)
                 break
             start(state, action, may_overcommit)
+        if not state.pending:
+            state.timer_us = math.inf  # whoever waited has started
     return GO_ON
 
 
 def has_room(state: ReferenceState) -> bool:
     """Whether any unit's load is below its capacity."""
-    return any(load < capacity for load, capacity in zip(state.unit_load, state.model.unit_capacity, strict=True))
+    return any(load < capacity * FULL for load, capacity in zip(state.unit_load, state.model.unit_capacity, strict=True))
 
 
 class ReferenceRun:

@@ -104,12 +104,12 @@ def _advance(scenario: Scenario, run: Any, clock: BatchClock | None, watch: Any)
     while True:
         begun = time.perf_counter()
         why = run.advance(scenario.horizon_us, math.inf if clock is None else clock.next_us, chunk)
+        if run.n_done == n_tasks:
+            return ExitReason.ALL_DONE
         if why == AT_HORIZON:
             return ExitReason.HORIZON
         if why == NO_EVENTS:
-            return ExitReason.ALL_DONE if run.n_done == n_tasks else ExitReason.STALLED
-        if clock is not None and run.n_done == n_tasks:
-            return ExitReason.ALL_DONE
+            return ExitReason.STALLED
         if why == AT_BATCH and clock is not None and not clock.tick():
             return ExitReason.STALLED
         took = time.perf_counter() - begun

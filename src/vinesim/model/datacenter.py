@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from vinesim.model.arrays import as_column
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
 from vinesim.model.errors import InputError, Problem
 
@@ -25,9 +26,15 @@ class Datacenter:
     storage: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # [D, 2] int32: rack, shelf
 
     def __post_init__(self) -> None:
+        problems: list[Problem] = []
+        n_units = np.size(self.unit_type)
         for name in ("unit_type", "rack", "shelf"):
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.int32))
-        object.__setattr__(self, "storage", np.asarray(self.storage, np.int32).reshape(-1, 2))
+            column = as_column(f"datacenter.{name}", getattr(self, name), np.int32, n_units, problems)
+            object.__setattr__(self, name, column)
+        flat = as_column("datacenter.storage", np.asarray(self.storage).reshape(-1), np.int32, None, problems)
+        if problems:
+            raise InputError(problems)
+        object.__setattr__(self, "storage", flat.reshape(-1, 2))
         if not len(self.unit_type):
             raise InputError([Problem("datacenter", "at least one unit", "none", "Add a unit.")])
         racks, shelves = self.storage[:, 0], self.storage[:, 1]

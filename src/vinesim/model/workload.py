@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vinesim.model.arrays import as_column
 from vinesim.model.catalog import TASK_TYPES, TaskType
 from vinesim.model.errors import InputError, Problem
 
@@ -36,24 +37,28 @@ class Workload:
     task_types: tuple[TaskType, ...] = TASK_TYPES
 
     def __post_init__(self) -> None:
-        dtypes = {
-            "job_task_type": np.int16,
-            "job_first": np.int64,
-            "arrival_us": np.float64,
-            "operations": np.float64,
-            "data_bytes": np.float64,
-            "data_rack": np.int32,
-            "data_shelf": np.int32,
-            "preferred_type": np.int16,
-            "demand": np.float64,
-            "deadline_us": np.float64,
-            "application": np.int32,
-            "job_id": np.int64,
+        problems: list[Problem] = []
+        n_jobs, n_tasks = np.size(self.job_task_type), np.size(self.operations)
+        columns = {
+            "job_task_type": (np.int16, n_jobs),
+            "job_first": (np.int64, n_jobs + 1),
+            "arrival_us": (np.float64, n_jobs),
+            "operations": (np.float64, n_tasks),
+            "data_bytes": (np.float64, n_tasks),
+            "data_rack": (np.int32, n_tasks),
+            "data_shelf": (np.int32, n_tasks),
+            "preferred_type": (np.int16, n_tasks),
+            "demand": (np.float64, n_tasks),
+            "deadline_us": (np.float64, n_jobs),
+            "application": (np.int32, n_jobs),
+            "job_id": (np.int64, n_jobs),
         }
-        for name, dtype in dtypes.items():
+        for name, (dtype, length) in columns.items():
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, np.ascontiguousarray(value, dtype=dtype))
+                object.__setattr__(self, name, as_column(f"workload.{name}", value, dtype, length, problems))
+        if problems:
+            raise InputError(problems)
         self._check()
 
     @property
@@ -70,11 +75,6 @@ class Workload:
         if not self.n_jobs or not self.n_tasks:
             raise InputError([Problem("workload", "at least one job with a task", "none")])
         problems = []
-        for name, n in (("arrival_us", self.n_jobs), ("job_first", self.n_jobs + 1), ("data_bytes", self.n_tasks)):
-            if len(getattr(self, name)) != n:
-                problems.append(Problem(f"workload.{name}", f"{n} values", str(len(getattr(self, name)))))
-        if problems:
-            raise InputError(problems)
         counts = np.diff(self.job_first)
         if self.job_first[0] != 0 or self.job_first[-1] != self.n_tasks or (counts < 1).any():
             problems.append(Problem("workload.job_first", "rising task numbers from 0 to the number of tasks", "gaps"))
@@ -95,6 +95,9 @@ class Workload:
                     "Sort the jobs by arrival.",
                 )
             )
+        if self.application is not None:
+            for j in np.flatnonzero(self.application < 0)[:5]:
+                problems.append(Problem(f"workload.application[{j}]", "0 or more", str(self.application[j])))
         n_types = len(self.task_types)
         for j in np.flatnonzero((self.job_task_type < 0) | (self.job_task_type >= n_types))[:5]:
             problems.append(Problem(f"workload.job_task_type[{j}]", f"0 to {n_types - 1}", str(self.job_task_type[j])))

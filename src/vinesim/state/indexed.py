@@ -15,7 +15,7 @@ from numba.extending import overload
 from vinesim.state import queries
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, count_ones, lowest
 from vinesim.state.kernel import STEP, inlined, kernel
-from vinesim.state.layout import Action
+from vinesim.state.layout import FULL, OVERFULL, Action
 
 INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
@@ -73,7 +73,8 @@ def oldest_pending(model, state):
 @compiled_form_of(queries.next_pending)
 def next_pending(model, state, task):
     if state.group_head.shape[0] == 1:
-        return np.int64(-1)
+        head = state.group_head[0]
+        return head if task < head < state.run[0].n_arrived else np.int64(-1)
     return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, task + 1))
 
 
@@ -113,7 +114,8 @@ def demand(model, state, task, unit):
 
 @compiled_form_of(queries.fits)
 def fits(model, state, task, unit):
-    return state.unit_load[unit] + queries.demand(model, state, task, unit) <= model.unit_capacity[unit]
+    load, capacity = state.unit_load[unit], model.unit_capacity[unit]
+    return load < capacity * FULL and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
 
 
 @compiled_form_of(queries.can_start)

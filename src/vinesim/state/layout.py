@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # of a capacity: demands such as 0.1 do not add up exactly
 FINISH, WAKE_UP, BATCH, SAMPLING, TIMER = range(5)  # events, in the order in which equal times are handled
 
 
@@ -36,7 +37,7 @@ class Model(NamedTuple):
     task_job: np.ndarray  # [N] int32
     task_operations: np.ndarray  # [N] float64
     task_data_bytes: np.ndarray  # [N] float64, or [0] where no task has data
-    task_data_node: np.ndarray  # [N] int32, or [0] where no task has data or the network is free
+    task_data_node: np.ndarray  # [N] int32, or [0] where no task has data
     task_demand: np.ndarray  # [N] float64, 0 = the whole unit; or [0] where every task wants a whole unit
     task_group: np.ndarray  # [N] int32, or [0] where there is one group
     task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] where there is one group
@@ -105,7 +106,7 @@ class View(NamedTuple):
     """What a policy is shown beside the model and the state when it is asked."""
 
     now_us: float
-    event: int  # what happened: FINISH, WAKE_UP, BATCH or TIMER
+    event: int  # what happened: FINISH, WAKE_UP or TIMER
     unit: int  # the unit of a FINISH, else -1
     job: int  # the job of a WAKE_UP, else -1
     options: Any  # the policy's options, by name; a choice is the number of its word

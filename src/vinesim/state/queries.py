@@ -7,7 +7,7 @@ every unit or every pending task. The compiled engine answers the same from inde
 import math
 from typing import Any
 
-from vinesim.state.layout import Action
+from vinesim.state.layout import FULL, OVERFULL, Action
 
 LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # tiers of distance from a task's data
 
@@ -84,8 +84,9 @@ def demand(model: Any, state: Any, task: int, unit: int) -> float:
 
 
 def fits(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the unit has room for the task now."""
-    return state.unit_load[unit] + demand(model, state, task, unit) <= model.unit_capacity[unit]
+    """Whether the unit has room for the task now. A billionth of the capacity is taken for rounding."""
+    load, capacity = state.unit_load[unit], model.unit_capacity[unit]
+    return load < capacity * FULL and load + demand(model, state, task, unit) <= capacity * OVERFULL
 
 
 def can_start(model: Any, state: Any, task: int, unit: int) -> bool:

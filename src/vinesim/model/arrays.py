@@ -1,0 +1,33 @@
+"""Columns that a user gives, as arrays of the right type and length: nothing wraps round, nothing is cut off."""
+
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.errors import Problem
+
+
+def as_column(where: str, value: Any, dtype: Any, length: int | None, problems: list[Problem]) -> np.ndarray:
+    """``value`` as a contiguous array [length] of ``dtype``; what does not fit is added to ``problems``."""
+    try:
+        given = np.asarray(value)
+        numbers = given if given.dtype.kind in "iufb" else given.astype(np.float64)
+    except (TypeError, ValueError):
+        problems.append(Problem(where, "numbers", type(value).__name__))
+        return np.zeros(length or 0, dtype)
+    if numbers.ndim != 1 or length not in (None, len(numbers)):
+        expected = "a list" if length is None else f"{length} values"
+        problems.append(Problem(where, expected, " by ".join(map(str, numbers.shape)) or "one number"))
+        return np.zeros(length or 0, dtype)
+    if np.dtype(dtype).kind == "i" and numbers.dtype != dtype:
+        limits = np.iinfo(dtype)
+        fits = (numbers >= limits.min) & (numbers <= limits.max)
+        if numbers.dtype.kind == "f":
+            fits &= numbers == np.floor(numbers)
+        wrong = np.flatnonzero(~fits)
+        for i in wrong[:5]:
+            expected = f"a whole number from {limits.min} to {limits.max}"
+            problems.append(Problem(f"{where}[{i}]", expected, f"{numbers[i]}"))
+        if len(wrong):
+            return np.zeros(len(numbers), dtype)
+    return np.ascontiguousarray(numbers, dtype=dtype)
