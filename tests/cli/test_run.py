@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 
 import duckdb
 import numpy as np
@@ -163,3 +165,22 @@ def test_help_and_version(vinesim):
     assert "vinesim" in vinesim("--version").out
     assert "closer_to_data" in vinesim("policies").out
     assert "only | first" in vinesim("policies", "pref").out
+
+
+def test_a_folder_with_more_than_a_result_is_not_touched(vinesim, paper, tmp_path):
+    vinesim(*paper.words, "--out", tmp_path / "out")
+    (tmp_path / "out/notes.txt").write_text("precious")
+    refused = vinesim(*paper.words, "--out", tmp_path / "out")
+    assert refused.code == 2
+    assert "notes.txt" in refused.err
+    assert (tmp_path / "out/notes.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize("words", [["schema"], ["policies"], ["--help"]])
+def test_an_output_that_cannot_be_written_is_one_line(words):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "vinesim", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot write the output" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -572,7 +572,7 @@ def test_a_helper_with_other_code_is_another_policy(tmp_path):
     for deep in ("+ 0", "+ 1"):
         path = tmp_path / "mine.py"
         path.write_text(text.format(imports="", last="3", helper="deeper(n)", unit="helper(0)", deep=deep))
-        keys.append(bound_loop(type(resolve(f"{path}:Mine"))).py_func.__name__)
+        keys.append(bound_loop(resolve(f"{path}:Mine").decide).py_func.__name__)
     assert keys[0] != keys[1]
 
 
@@ -582,6 +582,6 @@ def test_the_same_policy_has_the_same_key_again(tmp_path):
 
     path = tmp_path / "mine.py"
     write(path)
-    names = {bound_loop(type(resolve(f"{path}:Mine"))).py_func.__name__ for _ in range(2)}
+    names = {bound_loop(resolve(f"{path}:Mine").decide).py_func.__name__ for _ in range(2)}
     assert len(names) == 1
-    assert bound_loop(policies()["high"]).py_func.__name__ not in names
+    assert bound_loop(policies()["high"].decide).py_func.__name__ not in names

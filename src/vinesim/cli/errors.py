@@ -1,5 +1,6 @@
 """Errors as a user sees them: every problem, no traceback, exit code 2."""
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -13,8 +14,13 @@ BAD_INPUT, INTERRUPTED = 2, 130
 def report_errors(command: Callable[[], Any]) -> int:
     """Call a command; print what is wrong to standard error. Returns the exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
-        command()
+        try:
+            command()
+        finally:
+            sys.stdout.flush()
     except InputError as wrong:
         n = wrong.n_problems
         print(f"vinesim: {n} problem{'s' if n != 1 else ''} in the input", file=sys.stderr)  # noqa: T201
@@ -27,9 +33,13 @@ def report_errors(command: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
+    except BrokenPipeError:  # whoever read the output has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
+    except OSError as wrong:  # inputs and results have their own messages: this is the output
+        print(f"vinesim: cannot write the output: {wrong.strerror or wrong}", file=sys.stderr)  # noqa: T201
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        return BAD_INPUT
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

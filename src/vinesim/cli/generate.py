@@ -6,6 +6,10 @@ from typing import Any
 
 import typer
 
+from vinesim.model.errors import InputError, Problem
+
+MAX_NODES = 10_000_000
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -27,7 +31,6 @@ def generate(
     from vinesim.formats.trace import write_trace
     from vinesim.formats.workload_parquet import write_workload
     from vinesim.model.catalog import PROCESSOR_TYPES
-    from vinesim.model.errors import InputError, Problem
     from vinesim.workloads.registry import COMMON, GENERATORS
     from vinesim.workloads.registry import generator as find
 
@@ -42,6 +45,8 @@ def generate(
     if output is None:
         raise InputError([Problem("vinesim generate", "-o FILE", "none", "Say where the workload goes.")])
     options = {key: _value(text) for key, text in key_values(option, "--option").items()}
+    if racks * shelves > MAX_NODES:
+        raise InputError([Problem("--racks x --shelves", f"at most {MAX_NODES:,} nodes", f"{racks * shelves:,}")])
     nodes = [(rack, shelf) for rack in range(racks) for shelf in range(shelves)]
     workload = spec.generate(options, seed=seed, nodes=nodes)
     types = spec.processor_types or PROCESSOR_TYPES
@@ -61,4 +66,9 @@ def _value(text: str) -> Any:
     """A value of the command line as YAML reads it: a number, a list, a mapping, a word."""
     import yaml
 
-    return yaml.safe_load(text)
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise InputError(
+            [Problem("--option", "a value: a number, a word, [a list] or {a: mapping}", repr(text))]
+        ) from None

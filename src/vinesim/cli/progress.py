@@ -15,7 +15,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     """Give ``simulate`` its ``watch`` and ``say``.
 
     The line on standard error comes after a second: events, simulated time, share of the tasks, time left. The first
-    Ctrl-C ends the run with what is done, a second one at once.
+    Ctrl-C, or SIGTERM, ends the run with what is done, a second one at once.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -56,9 +56,10 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
         if not quiet:
             console.print(f"vinesim: {text}", style="dim", highlight=False)
 
-    before = signal.signal(signal.SIGINT, stop)
+    before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield watch, say
     finally:
-        signal.signal(signal.SIGINT, before)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
         bar.stop()

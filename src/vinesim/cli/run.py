@@ -1,6 +1,5 @@
 """``vinesim run``: one scenario, from a scenario file or from the papers' text files."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def run(
     """Simulate a workload on a datacenter under a scheduling policy."""
     from vinesim.cli.progress import watching
     from vinesim.engine.simulate import simulate
-    from vinesim.formats.result_folder import check_target, write_result
+    from vinesim.formats.result_folder import check_target, to_json, write_result
 
     if out is not None:
         check_target(out)
@@ -57,8 +56,7 @@ def run(
     if out is not None:
         write_result(out, result)
     if as_json:
-        json.dump(result.summary, sys.stdout, indent=2, default=str)
-        sys.stdout.write("\n")
+        sys.stdout.write(to_json(result.summary))
     else:
         from vinesim.cli.tables import print_summary
 

@@ -73,7 +73,7 @@ def _next_of_group(model, state, task):
 def broken_rule(model, state, action, may_overcommit):
     """The first rule that the action breaks, 0 if none."""
     task, unit = action.task, action.unit
-    if task >= state.run[0].n_arrived:
+    if task < 0 or task >= state.run[0].n_arrived:
         return UNKNOWN_TASK
     if state.task_unit[task] >= 0:
         return NOT_PENDING

@@ -1,10 +1,12 @@
 """BATCH events: ask a batch policy to place what is pending, and start it."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from vinesim.engine.contract import BrokenContract, asked
+from vinesim.engine.contract import RULES, BrokenContract, asked
+from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 from vinesim.state.layout import OVERFULL, Model
 
@@ -13,6 +15,8 @@ class BatchClock:
     """The periods of one run: when the next one is, what happens then, and what is noted of it."""
 
     def __init__(self, policy: BatchPolicy, run: Any, model: Model):
+        if not 0 < policy.period_us < math.inf:
+            raise InputError([Problem("policy.options.period_us", "a time above 0", f"{policy.period_us}")])
         self.policy, self.run, self.model = policy, run, model
         self.period = 0
         self.rows: list[tuple[int, int, float, float]] = []
@@ -27,9 +31,13 @@ class BatchClock:
         run, model = self.run, self.model
         run.set_clock(self.next_us)
         tasks, servers = self._question()
-        placed = np.asarray(asked(self.policy.place, tasks, servers), np.int64)
-        if placed.shape != tasks.task.shape:
-            raise BrokenContract(9, -1, -1)
+        placed = np.asarray(asked(self.policy.place, self.policy.place, tasks, servers))
+        if placed.shape != tasks.task.shape or placed.dtype.kind not in "iu":
+            name = self.policy.name or type(self.policy).__name__
+            raise PolicyError(
+                f"policy {name}.place: {RULES[-1]}; expected {len(tasks.task)} whole numbers, "
+                f"returned {placed.dtype} of shape {placed.shape}"
+            )
         self._move(tasks, placed)
         new = (tasks.unit < 0) & (placed >= 0)
         for task, unit in zip(tasks.task[new].tolist(), placed[new].tolist(), strict=True):

@@ -9,6 +9,7 @@ so an edited policy never runs its old code.
 import hashlib
 import inspect
 import types
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ import numpy as np
 
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import actions, loop
-from vinesim.engine.contract import BrokenContract
+from vinesim.engine.contract import BrokenContract, asked
+from vinesim.engine.fingerprint import fingerprint
+from vinesim.model.errors import InputWarning
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_state
 from vinesim.state.by_reference import by_reference
-from vinesim.state.kernel import OPTIONS, inlined
+from vinesim.state.kernel import OPTIONS, policy_kernel
 from vinesim.state.layout import Model
 from vinesim.state.scratch import build_options, build_scratch
 
@@ -41,35 +44,39 @@ def _kernels() -> bytes:
     return digest.digest()
 
 
-def _feed_function(digest: Any, function: Any, seen: set[int]) -> None:
-    """Feed a function's code and all that it refers to: helpers with their own code, constants with their value."""
-    function = getattr(function, "py_func", function)
-    if id(function) in seen or (getattr(function, "__module__", "") or "").startswith("vinesim.state"):
-        return
-    seen.add(id(function))
-    code = function.__code__
-    digest.update(f"{function.__module__}.{function.__qualname__}".encode())  # the cached loop imports it by name
-    digest.update(code.co_code)
-    digest.update(repr((code.co_consts, code.co_names, code.co_varnames, function.__defaults__)).encode())
-    closure = inspect.getclosurevars(function)
-    for name, value in sorted({**closure.globals, **closure.nonlocals}.items()):
-        digest.update(name.encode())
-        if inspect.isfunction(getattr(value, "py_func", value)):
-            _feed_function(digest, value, seen)
-        elif inspect.ismodule(value):
-            digest.update(Path(getattr(value, "__file__", "") or "/dev/null").read_bytes())
-        elif isinstance(value, np.ndarray):
-            digest.update(value.tobytes())
-        else:
-            digest.update(repr(value).encode())
+def bound_loop(decide: Any) -> Any:
+    """The event loop for one policy's ``decide``, compiled when it is first called.
+
+    The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
+    """
+    digest = hashlib.sha256(_kernels() + fingerprint(decide)).hexdigest()
+    if digest not in _loops:
+        _loops[digest] = _compiled(loop.run_events, digest, decide=_kernel_of(decide, {}))
+    return _loops[digest]
 
 
-@lru_cache(maxsize=64)
-def bound_loop(policy: Any) -> Any:
-    """The event loop for one policy, compiled when it is first called."""
-    digest = hashlib.sha256(_kernels())
-    _feed_function(digest, policy.decide, set())
-    return _compiled(loop.run_events, digest.hexdigest(), decide=inlined(policy.decide))
+_loops: dict[str, Any] = {}
+
+
+def _kernel_of(function: Any, made: dict[Any, Any]) -> Any:
+    """A policy's function as a kernel; the plain functions that it calls become kernels too.
+
+    Kernels of a policy check array bounds: a wrong index is an error with its line, not a wrong answer.
+    """
+    if function not in made:
+        made[function] = None  # a function that calls itself keeps its plain name
+        globals_ = dict(function.__globals__)
+        for name in function.__code__.co_names:
+            value = globals_.get(name)
+            if inspect.isfunction(value) and not value.__module__.startswith("vinesim.state"):
+                globals_[name] = _kernel_of(value, made) or value
+        copy = types.FunctionType(
+            function.__code__, globals_, function.__name__, function.__defaults__, function.__closure__
+        )
+        copy.__kwdefaults__ = function.__kwdefaults__
+        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        made[function] = policy_kernel(copy)
+    return made[function]
 
 
 def _compiled(source: Any, digest: str, **names: Any) -> Any:
@@ -78,7 +85,16 @@ def _compiled(source: Any, digest: str, **names: Any) -> Any:
     bound = types.FunctionType(source.__code__, {**source.__globals__, **names}, f"{source.__name__}_{digest[:16]}")
     bound.__qualname__ = bound.__name__
     bound.__module__ = source.__module__
-    return numba.njit(cache=True, **OPTIONS)(bound)
+    try:
+        return numba.njit(cache=True, **OPTIONS)(bound)
+    except RuntimeError:  # no folder that the cache could be written to
+        warnings.warn(
+            "compiled policies cannot be kept: neither the package's folder nor the home folder can be written. "
+            "Set NUMBA_CACHE_DIR to a folder that can, or every run compiles anew",
+            InputWarning,
+            stacklevel=2,
+        )
+        return numba.njit(**OPTIONS)(bound)
 
 
 class CompiledRun:
@@ -87,14 +103,17 @@ class CompiledRun:
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
         self.model = model
         self.state = build_state(model, seed, counts_free=queries.random_free in functions_of(policy.decide))
-        self._loop = bound_loop(type(policy))  # type: ignore[arg-type]
+        self._decide = policy.decide
+        self._loop = bound_loop(policy.decide)
         self._options = build_options(policy.number_of_options())
         self._scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
 
     def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
         """Handle events; returns why it stopped (engine/loop.py)."""
-        why = self._loop(
+        why = asked(
+            self._decide,
+            self._loop,
             self.model,
             self.state,
             self._options,
@@ -152,10 +171,10 @@ class CompiledRun:
         names = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
         return {name: getattr(self.state, name) for name in names}
 
-    @property
-    def consolidated(self) -> bool:
-        """Whether tasks were started together."""
-        return bool((self.state.task_in_batch >= 0).any())
+    def followers(self) -> np.ndarray:
+        """The tasks that were started together with another one, which leads them."""
+        following = self.state.task_in_batch
+        return np.sort(following[following >= 0]).astype(np.int64)
 
 
 @lru_cache(maxsize=2)

@@ -8,7 +8,7 @@ from vinesim.model.errors import PolicyError
 
 RULES = (
     "",
-    "a policy may start a task only after it has arrived",
+    "a policy may start only tasks that exist and have arrived",
     "a policy may start a task only once",
     "a policy may start a task only on a unit of the datacenter",
     "a policy may start a task only on a unit whose type can run it (affinity above 0)",
@@ -20,11 +20,13 @@ RULES = (
 )
 
 
-def asked(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a policy's function in plain Python answers; its own errors become a :class:`PolicyError` with the line."""
+def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: Any) -> Any:
+    """``call(*arguments)``, which runs a policy's ``function``; that one's errors become a :class:`PolicyError`."""
     try:
-        return function(*arguments)
+        return call(*arguments)
     except Exception as wrong:
+        if type(wrong).__module__.startswith("numba"):
+            raise  # it does not compile
         file = function.__code__.co_filename
         lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == file]
         raise PolicyError(
@@ -41,7 +43,7 @@ class BrokenContract(Exception):
 
     def as_policy_error(self, name: str, now_us: float) -> PolicyError:
         """The error for the user."""
-        what = f"task {self.task} on unit {self.unit}" if self.task >= 0 else "a time that is not after now"
+        what = f"task {self.task} on unit {self.unit}" if self.task != -1 else "a time that is not after now"
         if self.rule == len(RULES) - 1:
             what = "units in another shape than the tasks"
         return PolicyError(f"policy {name} at {now_us:g} us asked for {what}: {RULES[self.rule]}")

@@ -79,7 +79,7 @@ def run_events(model_arrays, state_arrays, options, scratch, asks_when_full, hor
         view = View(now, event, unit, job, options, scratch)
         while run.n_pending > 0 and (asks_when_full or run.n_with_room > 0):
             action = decide(model, state, view)
-            if action.task < 0:
+            if action.task == -1:
                 run.timer_us = action.wake_us
                 if not action.wake_us > now:
                     run.error, run.error_task = WAKE_UP_IN_THE_PAST, -1

@@ -29,11 +29,12 @@ def collect(
     return Outcome(
         **columns,
         unit_order=model.unit_order,
-        shares_units=company or run.consolidated,
+        shares_units=company or len(run.followers()) > 0,
         exit_reason=reason,
         reason=words,
         end_us=end_us,
         n_events=run.n_events,
+        followers=run.followers(),
         periods=periods,
     )
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.contract import BrokenContract, asked
+from vinesim.model.errors import PolicyError
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
 from vinesim.state.layout import FINISH, FULL, TIMER, WAKE_UP, Action, Model, View
-from vinesim.state.scratch import build_options, build_scratch
+from vinesim.state.scratch import build_scratch, plain_options
 
 GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # as in engine/loop.py, which needs Numba
 TWO_64 = 2**64
@@ -138,7 +139,7 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     model, task, unit = state.model, action.task, action.unit
     n_arrived = int(model.job_first[state.next_job])
     rule = 0
-    if task >= n_arrived:
+    if task < 0 or task >= n_arrived:
         rule = 1
     elif state.task_unit[task] >= 0:
         rule = 2
@@ -218,8 +219,13 @@ def run_events(
         state.n_events += 1
         view = View(now, event, unit, job, options, scratch)
         while state.pending and (may_overcommit or has_room(state)):
-            action = asked(decide, model, state, view)
-            if action.task < 0:
+            action = asked(decide, decide, model, state, view)
+            if not isinstance(action, Action):
+                raise PolicyError(
+                    f"policy {decide.__qualname__}: must return start(...), wait_until(...) or nothing(), "
+                    f"returned {action!r}"
+                )
+            if action.task == -1:
                 state.timer_us = action.wake_us
                 if not action.wake_us > now:
                     raise BrokenContract(7, -1, -1)
@@ -232,7 +238,9 @@ def run_events(
 
 def has_room(state: ReferenceState) -> bool:
     """Whether any unit's load is below its capacity."""
-    return any(load < capacity * FULL for load, capacity in zip(state.unit_load, state.model.unit_capacity, strict=True))
+    return any(
+        load < capacity * FULL for load, capacity in zip(state.unit_load, state.model.unit_capacity, strict=True)
+    )
 
 
 class ReferenceRun:
@@ -241,7 +249,7 @@ class ReferenceRun:
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
         self.state = ReferenceState(model, seed)
         self._decide = policy.decide
-        self._options = build_options(policy.number_of_options())
+        self._options = plain_options(policy.number_of_options())
         self._scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
 
@@ -306,6 +314,5 @@ class ReferenceRun:
             "task_finish_us": np.array(state.task_finish_us),
         }
 
-    @property
-    def consolidated(self) -> bool:
-        return any(self.state.together.values())
+    def followers(self) -> np.ndarray:
+        return np.array(sorted(task for members in self.state.together.values() for task in members), np.int64)

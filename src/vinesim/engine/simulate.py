@@ -9,6 +9,8 @@ from functools import partial
 from threading import Timer
 from typing import Any, Literal
 
+import numpy as np
+
 from vinesim.engine.batch import BatchClock
 from vinesim.engine.contract import BrokenContract
 from vinesim.engine.outcome import collect, why_stalled
@@ -64,6 +66,8 @@ def simulate(
     begun = time.perf_counter()
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()
     order = online.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
+    if order is not None and not np.array_equal(np.sort(order), np.arange(scenario.datacenter.n_units)):
+        raise PolicyError(f"policy {policy.name or type(policy).__name__}: unit_order must return a permutation")
     model = build_model(scenario, online.groups, order)
     run = new_run(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
     clock = BatchClock(policy, run, model) if isinstance(policy, BatchPolicy) else None
@@ -169,6 +173,12 @@ def _announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> 
 
 def _first_lines(error: Exception) -> str:
     """What Numba says is wrong, without its advice."""
+    if "attribute 'task' of type" in str(error) or "expected Action" in str(error):
+        return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
+    if "NRT required" in str(error):
+        return "it makes a list, an array or another new object"
+    if "Untyped global name" in str(error):
+        return str(error)[str(error).index("Untyped global name") :].splitlines()[0]
     lines = [line for line in str(error).splitlines() if line.strip()]
     return "\n".join(lines[:12])
 

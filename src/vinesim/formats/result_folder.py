@@ -1,10 +1,13 @@
 """The result folder of a run: written whole or not at all."""
 
 import json
+import math
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from vinesim.formats.parquet import write_table
 from vinesim.model.errors import InputError, Problem
@@ -12,28 +15,45 @@ from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
 TABLES = ("tasks", "jobs", "units", "utilization", "periods")
+FILES = {SUMMARY, *(f"{name}.parquet" for name in TABLES)}
 
 
 def check_target(folder: str | Path) -> None:
     """Raise :class:`InputError` unless a result can be written there: a free name, an empty folder or an old result."""
-    path = Path(folder)
-    if path.exists() and not path.is_dir():
-        raise InputError([Problem(f"--out {path}", "a folder", "a file", "Give another name.")])
-    if path.is_dir() and any(path.iterdir()) and not (path / SUMMARY).exists():
-        raise InputError(
-            [Problem(f"--out {path}", "a new or empty folder, or an old result", "a folder with other files in it")]
-        )
-    parent = path.absolute().parent
-    while not parent.exists():
-        parent = parent.parent
-    if not os.access(parent if not path.is_dir() else path, os.W_OK):
-        raise InputError([Problem(f"--out {path}", "a folder that can be written", f"no permission in {parent}")])
+    try:
+        path = Path(folder).resolve()
+        if path.exists() and not path.is_dir():
+            raise InputError([Problem(f"--out {folder}", "a folder", "a file", "Give another name.")])
+        other = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES) if path.is_dir() else []
+    except OSError as wrong:
+        raise InputError([Problem(f"--out {folder}", "a folder that can be used", _what(wrong))]) from None
+    if other:
+        found = ", ".join(other[:3]) + (" ..." if len(other) > 3 else "")
+        raise InputError([Problem(f"--out {folder}", "a new or empty folder, or an old result alone", f"also {found}")])
+    there = path
+    while not there.exists():
+        there = there.parent
+    if not os.access(there, os.W_OK) or not os.access(path.parent if path.is_dir() else there, os.W_OK):
+        raise InputError([Problem(f"--out {folder}", "a folder that can be written", f"no permission in {there}")])
+
+
+def to_json(summary: Mapping[str, Any]) -> str:
+    """The text of summary.json; numbers that JSON does not know, such as infinity, become null."""
+    return json.dumps(_finite(summary), indent=2, default=str, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_result(folder: str | Path, result: Result) -> None:
     """Write summary.json and the tables; an old result there is replaced when the new one is complete."""
     check_target(folder)
-    target = Path(folder).absolute()
+    target = Path(folder).resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -45,7 +65,7 @@ def write_result(folder: str | Path, result: Result) -> None:
             table = getattr(result, name)
             if table is not None:
                 write_table(draft / f"{name}.parquet", table)
-        (draft / SUMMARY).write_text(json.dumps(result.summary, indent=2, default=str) + "\n")
+        (draft / SUMMARY).write_text(to_json(result.summary))
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
             os.replace(target, old / "result")

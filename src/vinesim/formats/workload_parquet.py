@@ -174,6 +174,10 @@ def _run(
             for name, columns in tables.items():
                 connection.register(name, columns)
             return connection.execute(query).fetchnumpy()
+    except RuntimeError as error:
+        if "interrupt" in str(error).lower():  # Ctrl-C while DuckDB works
+            raise KeyboardInterrupt from None
+        raise
     except (duckdb.Error, UnicodeError) as error:
         text = str(error).split("\n")[0]
         raise InputError([Problem(str(path), expected, text)]) from None

@@ -3,8 +3,11 @@
 Source: VineSim report, section 5.2.1 (codes), section 6 (meaning of the task types).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from vinesim.model.errors import InputError, Problem
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,20 @@ class ProcessorType:
     def is_shared(self) -> bool:
         """Whether the tasks of a unit can slow one another down."""
         return self.parallelism is not None and self.parallelism < self.capacity
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem(f"processor type {self.name}, {what}", "a finite number above 0", f"{value}")
+            for what, value in (("capacity", self.capacity), ("parallelism", self.parallelism))
+            if value is not None and not 0 < value < math.inf
+        ]
+        problems += [
+            Problem(f"processor type {self.name}, {what}", "a finite number, 0 or more", f"{value}")
+            for what in ("price", "idle_power_w", "sleep_power_w")
+            if (value := getattr(self, what)) is not None and not 0 <= value < math.inf
+        ]
+        if problems:
+            raise InputError(problems)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from vinesim.model.arrays import as_column
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
 from vinesim.model.errors import InputError, Problem
 
+MAX_RACKS = 10_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Datacenter:
@@ -46,6 +48,8 @@ class Datacenter:
 
     def _check(self) -> None:
         problems = []
+        if self.n_racks > MAX_RACKS:
+            problems.append(Problem("datacenter.n_racks", f"at most {MAX_RACKS:,}", f"{self.n_racks:,}"))
         limits = (
             ("unit_type", self.unit_type, len(self.processor_types), "a processor type's code"),
             ("rack", self.rack, self.n_racks, "a rack"),

@@ -1,7 +1,7 @@
 """What a run gives back: tables of columns, numbers, why it ended, and where it came from."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -68,6 +68,7 @@ class Outcome:
     reason: str  # in words, where the run did not end with ALL_DONE
     end_us: float  # the clock at the end
     n_events: int
+    followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks started behind another one
     periods: Mapping[str, np.ndarray] | None = None
 
 

@@ -1,7 +1,7 @@
 """A scenario: what the user wants simulated, validated, and named by its content."""
 
 import hashlib
-import json
+import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -110,12 +110,9 @@ class Scenario:
                 )
         if work.demand is not None:
             largest = max(center.processor_types[p].capacity for p in np.unique(center.unit_type))
-            for t in np.flatnonzero(work.demand > largest)[:10]:
-                problems.append(
-                    Problem(
-                        f"workload.demand[{t}]", f"no more than the largest unit ({largest:g})", f"{work.demand[t]:g}"
-                    )
-                )
+            for t in np.flatnonzero(work.demand > largest * (1 + 1e-9))[:10]:
+                expected = f"no more than the largest unit ({largest:g})"
+                problems.append(Problem(f"workload.demand[{t}]", expected, f"{work.demand[t]:g}"))
         if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
         if not self.horizon_us > 0:
@@ -134,28 +131,58 @@ class Scenario:
 
 
 def _feed(digest: Any, value: Any) -> None:
-    """Feed a value's type and content to the digest; order and structure count."""
+    """Feed a value's type and content to the digest; each piece with its length, numbers by value, not by type."""
     if isinstance(value, np.ndarray):
-        digest.update(f"array {value.dtype.str} {value.shape}".encode())
+        _feed(digest, f"array {value.dtype.str} {value.shape}")
         digest.update(np.ascontiguousarray(value).data)
-    elif isinstance(value, str) and ".py" in value and Path(value.rpartition(":")[0] or value).is_file():
-        digest.update(Path(value.rpartition(":")[0] or value).read_bytes())  # a policy in a file is its code
-        digest.update(value.rpartition(":")[2].encode())
-    elif is_dataclass(value):
-        digest.update(type(value).__qualname__.encode())
-        for item in fields(value):
-            digest.update(item.name.encode())
-            _feed(digest, getattr(value, item.name))
+    elif isinstance(value, str):
+        digest.update(f"{len(value.encode())} {value}".encode())
+    elif isinstance(value, bool | None):
+        _feed(digest, f"constant {value}")
+    elif isinstance(value, int | float | np.number):
+        number = float(value)
+        _feed(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
     elif isinstance(value, Mapping):
+        _feed(digest, f"mapping {len(value)}")
         for key in sorted(value):
-            digest.update(str(key).encode())
+            _feed(digest, str(key))
             _feed(digest, value[key])
     elif isinstance(value, tuple | list):
-        digest.update(f"list {len(value)}".encode())
+        _feed(digest, f"list {len(value)}")
         for item in value:
             _feed(digest, item)
+    elif isinstance(value, type):
+        _feed(digest, f"class {value.__module__}.{value.__qualname__}")
+        _feed(digest, _source_of(value))
+    elif is_dataclass(value):
+        _feed(digest, type(value))
+        for item in fields(value):
+            _feed(digest, item.name)
+            content = getattr(value, item.name)
+            is_policy = isinstance(value, Scenario) and item.name == "policy"
+            _feed(digest, _policy_code(content) if is_policy else content)
     else:
-        digest.update(json.dumps(value, default=repr).encode())
+        _feed(digest, repr(value))
+
+
+def _source_of(kind: type) -> str:
+    """The code of a class of the user's; VineSim's own is told by its name."""
+    if kind.__module__.startswith("vinesim."):
+        return ""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        return ""
+
+
+def _policy_code(policy: Any) -> Any:
+    """A policy in a file is its code and the class's name, wherever the file lies."""
+    if not isinstance(policy, str):
+        return policy
+    file, _, name = policy.rpartition(":") if ".py:" in policy else (policy, "", "")
+    if not (file.endswith(".py") and Path(file).is_file()):
+        return policy
+    return [Path(file).read_bytes().decode(errors="replace"), name]
 
 
 def changed(scenario: Scenario, **new: Any) -> Scenario:

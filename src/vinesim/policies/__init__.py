@@ -1,7 +1,11 @@
 """Schedulers. What one needs to write a policy is importable from here: the contract and the queries."""
 
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, OnlinePolicy, Policy
+from vinesim.state.layout import FINISH, TIMER, WAKE_UP
 from vinesim.state.queries import (
+    INTER_RACK,
+    INTRA_RACK,
+    LOCAL,
     arrival_us,
     can_start,
     closest_free,
@@ -11,6 +15,7 @@ from vinesim.state.queries import (
     first_free,
     first_pending,
     fits,
+    group_size,
     next_pending,
     nothing,
     oldest_pending,
@@ -26,6 +31,12 @@ from vinesim.state.queries import (
 )
 
 __all__ = [
+    "FINISH",
+    "INTER_RACK",
+    "INTRA_RACK",
+    "LOCAL",
+    "TIMER",
+    "WAKE_UP",
     "BatchPolicy",
     "BatchServers",
     "BatchTasks",
@@ -40,6 +51,7 @@ __all__ = [
     "first_free",
     "first_pending",
     "fits",
+    "group_size",
     "next_pending",
     "nothing",
     "oldest_pending",

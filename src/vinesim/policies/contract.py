@@ -33,6 +33,9 @@ class Policy:
         for item in fields(self):
             value, hint = getattr(self, item.name), hints[item.name]
             if get_origin(hint) is Literal:
+                if value not in get_args(hint):
+                    expected = "one of " + ", ".join(map(str, get_args(hint)))
+                    raise InputError([Problem(f"policy.options.{item.name}", expected, repr(value))])
                 numbers[item.name] = get_args(hint).index(value)
             elif isinstance(value, bool):
                 numbers[item.name] = int(value)
@@ -49,11 +52,17 @@ class Policy:
         for name, value in options.items():
             if name not in known:
                 what = "one of " + ", ".join(known) if known else "no options"
-                problems.append(Problem(f"policy.options.{name}", f"{what}, for the policy {cls.name}", "no such one"))
+                problems.append(
+                    Problem(
+                        f"policy.options.{name}", f"{what}, for the policy {cls.name or cls.__name__}", "no such one"
+                    )
+                )
                 continue
             try:
                 in_us = name.endswith("_us") and isinstance(value, str)
                 values[name] = _convert(time_us(value, name) if in_us else value, hints[name])
+                if name.endswith("_us") and values[name] < 0:
+                    raise ValueError("a time, 0 or more")
             except InputError as wrong:
                 problems += [replace(problem, where=f"policy.options.{name}") for problem in wrong.problems]
             except ValueError as wrong:
@@ -82,16 +91,20 @@ def _convert(value: Any, hint: Any) -> Any:
             return words[str(value).lower()]
         raise ValueError("yes or no")
     if hint is int:
-        if isinstance(value, bool) or float(value) != int(float(value)):
-            raise ValueError("an integer")
-        return int(float(value))
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError("a whole number") from None
+        if isinstance(value, bool) or not abs(number) < 2**53 or number != int(number):
+            raise ValueError("a whole number")
+        return int(number)
     if hint is float:
         try:
             number = float(value)
         except (TypeError, ValueError):
             raise ValueError("a number") from None
-        if math.isnan(number) or number < 0:
-            raise ValueError("a number, 0 or more")
+        if math.isnan(number):
+            raise ValueError("a number")
         return number
     return value
 

@@ -1,23 +1,33 @@
 """A policy must declare what it uses: a query about groups of tasks needs the groups that it tells apart."""
 
 import inspect
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
+
+import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state import queries
+from vinesim.state.build import GROUP_KEYS
+from vinesim.state.scratch import SIZES
 
 NEEDS_GROUP = {queries.preferred_type: "preferred_type"}
 
 
 def check_declarations(policy: Policy) -> None:
-    """Raise :class:`InputError` if ``decide``, or a function that it calls, asks for an undeclared group."""
+    """Raise :class:`InputError` for a policy that is not put together as the contract says."""
+    name = policy.name or type(policy).__name__
+    shape = [Problem(f"policy {name}", expected, found) for expected, found in _faults(policy)]
+    if shape:
+        raise InputError(shape)
     if not isinstance(policy, OnlinePolicy):
         return
     used = functions_of(policy.decide)
     problems = [
         Problem(
-            f"policy {policy.name or type(policy).__name__}",
+            f"policy {name}",
             f'groups = ("{group}",), as it calls {query.__name__}',
             f"groups = {policy.groups!r}",
             "Tasks are told apart only by what groups names.",
@@ -27,6 +37,39 @@ def check_declarations(policy: Policy) -> None:
     ]
     if problems:
         raise InputError(problems)
+
+
+def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
+    """(expected, found) of each fault in how the class is written."""
+    kind = type(policy)
+    known = {item.name for item in fields(policy)}
+    for attribute, hint in vars(kind).get("__annotations__", {}).items():
+        if "ClassVar" not in str(hint) and attribute not in known:
+            yield f"@dataclass(frozen=True) above class {kind.__name__}", f"an option {attribute} without it"
+    if not isinstance(policy, OnlinePolicy):
+        return
+    decide = inspect.getattr_static(kind, "decide")
+    if decide is inspect.getattr_static(OnlinePolicy, "decide"):
+        yield "a function decide(model, state, view)", "none"
+    elif not isinstance(decide, staticmethod):
+        yield "@staticmethod above def decide(model, state, view)", "none"
+    elif len(inspect.signature(decide.__func__).parameters) != 3:
+        yield "decide(model, state, view)", f"decide{inspect.signature(decide.__func__)}"
+    groups = policy.groups
+    if isinstance(groups, str) or not set(groups) <= set(GROUP_KEYS):
+        yield f"groups: a tuple out of {', '.join(GROUP_KEYS)}", repr(groups)
+    for array, declared in policy.scratch.items():
+        try:
+            dtype, size = declared
+            np.dtype(dtype)
+            is_legal = size in SIZES and array.isidentifier() and not array.startswith("_") and "__" not in array
+        except (TypeError, ValueError):
+            is_legal = False
+        if not is_legal:
+            yield (
+                f'scratch: name -> (dtype, size), as "last": ("i8", "units"); sizes {", ".join(SIZES)}',
+                (f"{array!r}: {declared!r}"),
+            )
 
 
 def functions_of(function: Any) -> set[Any]:

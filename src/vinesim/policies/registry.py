@@ -1,6 +1,8 @@
 """Find a policy: by name, in an installed package's entry points, in a file, or as the object itself."""
 
+import os
 import sys
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -8,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.policies.closer_to_data import CloserToData
 from vinesim.policies.contract import Policy
 from vinesim.policies.declarations import check_declarations
@@ -27,7 +29,10 @@ def policies() -> Mapping[str, type[Policy]]:
     """Every registered policy by name: the built-in ones, then those of installed packages."""
     found = {policy.name: policy for policy in BUILT_IN}
     for entry in entry_points(group=ENTRY_POINTS):
-        found.setdefault(entry.name, entry.load())
+        try:
+            found.setdefault(entry.name, entry.load())
+        except Exception as wrong:  # one broken package must not take the others with it
+            warnings.warn(f"policy {entry.name} of an installed package: {wrong}", InputWarning, stacklevel=2)
     return found
 
 
@@ -77,14 +82,20 @@ def _from_file(spec: str) -> type[Policy]:
     module_name = f"vinesim_policy_{path.stem}"
     module = ModuleType(module_name)
     module.__file__ = str(path)
+    beside = str(path.absolute().parent)
+    for other in [m for m in sys.modules.values() if _is_in(m, beside)]:  # helpers beside it may have been edited too
+        del sys.modules[other.__name__]
     sys.modules[module_name] = module
+    sys.path.insert(0, beside)
     try:  # not by Python's importer: its byte code cache takes a file for unchanged if its time in seconds is
         exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
-    except Exception as wrong:
+    except (Exception, SystemExit) as wrong:
         line = getattr(wrong, "lineno", None) or _line_in(wrong, path)
         raise InputError(
             [Problem(f"{file}:{line}", "a Python file that loads", f"{type(wrong).__name__}: {wrong}")]
         ) from wrong
+    finally:
+        sys.path.remove(beside)
     found = {
         key: value
         for key, value in vars(module).items()
@@ -97,6 +108,16 @@ def _from_file(spec: str) -> type[Policy]:
             [Problem("policy", expected, repr(spec), "Derive a class from OnlinePolicy." if not there else "")]
         )
     return found[name] if name else next(iter(found.values()))
+
+
+def _is_in(module: Any, folder: str) -> bool:
+    """Whether a module's file lies in that folder itself."""
+    file = getattr(module, "__file__", None)
+    return (
+        isinstance(file, str)
+        and os.path.dirname(os.path.abspath(file)) == folder
+        and module is not sys.modules.get("__main__")
+    )
 
 
 def _line_in(error: BaseException, path: Path) -> int:

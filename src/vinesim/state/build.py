@@ -31,11 +31,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     place = rack.astype(np.int64) * center.n_shelves + shelf
     has_data = bool(work.data_bytes.any() or work.data_rack.any() or work.data_shelf.any())
     data_place = work.data_rack * np.int64(center.n_shelves) + work.data_shelf if has_data else np.zeros(1, np.int64)
-    used = np.zeros(center.n_racks * center.n_shelves, bool)
-    used[place] = True
-    used[data_place] = True  # without data all of it is at place 0, which is then node 0
-    nodes = np.flatnonzero(used)
-    node_of = np.cumsum(used, dtype=np.int64) - 1
+    nodes, unit_node, data_node = _nodes(place, data_place, center.n_racks * center.n_shelves)
     node_rack, node_shelf = nodes // center.n_shelves, nodes % center.n_shelves
     affinity = scenario.affinity
     deployed = np.unique(unit_type)
@@ -50,19 +46,17 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     parallelism = np.array([p.capacity if p.parallelism is None else p.parallelism for p in types])
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
-    group, following, kinds, preferred, application = _group(
-        scenario, groups, node_of[data_place] if has_data else None, counts
-    )
+    group, following, kinds, preferred, application = _group(scenario, groups, data_node if has_data else None, counts)
     network = scenario.network
-    return Model(
+    model = Model(
         unit_type=unit_type.astype(np.int32),
-        unit_node=node_of[place].astype(np.int32),
+        unit_node=unit_node.astype(np.int32),
         unit_capacity=capacity[unit_type],
         unit_parallelism=parallelism[unit_type],
         unit_order=order.astype(np.int64),
         node_rack=node_rack.astype(np.int32),
         node_shelf=node_shelf.astype(np.int32),
-        node_first=_firsts(node_of[place], len(nodes), sorted_units),
+        node_first=_firsts(unit_node, len(nodes), sorted_units),
         rack_first=_firsts(rack, center.n_racks, sorted_units),
         rack_node=_firsts(node_rack, center.n_racks, True),
         affinity=affinity,
@@ -77,7 +71,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
         task_operations=work.operations,
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
-        task_data_node=node_of[data_place].astype(np.int32) if has_data else NOTHING_I4,
+        task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
         task_demand=NOTHING_F8 if work.demand is None else work.demand,
         task_group=group,
         task_next=following,
@@ -85,6 +79,30 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_preferred=preferred,
         group_application=application,
     )
+    return Model(*map(_read_only, model))
+
+
+def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The places in use, and the number of that of each unit and of each task's data.
+
+    Without data all of it is at place 0, which is then node 0.
+    """
+    if n_places > 10_000_000:  # mostly empty: sort what is there
+        both = np.concatenate([unit_place, data_place])
+        nodes, number = np.unique(both, return_inverse=True)
+        return nodes, number[: len(unit_place)], number[len(unit_place) :]
+    used = np.zeros(n_places, bool)
+    used[unit_place] = True
+    used[data_place] = True
+    number = np.cumsum(used, dtype=np.int64) - 1
+    return np.flatnonzero(used), number[unit_place], number[data_place]
+
+
+def _read_only(column: np.ndarray) -> np.ndarray:
+    """A view that nobody can write through: some columns are the scenario's own."""
+    view = column.view()
+    view.flags.writeable = False
+    return view
 
 
 def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:

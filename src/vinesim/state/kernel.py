@@ -15,3 +15,4 @@ STEP: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 
 kernel = njit(**STEP)
 inlined = njit(forceinline=True, **STEP)
+policy_kernel = njit(forceinline=True, boundscheck=True, **STEP)

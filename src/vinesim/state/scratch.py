@@ -3,6 +3,7 @@
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
+SIZES = ("units", "types", "groups", "jobs", "tasks", "one")
 
 
 @lru_cache(maxsize=256)
@@ -33,6 +35,11 @@ def build_options(numbers: Mapping[str, float | int]) -> Any:
     for name, value in numbers.items():
         record[name] = value
     return record.view(np.recarray)[0]
+
+
+def plain_options(numbers: Mapping[str, float | int]) -> Any:
+    """The same for plain Python, where a record would answer ``size`` or ``max`` itself."""
+    return SimpleNamespace(**numbers)
 
 
 def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+import vinesim.policies
 
 
 def scenario(**changes):
@@ -88,3 +89,84 @@ def test_prices_and_power_become_cost_and_energy():
     busy = 20 * 25.0
     assert result.summary["cost"]["purchase"] == 6000.0
     assert result.summary["energy_j"] == pytest.approx((busy * 100.0 + (2 * makespan - busy) * 10.0) * 1e-6)
+
+
+def test_the_content_id_counts_values_and_code_not_spelling(tmp_path, monkeypatch):
+    assert scenario(horizon_us=100).content_id == scenario(horizon_us=100.0).content_id
+    assert scenario(seed=np.int64(5)).content_id == scenario(seed=5).content_id
+    assert scenario(policy=Late).content_id != scenario(policy=Later).content_id
+    (tmp_path / "a.py").write_text("x = 1")
+    monkeypatch.chdir(tmp_path)
+    near, far = scenario(policy="a.py"), scenario(policy=str(tmp_path / "a.py"))
+    assert near.content_id == far.content_id
+    before = near.content_id
+    (tmp_path / "a.py").write_text("x = 2")
+    assert near.content_id != before
+
+
+class Late(vs.policies.OnlinePolicy):
+    """A policy."""
+
+
+class Later(vs.policies.OnlinePolicy):
+    """Another."""
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("policy", ["high", "delay"])
+def test_a_run_that_is_done_before_the_horizon_is_all_done(engine, policy):
+    result = vs.simulate(scenario(horizon_us=600.0, policy=policy), engine=engine)
+    assert result.exit_reason == vs.ExitReason.ALL_DONE
+    assert result.outcome.end_us == result.summary["makespan_us"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("data_rack", [0]),
+        ("demand", [1.0]),
+        ("deadline_us", [1.0]),
+        ("preferred_type", [65536] * 20),
+        ("data_shelf", [2**32] * 20),
+        ("application", [-1] * 10),
+        ("operations", ["many"] * 20),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(column, value):
+    work = scenario().workload
+    given = {name: getattr(work, name) for name in work.__dataclass_fields__}
+    with pytest.raises(vs.InputError, match=f"workload.{column}|number"):
+        vs.Workload(**{**given, column: value})
+
+
+def test_a_wide_datacenter_needs_no_memory_for_its_empty_places():
+    center = vs.Datacenter.of([("GPU", 0, 0), ("GPU", 999_999, 2**31 - 2)])
+    result = vs.simulate(vs.Scenario(center, scenario().workload))
+    assert result.summary["tasks"]["finished"] == 20
+    with pytest.raises(vs.InputError, match="n_racks"):
+        vs.Datacenter.of([("GPU", 2**31 - 2, 0)])
+
+
+def test_tasks_that_share_a_unit_share_its_power():
+    types = [vs.ProcessorType("S", capacity=4.0, parallelism=2.0)]
+    n = 4
+    work = vs.Workload(
+        np.zeros(n), np.arange(n + 1), np.zeros(n), np.full(n, 100.0), *[np.zeros(n)] * 3, np.full(n, -1), np.ones(n)
+    )
+    center = vs.Datacenter.of([("S", 0, 0)], types)
+    shared = vs.Scenario(center, work, affinity=np.ones((1, 7)), power_w=np.full((1, 7), 100.0))
+    result = vs.simulate(shared)
+    assert result.summary["makespan_us"] == pytest.approx(200.0)
+    assert result.summary["energy_j"] == pytest.approx(100.0 * 200.0 * 1e-6)
+
+
+@pytest.mark.parametrize("values", [(0.8, 2.4), (0.1, 0.3)])
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_three_equal_demands_fill_a_unit_of_three_times_that(engine, values):
+    demand, capacity = values
+    types = [vs.ProcessorType("S", capacity=capacity)]
+    work = vs.Workload(
+        np.zeros(3), np.arange(4), np.zeros(3), np.ones(3), *[np.zeros(3)] * 3, np.full(3, -1), np.full(3, demand)
+    )
+    one = vs.Scenario(vs.Datacenter.of([("S", 0, 0)], types), work, affinity=np.ones((1, 7)))
+    assert vs.simulate(one, engine=engine).summary["makespan_us"] == 1.0

@@ -127,9 +127,9 @@ def test_a_transfer_draws_idle_power():
 
 
 def test_a_unit_that_runs_several_tasks_idles_only_while_it_runs_none():
-    """Two tasks side by side from 0 to 10, a third from 30 to 40: 20 us idle."""
+    """Two tasks of half a unit side by side from 0 to 10, a third from 30 to 40: half its power, and 20 us idle."""
     result = energy([("GPU", 0, 0)], [(0.0, 10), (0.0, 10), (30.0, 10)], capacity=2.0, demand=[1.0, 1.0, 1.0])
-    assert result.units["energy_j"] == pytest.approx([(30 * 100 + 20 * 20) * 1e-6])
+    assert result.units["energy_j"] == pytest.approx([(10 * 100 + 10 * 50 + 20 * 20) * 1e-6])
 
 
 def test_without_a_power_table_there_is_no_energy():
