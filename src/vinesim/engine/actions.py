@@ -3,14 +3,12 @@
 import numpy as np
 
 from vinesim.engine import sharing
+from vinesim.engine.contract import CANNOT_RUN, NO_ROOM, NOT_A_HEAD, NOT_PENDING, UNKNOWN_TASK, UNKNOWN_UNIT
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
 from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import FULL
-
-# The contract's rules: what a policy may have broken.
-UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST = range(1, 8)
 
 
 @inlined

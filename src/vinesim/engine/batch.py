@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.engine import contract
 from vinesim.engine.contract import RULES, BrokenContract, asked
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
@@ -60,16 +61,16 @@ class BatchClock:
         for i in moved.tolist():
             task, old, unit = int(tasks.task[i]), int(tasks.unit[i]), int(placed[i])
             if unit >= len(model.unit_type):
-                raise BrokenContract(3, task, unit)
+                raise BrokenContract(contract.UNKNOWN_UNIT, task, unit)
             if model.affinity[model.unit_type[unit], tasks.task_type[i]] <= 0:
-                raise BrokenContract(4, task, unit)
+                raise BrokenContract(contract.CANNOT_RUN, task, unit)
             if shared[old] or shared[unit]:
-                raise BrokenContract(8, task, unit)
+                raise BrokenContract(contract.SHARES_SPEED, task, unit)
             self.run.move(task, unit)
         over = self.run.unit_load > model.unit_capacity * OVERFULL
         for i in moved.tolist():
             if over[placed[i]] and not self.policy.may_overcommit:
-                raise BrokenContract(5, int(tasks.task[i]), int(placed[i]))
+                raise BrokenContract(contract.NO_ROOM, int(tasks.task[i]), int(placed[i]))
 
     def _question(self) -> tuple[BatchTasks, BatchServers]:
         run, model = self.run, self.model

@@ -19,7 +19,7 @@ import numpy as np
 
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import actions, loop
-from vinesim.engine.contract import BrokenContract, asked
+from vinesim.engine.contract import BROKEN, BrokenContract, asked
 from vinesim.engine.fingerprint import fingerprint
 from vinesim.model.errors import InputWarning
 from vinesim.policies.contract import OnlinePolicy
@@ -123,7 +123,7 @@ class CompiledRun:
             float(batch_us),
             max_events,
         )
-        if why == loop.BROKEN:
+        if why == BROKEN:
             run = self.state.run[0]
             raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
         return why

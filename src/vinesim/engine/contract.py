@@ -6,6 +6,14 @@ from typing import Any
 
 from vinesim.model.errors import PolicyError
 
+# Why an engine stopped handling events.
+GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
+
+# The rules that a policy may break, in the order in which they are checked; RULES has their words.
+UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST, SHARES_SPEED = range(
+    1, 9
+)
+
 RULES = (
     "",
     "a policy may start only tasks that exist and have arrived",

@@ -6,15 +6,13 @@ functions around it are its steps. Its meaning, for the reader, is ``engine/refe
 
 import numpy as np
 
-from vinesim.engine.actions import WAKE_UP_IN_THE_PAST, finish, perform
+from vinesim.engine.actions import finish, perform
+from vinesim.engine.contract import AT_BATCH, AT_HORIZON, BROKEN, GO_ON, NO_EVENTS, WAKE_UP_IN_THE_PAST
 from vinesim.state import event_queue
 from vinesim.state.bits import insert
 from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import inlined
 from vinesim.state.layout import FINISH, TIMER, WAKE_UP, View
-
-# Why run_events returned.
-GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
 
 
 def decide(model, state, view):

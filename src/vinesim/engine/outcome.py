@@ -26,15 +26,16 @@ def collect(
         for name in ("task_start_us", "task_finish_us"):
             columns[name][columns[name] > end_us] = np.nan
     company = bool((model.unit_parallelism < model.unit_capacity).any()) or len(model.task_demand) > 0
+    followers = run.followers()
     return Outcome(
         **columns,
         unit_order=model.unit_order,
-        shares_units=company or len(run.followers()) > 0,
+        shares_units=company or len(followers) > 0,
         exit_reason=reason,
         reason=words,
         end_us=end_us,
         n_events=run.n_events,
-        followers=run.followers(),
+        followers=followers,
         periods=periods,
     )
 

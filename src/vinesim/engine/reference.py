@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.contract import BrokenContract, asked
+from vinesim.engine import contract
+from vinesim.engine.contract import AT_BATCH, AT_HORIZON, GO_ON, NO_EVENTS, BrokenContract, asked
 from vinesim.model.errors import PolicyError
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
 from vinesim.state.layout import FINISH, FULL, TIMER, WAKE_UP, Action, Model, View
 from vinesim.state.scratch import build_scratch, plain_options
 
-GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # as in engine/loop.py, which needs Numba
 TWO_64 = 2**64
 
 
@@ -135,24 +135,24 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
 
 
 def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
-    """Raise BrokenContract with the number of the first rule that the action breaks (engine/actions.py)."""
+    """Raise BrokenContract with the number of the first rule that the action breaks (engine/contract.py)."""
     model, task, unit = state.model, action.task, action.unit
     n_arrived = int(model.job_first[state.next_job])
     rule = 0
     if task < 0 or task >= n_arrived:
-        rule = 1
+        rule = contract.UNKNOWN_TASK
     elif state.task_unit[task] >= 0:
-        rule = 2
+        rule = contract.NOT_PENDING
     elif not 0 <= unit < len(model.unit_type):
-        rule = 3
+        rule = contract.UNKNOWN_UNIT
     elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
-        rule = 4
+        rule = contract.CANNOT_RUN
     elif not may_overcommit and not queries.fits(model, state, task, unit):
-        rule = 5
+        rule = contract.NO_ROOM
     elif action.n_tasks != 1:
         members = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
         if action.n_tasks < 1 or members[0] != task or len(members) < action.n_tasks:
-            rule = 6
+            rule = contract.NOT_A_HEAD
     if rule:
         raise BrokenContract(rule, task, unit)
 
@@ -228,7 +228,7 @@ def run_events(
             if action.task == -1:
                 state.timer_us = action.wake_us
                 if not action.wake_us > now:
-                    raise BrokenContract(7, -1, -1)
+                    raise BrokenContract(contract.WAKE_UP_IN_THE_PAST, -1, -1)
                 break
             start(state, action, may_overcommit)
         if not state.pending:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vinesim.engine.batch import BatchClock
-from vinesim.engine.contract import BrokenContract
+from vinesim.engine.contract import AT_BATCH, AT_HORIZON, NO_EVENTS, BrokenContract
 from vinesim.engine.outcome import collect, why_stalled
 from vinesim.metrics.latency import METHODS, Method
 from vinesim.metrics.summary import summarize
@@ -30,7 +30,6 @@ from vinesim.state.queries import nothing
 Engine = Literal["compiled", "reference"]
 CHUNK_S = 0.1  # how long the engine works before it looks up
 COMPILING_S = 2.0  # loading a compiled policy takes less, compiling one takes more
-GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH = range(4)  # why an engine stopped: engine/loop.py
 
 
 @dataclass(frozen=True)

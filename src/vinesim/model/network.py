@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from vinesim.model.errors import InputError, InputWarning, Problem
 
-LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # the three tiers of distance
-
 
 @dataclass(frozen=True)
 class Network:
