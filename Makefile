@@ -21,6 +21,7 @@ bench: .venv/dev.done  ## measure, beside the peers
 
 verify: .venv/dev.done  ## closed forms and 10,000 random scenarios: minutes
 	$(BIN)/python -m verification
+	$(BIN)/python -m pytest -n 2 -m slow tests
 
 docs: .venv/dev.done  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -11,19 +11,39 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from benchmarks import binding, memory, scale, start, throughput, trace, user_policy
+from benchmarks import (
+    backends,
+    binding,
+    memory,
+    optimal,
+    placement,
+    rbss,
+    scale,
+    small_runs,
+    start,
+    symphony,
+    throughput,
+    trace,
+    user_policy,
+)
 from benchmarks.machine import description
 from benchmarks.report import Report, Table
 from benchmarks.write import write_tables
 
 BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "throughput": throughput.run,
+    "small_runs": small_runs.run,
     "scale": scale.run,
     "memory": memory.run,
     "user_policy": user_policy.run,
     "start": start.run,
     "trace": trace.run,
     "binding": binding.run,
+    "backends": backends.run,
+    "optimal": optimal.run,
+    "rbss": rbss.run,
+    "placement": placement.run,
+    "symphony": symphony.run,
 }
 
 

@@ -78,6 +78,13 @@ class Case:
         return float((last - self.arrival_us).mean())
 
 
+def small_case(iat_us: float, seed: int) -> Case:
+    """One of many: A with arrivals at random, that mean time apart."""
+    case = Case("S", 500, 40, iat_us=iat_us)
+    case.__dict__["arrival_us"] = np.cumsum(np.random.default_rng(seed).exponential(iat_us, case.n_jobs))
+    return case
+
+
 A = Case("A", 500, 40, iat_us=7.0)
 B_CONST, B_VAR = (Case(f"B {word}", 200_000, 10_000, word == "var") for word in ("const", "var"))
 C_CONST, C_VAR = (Case(f"C {word}", 2_000_000, 100_000, word == "var") for word in ("const", "var"))

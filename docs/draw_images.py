@@ -6,6 +6,11 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import vinesim as vs
+from vinesim.papers.data import Data
+from vinesim.papers.registry import items
+from vinesim.papers.reproduce import gather
+from vinesim.plots.lines import Axis, Line, Panel, line_figure
+from vinesim.plots.style import DPI
 
 HERE = Path(__file__).parent
 QUICKSTART = HERE.parent / "examples" / "quickstart.yaml"
@@ -44,6 +49,30 @@ def draw_utilization(path: Path) -> None:
     plt.close(figure)
 
 
+def draw_data_placement(folder: Path) -> None:
+    """The figures of the page on data placement, as `vinesim reproduce fig18-why` draws them."""
+    item = items()["fig18-why"]
+    assert item.draw is not None
+    for name, figure in item.draw(gather(item)).items():
+        path = folder / f"{name.replace('fig18_why', 'data_placement')}.png"
+        figure.savefig(path, dpi=DPI, metadata={"Software": None})
+
+
+def draw_energy_latency(path: Path) -> None:
+    """Energy against latency, as the page of that name draws it."""
+    data = Data({"main": vs.sweep(HERE.parent / "examples" / "energy_latency.yaml", workers=1).table})
+    lines = []
+    for scheduler in data.labels("main", "scheduler"):
+        of = {"along": "arrivals.poisson.mean", "scheduler": scheduler}
+        latency, energy = (data.curve("main", name, **of) for name in ("jobs.latency_us.mean", "energy_j"))
+        lines.append(Line(scheduler, latency.mean / 1000, energy.mean, energy.low, energy.high))
+    axes = Axis("mean job latency, ms", limits=(0, None)), Axis("energy, J", limits=(0, None))
+    figure = line_figure([Panel("500 jobs, each 0.4, 0.6 and 1 ms", lines)], *axes)
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+
+
 if __name__ == "__main__":
     (HERE / "images").mkdir(exist_ok=True)
     draw_utilization(HERE / "images" / "utilization.png")
+    draw_data_placement(HERE / "images")
+    draw_energy_latency(HERE / "images" / "energy_latency.png")

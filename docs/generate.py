@@ -42,6 +42,7 @@ def columns() -> str:
         "units": ("UNITS", "One row a unit, in (rack, shelf) order."),
         "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
         "periods": ("PERIODS", "One row a period; only with a batch policy."),
+        "applications": ("APPLICATIONS", "One row an application; only if jobs have applications and deadlines."),
     }
     text = [
         "# Columns of the result tables",
@@ -50,6 +51,8 @@ def columns() -> str:
     ]
     for name, (constant, what) in files.items():
         listed = list(getattr(declared, constant))
+        if name == "tasks":
+            listed += declared.TASKS_OUTAGES
         if name == "jobs":
             listed += [*declared.JOBS_DEADLINE, *declared.JOBS_APPLICATION]
         rows = [
@@ -65,6 +68,7 @@ PROMISES = {
     "deterministic": "nothing is drawn from the policy's random stream",
     "needs_estimates": "looks at transfer or execution times",
     "may_overcommit": "may load a unit beyond its capacity",
+    "sees_every_event": "is asked after every event, also when there is nothing to start",
     "replaces_running": "is given running tasks too and may move them",
 }
 
@@ -327,7 +331,7 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
-    from vinesim.formats import quantities, workload_parquet
+    from vinesim.formats import quantities, workload_table
 
     modules = {
         "Deployment": "deployment",
@@ -350,10 +354,10 @@ def formats() -> str:
                 (i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)
             ]
             text.append(table(("field", "name", "value"), rows))
-    rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in workload_parquet.COLUMNS.items()]
+    rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in workload_table.COLUMNS.items()]
     text += [
         "## Workload as Parquet",
-        _prose(workload_parquet.__doc__),
+        _prose(workload_table.__doc__),
         table(("column", "type", "meaning"), rows),
         "## Quantities with units",
         _prose(quantities.__doc__),
@@ -389,6 +393,26 @@ def scenario_file() -> str:
         with_fields = [part for part in (definition, *definition.get("anyOf", ())) if "properties" in part]
         text += [f"## {_title(name)}", _prose(definition.get("description"))]
         text += [_schema_table(part) for part in with_fields]
+    return "\n\n".join(text)
+
+
+def study_file() -> str:
+    """The fields of a study file, from its JSON Schema."""
+    from vinesim.formats.study_file import study_schema
+
+    schema = study_schema()
+    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has a page of its own
+    schema["properties"]["axes"] = {**schema["properties"]["axes"], "additionalProperties": True}
+    definitions = schema.pop("$defs")
+    text = [
+        "# Study file",
+        "A YAML file. `vinesim schema --study` prints its JSON Schema; `vinesim validate FILE` checks a file and every "
+        "point in it. [Write a study](../../howto/studies.md) explains it. What may stand under `scenario` is what "
+        "stands in a [scenario file](scenario_file.md).",
+        _schema_table(schema),
+    ]
+    for name in _references(schema, definitions):
+        text += [f"## {_title(name)}", _prose(definitions[name].get("description")), _schema_table(definitions[name])]
     return "\n\n".join(text)
 
 
@@ -450,9 +474,35 @@ def _kind(item: dict[str, Any]) -> str:
     return words.get(str(item.get("type")), "anything")
 
 
+def claims() -> str:
+    """The claims of the papers, as ``vinesim reproduce --all --json`` gave them for docs/claims.json."""
+    from vinesim.papers.claim import Verdict
+    from vinesim.papers.registry import items
+
+    found = {row["claim"]: row for row in json.loads((Path(__file__).parent / "claims.json").read_text())}
+    verdicts = [row["verdict"] for row in found.values()]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict)
+    text = [
+        "# The claims of the papers",
+        f"What `vinesim reproduce --all` prints with this version: {len(found)} claims, {counts}. "
+        "[What is reproduced](../../explanation/reproduction.md) says how to read it.",
+    ]
+    keys = ("claim", "statement", "expected", "measured", "verdict")
+    for item in items().values():
+        rows = [found[claim.id] for claim in item.claims]
+        text += [f"## {item.id}: {item.title}", f"{item.paper}, {item.source}."]
+        text.append(table(keys, [[row[key] for key in keys] for row in rows]).rstrip())
+        notes = [f"- **{claim.id}**: {claim.note}" for claim in item.claims if claim.note]
+        others = [row for row in rows if "other_reading" in row]
+        notes += [f"- **{row['claim']}**, another reading: {row['other_reading']}" for row in others]
+        text += ["\n".join(notes)] if notes else []
+    return "\n\n".join(text)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "scenario_file": scenario_file,
+    "study_file": study_file,
     "formats": formats,
     "policies": policies,
     "queries": queries,
@@ -460,6 +510,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "columns": columns,
     "catalogs": catalogs,
     "errors": errors,
+    "claims": claims,
 }
 
 

@@ -7,13 +7,13 @@ slots, shared units, overheads, ill-ordered networks, runs that are cut off.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from hypothesis import strategies as st
 
 import vinesim as vs
-from vinesim.policies.contract import Policy
+from vinesim.policies.contract import BatchPolicy, Policy
 
 T = TypeVar("T")
 
@@ -79,6 +79,7 @@ class Limits:
     sharing: bool = True  # units of capacity above 1
     slowdown: bool = True  # units that share their speed
     horizons: bool = True
+    outages: bool = False
 
 
 def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
@@ -112,7 +113,25 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
         network=dice.pick(NETWORKS),
         horizon_us=float(dice.integer(1, 60)) if limits.horizons and dice.integer(0, 4) == 4 else math.inf,
         seed=dice.integer(0, 2**40),
+        outages=_outages(dice, center) if limits.outages else (),
     )
+
+
+def _outages(dice: Dice, center: vs.Datacenter) -> tuple[vs.Outage, ...]:
+    """Some nodes go down and come up, at times at which tasks arrive and end, too; a few for ever."""
+    nodes = sorted(set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)))
+    found = []
+    for rack, shelf in nodes:
+        time = 0.0
+        for _ in range(dice.integer(0, 3)):
+            down = time + dice.pick((0.0, 1.0, 4.0, 2.5))
+            time = down + dice.pick((1.0, 3.0, 7.25))
+            if dice.integer(0, 7) == 7:
+                time = math.inf
+            found.append(vs.Outage(rack, shelf, down, time, dice.pick(("requeue", "finish"))))
+            if time == math.inf:
+                break
+    return tuple(found)
 
 
 def _processor_type(dice: Dice, number: int, limits: Limits) -> vs.ProcessorType:
@@ -120,7 +139,10 @@ def _processor_type(dice: Dice, number: int, limits: Limits) -> vs.ProcessorType
     if limits.sharing:
         capacity = dice.pick((1.0, 1.0, 4.0, 2.5))
         parallelism = dice.pick((None, None, 1.0, 2.0, 0.3)) if limits.slowdown else None
-    return vs.ProcessorType(f"P{number}", capacity=capacity, parallelism=parallelism)
+    attributes = {name: dice.pick((4.0, 1.0, 8.0)) for name in ("cores", "sms") if dice.integer(0, 1)}
+    asleep_w = (2.0, None)[number % 2]
+    powers = {"idle_power_w": 5.0 + number, "dynamic_power_w": 1.0 + number / 4, "sleep_power_w": asleep_w}
+    return vs.ProcessorType(f"P{number}", capacity=capacity, parallelism=parallelism, attributes=attributes, **powers)
 
 
 def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, n_task_types: int) -> vs.Workload:
@@ -140,7 +162,9 @@ def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, n_task_types: i
         demand = np.minimum(shares, capacity.max())
     has_data = dice.integer(0, 3) > 0
     prefers = dice.integer(0, 2) > 0
+    n_types = len(center.processor_types)
     return vs.Workload(
+        **_told(dice, n_jobs, n_tasks, n_types, arrival),
         job_task_type=np.array([dice.integer(0, n_task_types - 1) for _ in range(n_jobs)]),
         job_first=np.r_[0, np.cumsum(counts)],
         arrival_us=np.array(arrival),
@@ -155,6 +179,24 @@ def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, n_task_types: i
         application=np.array([dice.integer(0, 2) for _ in range(n_jobs)]) if dice.integer(0, 1) else None,
         task_types=tuple(vs.TaskType(f"T{t}") for t in range(n_task_types)),
     )
+
+
+def _told(dice: Dice, n_jobs: int, n_tasks: int, n_types: int, arrival: Sequence[float]) -> dict[str, Any]:
+    """Columns that few workloads have: measured times, hidden factors, estimates, requests, deadlines."""
+    told: dict[str, Any] = {}
+    if dice.integer(0, 3) == 3:
+        told["times_us"] = np.array([[dice.pick((3.0, 1.0, 0.0, 4.5)) for _ in range(n_types)] for _ in range(n_tasks)])
+    if dice.integer(0, 3) == 3:
+        told["time_factor"] = np.array([dice.pick((1.0, 0.5, 1.75)) for _ in range(n_tasks)])
+    if dice.integer(0, 3) == 3:
+        told["estimate_us"] = np.array([dice.pick((1.0, 2.0, 8.0)) for _ in range(n_tasks)])
+    if dice.integer(0, 2) == 2:
+        told["requests"] = {
+            name: np.array([dice.pick((0.0, 1.0, 4.0, 6.0)) for _ in range(n_tasks)]) for name in ("cores", "sms")
+        }
+    if dice.integer(0, 2) == 2:
+        told["deadline_us"] = np.array([time + dice.pick((3.0, math.inf, 9.0)) for time in arrival])
+    return told
 
 
 def seeded_scenario(
@@ -177,15 +219,31 @@ def with_policy(scenario: vs.Scenario, policy: Any, options: Mapping[str, Any] |
     return replace(scenario, policy=policy, options=options or {})
 
 
+MANY = 1000  # combinations
+CHOICES = {"power": (1.0, 3.0, 2.5), "slack_unit_us": (1.0, 1000.0)}  # of numbers that cannot be anything
 NUMBERS = {float: (0.0, 1.0, 7.5, 1e9), int: (1, 2, 3), bool: (False, True)}
 
 
 def all_options(policy: type[Policy]) -> list[dict[str, Any]]:
-    """Every combination of a policy's choices, and a few values of its numbers."""
+    """Every combination of a policy's choices, and a few values of its numbers; of a batch policy, and of one with many
+    options, each option alone, of the latter also some at random together."""
     hints = get_type_hints(policy)
+    if issubclass(policy, BatchPolicy):
+        alone: list[dict[str, Any]] = [{"period_us": 5.0}, {"period_us": 2.3}]
+        for item in fields(policy):
+            if item.name != "period_us":
+                values = get_args(hints[item.name]) or NUMBERS[hints[item.name]]
+                alone += [{"period_us": 5.0, item.name: value} for value in values if value != "cuda"]
+        return alone
+    values_of: dict[str, Sequence[Any]] = {
+        item.name: get_args(hints[item.name]) or CHOICES.get(item.name) or NUMBERS[hints[item.name]]
+        for item in fields(policy)
+    }
+    if math.prod(map(len, values_of.values())) > MANY:
+        dice = SeededDice(0)
+        together = [{name: dice.pick(values) for name, values in values_of.items()} for _ in range(30)]
+        return [{}, *({name: value} for name, values in values_of.items() for value in values), *together]
     combinations: list[dict[str, Any]] = [{}]
-    for item in fields(policy):
-        hint = hints[item.name]
-        values = get_args(hint) if get_origin(hint) is Literal else NUMBERS[hint]
-        combinations = [{**chosen, item.name: value} for chosen in combinations for value in values]
+    for name, values in values_of.items():
+        combinations = [{**chosen, name: value} for chosen in combinations for value in values]
     return combinations

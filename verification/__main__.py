@@ -1,7 +1,10 @@
-"""``python -m verification``: the closed forms. ``python -m verification.run_equivalence``: the two engines."""
+"""``python -m verification``: the closed forms, and how often the intervals hold them.
+
+``python -m verification.run_equivalence``: the two engines. ``python -m verification.kill``: sweeps that are killed.
+"""
 
 import sys
 
-from verification.queues import main
+from verification import coverage, queues, requests
 
-sys.exit(main())
+sys.exit(max(queues.main(), requests.main([]), coverage.main([])))

@@ -10,27 +10,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vinesim.engine.simulate import Progress, simulate
     from vinesim.formats.scenario_file import read_scenario
+    from vinesim.formats.study_file import read_study, study
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
     from vinesim.model.datacenter import Datacenter
     from vinesim.model.errors import InputError, InputWarning, PolicyError, Problem, VineSimError
     from vinesim.model.network import Network
+    from vinesim.model.outage import Outage
     from vinesim.model.result import ExitReason, Result, Table
     from vinesim.model.scenario import Scenario, changed
+    from vinesim.model.study import Study
     from vinesim.model.version import VERSION as __version__  # noqa: N811
     from vinesim.model.workload import Workload
+    from vinesim.studies.expand import expand
+    from vinesim.studies.sweep import Sweep, read_sweep, sweep
     from vinesim.workloads.registry import generator
 
 _HOMES = {
     "engine.simulate": ("Progress", "simulate"),
     "formats.scenario_file": ("read_scenario",),
+    "formats.study_file": ("read_study", "study"),
     "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
     "model.datacenter": ("Datacenter",),
     "model.errors": ("InputError", "InputWarning", "PolicyError", "Problem", "VineSimError"),
     "model.network": ("Network",),
+    "model.outage": ("Outage",),
     "model.result": ("ExitReason", "Result", "Table"),
     "model.scenario": ("Scenario", "changed"),
+    "model.study": ("Study",),
     "model.version": ("__version__",),
     "model.workload": ("Workload",),
+    "studies.expand": ("expand",),
+    "studies.sweep": ("Sweep", "read_sweep", "sweep"),
     "workloads.registry": ("generator",),
 }
 _MODULES = {name: f"vinesim.{module}" for module, names in _HOMES.items() for name in names}
@@ -43,21 +53,29 @@ __all__ = [
     "InputError",
     "InputWarning",
     "Network",
+    "Outage",
     "PolicyError",
     "Problem",
     "ProcessorType",
     "Progress",
     "Result",
     "Scenario",
+    "Study",
+    "Sweep",
     "Table",
     "TaskType",
     "VineSimError",
     "Workload",
     "__version__",
     "changed",
+    "expand",
     "generator",
     "read_scenario",
+    "read_study",
+    "read_sweep",
     "simulate",
+    "study",
+    "sweep",
 ]
 
 

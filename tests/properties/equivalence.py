@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import vinesim as vs
+from tests.policies.kinds.choosy import Choosy
 from tests.policies.kinds.consolidate import Consolidate
 from tests.policies.kinds.least_loaded_node import LeastLoadedNode
 from tests.policies.kinds.on_the_hour import OnTheHour
@@ -16,6 +17,7 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
+from tests.policies.kinds.witness import Witness
 from tests.strategies import Limits, all_options, seeded_scenario
 from vinesim.policies.contract import BatchPolicy, Policy
 from vinesim.policies.registry import policies
@@ -28,21 +30,28 @@ ONLINE_KINDS: tuple[type[Policy], ...] = (
     Consolidate,
     LeastLoadedNode,
     OnTheHour,
+    Choosy,
+    Witness,
 )
 BATCH_KINDS: tuple[type[Policy], ...] = (PileInBatches, PeriodicFirstFit, Repack)
 
-LIMITS: dict[type[Policy], Limits] = {Repack: Limits(slowdown=False)}  # what shares its speed cannot be moved
+LIMITS: dict[type[Policy], Limits] = {  # what shares its speed cannot be moved
+    policy: Limits(slowdown=False)
+    for policy in (Repack, *policies().values())
+    if issubclass(policy, BatchPolicy) and policy.replaces_running
+}
 
 
 def every_policy() -> dict[str, type[Policy]]:
-    """The registered policies and one test policy of each kind, by name."""
-    return {**policies(), **{policy.name: policy for policy in ONLINE_KINDS + BATCH_KINDS}}
+    """The registered policies and one test policy of each kind, by name; but for those that plan (test_optimal)."""
+    registered = {name: policy for name, policy in policies().items() if not getattr(policy, "plans", False)}
+    return {**registered, **{policy.name: policy for policy in ONLINE_KINDS + BATCH_KINDS}}
 
 
 def options_of(policy: type[Policy]) -> list[dict[str, Any]]:
     """The combinations of options to try."""
     if issubclass(policy, BatchPolicy):
-        return [{"period_us": 5.0}, {"period_us": 2.3}, {}]
+        return [{}, *all_options(policy)]
     return all_options(policy)
 
 
@@ -55,6 +64,8 @@ def differences(scenario: vs.Scenario) -> list[str]:
         a, b = getattr(one, item.name), getattr(other, item.name)
         if isinstance(a, np.ndarray):
             same = a.dtype == b.dtype and a.tobytes() == b.tobytes()
+        elif item.name == "lost" and a is not None:
+            same = all(x.dtype == y.dtype and x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
         elif item.name == "periods" and a is not None:
             same = a.keys() == b.keys() and all(a[name].tobytes() == b[name].tobytes() for name in a)
         else:

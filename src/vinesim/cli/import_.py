@@ -21,7 +21,7 @@ def swf(
     from vinesim.formats.machines import PROCESSOR_TYPE
     from vinesim.formats.swf import read_swf
     from vinesim.formats.swf_scenario import write_swf_scenario
-    from vinesim.formats.workload_parquet import write_workload
+    from vinesim.formats.workload_table import write_workload
 
     workload, datacenter, report = read_swf(log, machines)
     write_workload(output, workload, (PROCESSOR_TYPE,))

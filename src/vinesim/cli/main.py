@@ -30,7 +30,22 @@ def _root(
     pass
 
 
-for command in ("run", "validate", "policies", "schema", "import_", "generate"):
+COMMANDS = (
+    "run",
+    "sweep",
+    "validate",
+    "policies",
+    "schema",
+    "import_",
+    "generate",
+    "report",
+    "timeline",
+    "gantt",
+    "explain",
+    "compare",
+    "reproduce",
+)
+for command in COMMANDS:
     import_module(f"vinesim.cli.{command}").register(app)
 
 

@@ -34,8 +34,9 @@ def policies(name: str = typer.Argument(None, help="Explain this one; file.py:Cl
     console.print(f"[bold]{name}[/bold]  {policy.source}\n\n{_reflowed(policy)}\n")
     for option, (values, default) in options(policy).items():
         console.print(f"  --option {option}={default}   {values}", markup=False)
-    promises = ("work_conserving", "starts_in_order", "deterministic", "needs_estimates", "may_overcommit")
-    console.print("  promises: " + (", ".join(p for p in promises if getattr(policy, p)) or "none"))
+    promises = ("work_conserving", "starts_in_order", "deterministic", "needs_estimates")
+    others = ("may_overcommit", "sees_every_event")
+    console.print("  promises: " + (", ".join(p for p in (*promises, *others) if getattr(policy, p, False)) or "none"))
 
 
 def _reflowed(policy: Any) -> str:

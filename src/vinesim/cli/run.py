@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 
+from vinesim.model.errors import InputError, Problem
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -33,12 +35,16 @@ def run(
     percentiles: str = typer.Option("nearest_rank", help="How percentiles are taken: nearest_rank or linear."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json and nothing else."),
     engine: str = typer.Option("compiled", help="compiled, or reference: the same in plain Python."),
+    explain: bool = typer.Option(False, "--explain", help="Keep in DIR what `vinesim explain` needs."),
 ) -> None:
     """Simulate a workload on a datacenter under a scheduling policy."""
     from vinesim.cli.progress import watching
     from vinesim.engine.simulate import simulate
+    from vinesim.formats.explain_record import write_record
     from vinesim.formats.result_folder import check_target, to_json, write_result
 
+    if explain and out is None:
+        raise InputError([Problem("--explain", "--out DIR beside it", "none", "Say where the result goes.")])
     if out is not None:
         check_target(out)
     inputs = {
@@ -54,7 +60,7 @@ def run(
     with watching(found.workload.n_tasks, quiet=as_json) as (watch, say):
         result = simulate(found, engine=engine, percentiles=percentiles, watch=watch, say=say)  # type: ignore[arg-type]
     if out is not None:
-        write_result(out, result)
+        write_result(out, result, (lambda draft: write_record(draft, found, result)) if explain else None)
     if as_json:
         sys.stdout.write(to_json(result.summary))
     else:

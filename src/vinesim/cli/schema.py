@@ -1,4 +1,4 @@
-"""``vinesim schema``: the JSON Schema of scenario files."""
+"""``vinesim schema``: the JSON Schema of scenario files or of study files."""
 
 import json
 
@@ -10,8 +10,9 @@ def register(app: typer.Typer) -> None:
     app.command("schema")(schema)
 
 
-def schema() -> None:
-    """Print the JSON Schema of scenario files, for editors."""
+def schema(study: bool = typer.Option(False, "--study", help="Of study files, instead of scenario files.")) -> None:
+    """Print the JSON Schema of scenario files (or of study files), for editors."""
     from vinesim.formats.scenario_file import scenario_schema
+    from vinesim.formats.study_file import study_schema
 
-    typer.echo(json.dumps(scenario_schema(), indent=2))
+    typer.echo(json.dumps(study_schema() if study else scenario_schema(), indent=2))

@@ -58,12 +58,36 @@ def _run_table(summary: dict[str, Any]) -> Table:
     table.add_row("cost of purchase", "no price list" if cost is None else f"{cost:,.0f}")
     if energy is not None:
         table.add_row("energy", f"{energy:,.3f} J")
+        grid = summary["energy"]
+        if "cost" in grid or "carbon_g" in grid:
+            table.add_row("from the grid", f"{grid['kwh']:,.4g} kWh")
+        if "cost" in grid:
+            table.add_row("cost of electricity", f"{grid['cost']:,.4g}")
+        if "carbon_g" in grid:
+            table.add_row("carbon dioxide", f"{grid['carbon_g']:,.4g} g")
+    periods = summary.get("periods")
+    if periods is not None:
+        if periods["gap_pct"] is not None:
+            bound, gap = f"{periods['bound_j']:,.3f} J", f"{periods['gap_pct']:+.2f} %"
+            table.add_row("least energy within capacity", f"{bound}; this run {gap}")
+        table.add_row("demand beyond capacity (SLAV)", f"{periods['slav']:,.0f}")
+    if "bound" in summary:
+        table.add_row("no schedule is below", _bound(summary["bound"]))
+        table.add_row("solved in", f"{provenance['plan_s']:.2f} s")
     if "deadlines" in summary:
         table.add_row("deadlines missed", f"{summary['deadlines']['missed_pct']:.3f} %")
     wall = provenance["wall_s"]
     rate = summary["tasks"]["finished"] / wall if wall > 0 else 0.0
     table.add_row("simulated in", f"{wall:.3f} s, {rate:,.0f} tasks/s")
     return table
+
+
+def _bound(bound: dict[str, Any]) -> str:
+    what = "" if bound["objective"] == "makespan" else ", sum of finish times"
+    if bound["status"] == "OPTIMAL":
+        return f"{_time(bound['bound_us'])}{what}: this one is optimal"
+    gap = "not all is done" if bound["gap_pct"] is None else f"this run {bound['gap_pct']:+.2f} %"
+    return f"{_time(bound['bound_us'])}{what}; {gap}"
 
 
 def _time(value: float | None) -> str:

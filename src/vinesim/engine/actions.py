@@ -3,22 +3,37 @@
 import numpy as np
 
 from vinesim.engine import sharing
-from vinesim.engine.contract import CANNOT_RUN, NO_ROOM, NOT_A_HEAD, NOT_PENDING, UNKNOWN_TASK, UNKNOWN_UNIT
+from vinesim.engine.contract import (
+    CANNOT_RUN,
+    NO_ROOM,
+    NOT_A_HEAD,
+    NOT_PENDING,
+    SHARES_SPEED,
+    UNKNOWN_TASK,
+    UNKNOWN_UNIT,
+)
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
-from vinesim.state.kernel import inlined, kernel
-from vinesim.state.layout import FULL
+from vinesim.state.kernel import inlined, kernel, not_negative
+from vinesim.state.layout import DROPPED, OVERFULL, PENDING
 
 
 @inlined
 def _set_load(model, state, unit, load):
     """Change a unit's load, and keep the index of units with room in step with it."""
-    capacity = model.unit_capacity[unit]
-    had_room, has_room = state.unit_load[unit] < capacity * FULL, load < capacity * FULL
+    unit = not_negative(unit)
+    had_room = queries.has_room(model, state, unit)
     state.unit_load[unit] = load
+    _index_room(model, state, unit, had_room)
+
+
+@inlined
+def _index_room(model, state, unit, had_room):
+    """Bring the index of units with room in step with a unit that has changed."""
+    has_room = queries.has_room(model, state, unit)
     if has_room != had_room:
-        everywhere, p = model.affinity.shape[0], model.unit_type[unit]
+        everywhere, p = model.affinity.shape[0], not_negative(model.unit_type[unit])
         if has_room:
             insert(state.free, state.free_1, state.free_2, p, unit)
             insert(state.free, state.free_1, state.free_2, everywhere, unit)
@@ -44,13 +59,13 @@ def _take_from_group(model, state, task):
     n_arrived = state.run[0].n_arrived
     if model.task_group.shape[0] == 0:
         head += 1
-        while head < n_arrived and state.task_unit[head] >= 0:
+        while head < n_arrived and state.task_unit[head] != PENDING:
             head += 1
         state.group_head[group] = head
         return
     remove(state.heads, state.heads_1, state.heads_2, 0, head)
     head = model.task_next[head]
-    while head < n_arrived and state.task_unit[head] >= 0:
+    while head < n_arrived and state.task_unit[head] != PENDING:
         head = model.task_next[head]
     state.group_head[group] = head
     if head < n_arrived:
@@ -62,7 +77,7 @@ def _next_of_group(model, state, task):
     """The next pending task of the group; the number of tasks if there is none."""
     n_arrived = state.run[0].n_arrived
     task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
-    while task < n_arrived and state.task_unit[task] >= 0:
+    while task < n_arrived and state.task_unit[task] != PENDING:
         task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
     return task
 
@@ -73,13 +88,15 @@ def broken_rule(model, state, action, may_overcommit):
     task, unit = action.task, action.unit
     if task < 0 or task >= state.run[0].n_arrived:
         return UNKNOWN_TASK
-    if state.task_unit[task] >= 0:
+    if state.task_unit[task] != PENDING:
         return NOT_PENDING
+    if action.n_tasks == 0 and unit == -1:
+        return 0  # dropped
     if unit < 0 or unit >= model.unit_type.shape[0]:
         return UNKNOWN_UNIT
-    if model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] <= 0.0:
+    if model.affinity[not_negative(model.unit_type[unit]), queries.task_type(model, state, task)] <= 0.0:
         return CANNOT_RUN
-    if not may_overcommit and not queries.fits(model, state, task, unit):
+    if not queries.is_up(model, state, unit) or (not may_overcommit and not queries.fits(model, state, task, unit)):
         return NO_ROOM
     if action.n_tasks != 1:
         group = group_of(model, task)
@@ -90,23 +107,30 @@ def broken_rule(model, state, action, may_overcommit):
 
 @inlined
 def perform(model, state, action, may_overcommit):
-    """Start what the action says, or note which rule it breaks. Returns whether it was legal."""
+    """Start or drop what the action says, or note which rule it breaks. Returns whether it was legal."""
     run = state.run[0]
     rule = broken_rule(model, state, action, may_overcommit)
     if rule != 0:
         run.error, run.error_task, run.error_unit = rule, action.task, action.unit
         return False
-    task, unit = action.task, action.unit
+    task, unit = not_negative(action.task), action.unit
+    if action.n_tasks == 0:
+        state.task_unit[task] = DROPPED
+        run.n_done += 1
+        _take_from_group(model, state, task)
+        return True
+    unit = not_negative(unit)
     transfer = queries.transfer_us(model, state, task, unit)
     execution = queries.execution_us(model, state, task, unit)
     if action.n_tasks > 1:
         transfer, execution = _join(model, state, task, unit, action.n_tasks, transfer, execution)
+    elif model.task_factor.shape[0] > 0:
+        execution *= model.task_factor[task]
     now = run.now_us
     state.task_unit[task] = unit
     state.task_init_us[task] = now
     state.task_start_us[task] = now + transfer
     state.task_finish_us[task] = now + transfer + execution
-    run.n_running += action.n_tasks
     _take_from_group(model, state, task)
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
@@ -121,7 +145,8 @@ def perform(model, state, action, may_overcommit):
 @kernel
 def _join(model, state, task, unit, count, transfer, execution):
     """Consolidate: the next count - 1 tasks of the group go with ``task``, as one on its unit. Their data moves one
-    after the other, their operations add up, the overhead is paid once. Returns the batch's times."""
+    after the other, their operations add up, the overhead is paid once; the factor of ``task`` counts for all. Returns
+    the batch's times."""
     overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     last, member = task, task
@@ -131,6 +156,8 @@ def _join(model, state, task, unit, count, transfer, execution):
         execution += queries.execution_us(model, state, member, unit) - overhead
         state.task_in_batch[last] = member
         last = member
+    if model.task_factor.shape[0] > 0:
+        execution *= model.task_factor[task]
     member = state.task_in_batch[task]
     while member >= 0:
         now = state.run[0].now_us
@@ -149,7 +176,7 @@ def _join(model, state, task, unit, count, transfer, execution):
 def finish(model, state, task):
     """COMPUTATION_FINISH: the task, and those consolidated with it, leave their unit. Returns the unit."""
     run = state.run[0]
-    unit = np.int64(state.task_unit[task])
+    unit = not_negative(state.task_unit[task])
     state.unit_tasks[unit] -= 1
     load = state.unit_load[unit] - queries.demand(model, state, task, unit) if state.unit_tasks[unit] > 0 else 0.0
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
@@ -157,11 +184,9 @@ def finish(model, state, task):
     member = state.task_in_batch[task]
     while member >= 0:
         state.task_finish_us[member] = run.now_us
-        run.n_running -= 1
         run.n_done += 1
         member = state.task_in_batch[member]
     _set_load(model, state, unit, load)
-    run.n_running -= 1
     run.n_done += 1
     return unit
 
@@ -176,3 +201,92 @@ def move(model, state, task, unit):
     state.task_unit[task] = unit
     state.unit_tasks[unit] += 1
     _set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, task, unit))
+
+
+@kernel
+def _broken_rule_of_move(model, state, task, unit):
+    """The first rule that moving a running task breaks, 0 if none; room is looked at when all have moved."""
+    if unit >= model.unit_type.shape[0]:
+        return UNKNOWN_UNIT
+    if model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] <= 0.0:
+        return CANNOT_RUN
+    old = state.task_unit[task]
+    is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
+    if is_shared or model.unit_parallelism[old] < model.unit_capacity[old]:
+        return SHARES_SPEED
+    return 0
+
+
+@kernel
+def place(model, state, tasks, units, moves, may_overcommit):
+    """A batch policy's answer: the running tasks of which ``moves`` is true move, all before the first start; only the
+    loads after that must be legal. Then pending tasks start, unit -1 leaves them. Returns whether all was legal."""
+    run = state.run[0]
+    for i in range(tasks.shape[0]):
+        if moves[i]:
+            rule = _broken_rule_of_move(model, state, tasks[i], units[i])
+            if rule != 0:
+                run.error, run.error_task, run.error_unit = rule, tasks[i], units[i]
+                return False
+            move(model, state, tasks[i], units[i])
+    for i in range(tasks.shape[0]):
+        if moves[i] and not may_overcommit:
+            unit = units[i]
+            if state.unit_load[unit] > model.unit_capacity[unit] * OVERFULL:
+                run.error, run.error_task, run.error_unit = NO_ROOM, tasks[i], unit
+                return False
+    for i in range(tasks.shape[0]):
+        if units[i] < 0 or state.task_unit[tasks[i]] != PENDING:
+            continue
+        if not perform(model, state, queries.start(tasks[i], units[i]), may_overcommit):
+            return False
+    return True
+
+
+@kernel
+def set_open(model, state, units, is_open):
+    """The units' node comes up, or goes down: what they run stays as it is."""
+    for i in range(units.shape[0]):
+        unit = units[i]
+        had_room = queries.has_room(model, state, unit)
+        state.unit_open[unit] = model.unit_capacity[unit] if is_open else 0.0
+        _index_room(model, state, unit, had_room)
+
+
+@kernel
+def interrupt(model, state, tasks, is_follower):
+    """Running tasks, rising, leave their units, which run nothing else, and are pending again."""
+    run = state.run[0]
+    run.interrupted = tasks[0] if tasks.shape[0] > 0 else -1
+    for i in range(tasks.shape[0]):
+        task = tasks[i]
+        unit = np.int64(state.task_unit[task])
+        if model.unit_parallelism[unit] < model.unit_capacity[unit]:
+            sharing.forget(model, state, unit)
+        elif not is_follower[i]:
+            event_queue.cancel(state, task)
+        state.unit_tasks[unit] = 0
+        _set_load(model, state, unit, 0.0)
+        state.task_unit[task] = PENDING
+        state.task_in_batch[task] = -1
+        state.task_init_us[task] = np.nan
+        state.task_start_us[task] = np.nan
+        state.task_finish_us[task] = np.nan
+        state.task_interrupted[task] = tasks[i + 1] if i + 1 < tasks.shape[0] else -1
+        _return_to_group(model, state, task)
+
+
+@inlined
+def _return_to_group(model, state, task):
+    """The task is pending again: move the head of its group back to it if it is older."""
+    group = group_of(model, task)
+    head, was_pending = state.group_head[group], state.group_pending[group] > 0
+    state.group_pending[group] += 1
+    state.run[0].n_pending += 1
+    if task > head and was_pending:
+        return
+    if model.task_group.shape[0] > 0:
+        if was_pending:
+            remove(state.heads, state.heads_1, state.heads_2, 0, head)
+        insert(state.heads, state.heads_1, state.heads_2, 0, task)
+    state.group_head[group] = task

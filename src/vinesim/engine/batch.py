@@ -5,22 +5,33 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine import contract
-from vinesim.engine.contract import RULES, BrokenContract, asked
+from vinesim.engine.contract import RULES, asked
+from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
+from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
-from vinesim.state.layout import OVERFULL, Model
+from vinesim.state.layout import Model
 
 
 class BatchClock:
     """The periods of one run: when the next one is, what happens then, and what is noted of it."""
 
-    def __init__(self, policy: BatchPolicy, run: Any, model: Model):
+    def __init__(self, policy: BatchPolicy, run: Any, model: Model, scenario: Scenario):
         if not 0 < policy.period_us < math.inf:
             raise InputError([Problem("policy.options.period_us", "a time above 0", f"{policy.period_us}")])
         self.policy, self.run, self.model = policy, run, model
+        self.horizon_us = scenario.horizon_us
+        self.accounts = PeriodAccounts(scenario, model.unit_type, policy.period_us)
         self.period = 0
-        self.rows: list[tuple[int, int, float, float]] = []
+        if policy.needs_power and not self.accounts.has_power:
+            names = [p.name for p in scenario.datacenter.processor_types]
+            known = ~np.isnan(self.accounts.per_demand_w)
+            missing = ", ".join(names[code] for code in self.accounts.codes if not known[code])
+            name = policy.name or type(policy).__name__
+            expected = f"a dynamic_power of each type of unit, for the policy {name}"
+            raise InputError(
+                [Problem("processor_types", expected, f"none of {missing}", "Give it, W a unit of demand.")]
+            )
 
     @property
     def next_us(self) -> float:
@@ -39,68 +50,74 @@ class BatchClock:
                 f"policy {name}.place: {RULES[-1]}; expected {len(tasks.task)} whole numbers, "
                 f"returned {placed.dtype} of shape {placed.shape}"
             )
-        self._move(tasks, placed)
-        new = (tasks.unit < 0) & (placed >= 0)
-        for task, unit in zip(tasks.task[new].tolist(), placed[new].tolist(), strict=True):
-            run.start(task, unit)
-        started = bool(new.any())
-        load = run.unit_load
-        over = float(np.maximum(0.0, load - model.unit_capacity).sum())
-        self.rows.append((self.period, int((load > 0).sum()), float("nan"), over))
+        moved = (tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit)
+        run.place(tasks.task, placed.astype(np.int64), moved)
+        is_running = self._note(tasks.unit[moved])
         self.period += 1
-        columns = run.columns()
-        is_running = (columns["task_unit"] >= 0) & (columns["task_finish_us"] > run.now_us)
-        to_come = model.job_arrival_us[-1] > run.now_us
-        return bool(started or is_running.any() or to_come)
+        started = bool(((tasks.unit < 0) & (placed >= 0)).any())
+        return bool(started or is_running or model.job_arrival_us[-1] > run.now_us)
 
-    def _move(self, tasks: BatchTasks, placed: np.ndarray) -> None:
-        """Move running tasks, all before the first start; only the loads after all moves must be legal."""
-        model = self.model
-        shared = model.unit_parallelism < model.unit_capacity
-        moved = np.flatnonzero((tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit))
-        for i in moved.tolist():
-            task, old, unit = int(tasks.task[i]), int(tasks.unit[i]), int(placed[i])
-            if unit >= len(model.unit_type):
-                raise BrokenContract(contract.UNKNOWN_UNIT, task, unit)
-            if model.affinity[model.unit_type[unit], tasks.task_type[i]] <= 0:
-                raise BrokenContract(contract.CANNOT_RUN, task, unit)
-            if shared[old] or shared[unit]:
-                raise BrokenContract(contract.SHARES_SPEED, task, unit)
-            self.run.move(task, unit)
-        over = self.run.unit_load > model.unit_capacity * OVERFULL
-        for i in moved.tolist():
-            if over[placed[i]] and not self.policy.may_overcommit:
-                raise BrokenContract(contract.NO_ROOM, int(tasks.task[i]), int(placed[i]))
+    def _running(self, columns: dict[str, np.ndarray]) -> np.ndarray:
+        return np.flatnonzero((columns["task_unit"] >= 0) & (columns["task_finish_us"] > self.run.now_us))
 
     def _question(self) -> tuple[BatchTasks, BatchServers]:
-        run, model = self.run, self.model
+        run, model, accounts = self.run, self.model, self.accounts
         columns = run.columns()
         chosen = run.pending()
         if self.policy.replaces_running:
-            running = (columns["task_unit"] >= 0) & (columns["task_finish_us"] > run.now_us)
-            chosen = np.sort(np.concatenate([np.flatnonzero(running), chosen]))
-        group = model.task_group[chosen] if len(model.task_group) else np.zeros(len(chosen), np.int32)
-        demand = model.task_demand[chosen] if len(model.task_demand) else np.zeros(len(chosen))
+            chosen = np.sort(np.concatenate([self._running(columns), chosen]))
         unit = columns["task_unit"][chosen]
         load = np.zeros(len(model.unit_type)) if self.policy.replaces_running else np.array(run.unit_load)
         return (
             BatchTasks(
                 chosen,
                 unit,
-                model.group_task_type[group],
+                self._types(chosen),
                 model.task_operations[chosen],
-                demand,
+                self._demand(chosen),
                 np.where(unit >= 0, columns["task_finish_us"][chosen] - run.now_us, np.nan),
+                model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
             ),
-            BatchServers(model.unit_type, model.unit_capacity, load, model.affinity),
+            BatchServers(
+                model.unit_type,
+                model.unit_capacity,
+                load,
+                model.affinity,
+                accounts.awake_w,
+                accounts.per_demand_w,
+                accounts.asleep_w,
+            ),
         )
 
-    def table(self) -> dict[str, np.ndarray]:
-        """The columns of the table ``periods``."""
-        period, active, energy, slav = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
-        return {
-            "period": np.array(period, np.int64),
-            "active": np.array(active, np.int64),
-            "energy_j": np.array(energy, np.float64),
-            "slav": np.array(slav, np.float64),
-        }
+    def _types(self, tasks: np.ndarray) -> np.ndarray:
+        group = self.model.task_group[tasks] if len(self.model.task_group) else np.zeros(len(tasks), np.int32)
+        return self.model.group_task_type[group]
+
+    def _demand(self, tasks: np.ndarray) -> np.ndarray:
+        return self.model.task_demand[tasks] if len(self.model.task_demand) else np.zeros(len(tasks))
+
+    def _note(self, moved_from: np.ndarray) -> bool:
+        """Add the period to the accounts. Returns whether a task runs."""
+        now, columns = self.run.now_us, self.run.columns()
+        tasks = self._running(columns)
+        remaining = columns["task_finish_us"][tasks] - now
+        began = columns["task_init_us"][tasks] == now
+        unit = columns["task_unit"][tasks]
+
+        def elsewhere(rows: slice) -> np.ndarray:
+            """The time [c, types in use] on each type: what began now would take another time on another type."""
+            codes, chosen = self.accounts.codes, tasks[rows]
+            able = self.model.affinity.T[:, codes][self._types(chosen)]
+            measured = self.model.task_times_us
+            with np.errstate(divide="ignore", invalid="ignore"):
+                time = measured[chosen][:, codes] if len(measured) else self.model.task_operations[chosen, None] / able
+            if len(self.model.task_factor):
+                time = time * self.model.task_factor[chosen, None]
+            time = np.where(began[rows, None], time, remaining[rows, None])
+            time[able <= 0] = np.inf
+            own = np.searchsorted(codes, self.model.unit_type[unit[rows]])
+            time[np.arange(len(chosen)), own] = remaining[rows]
+            return time
+
+        self.accounts.add(unit, self._demand(tasks), remaining, elsewhere, moved_from, self.horizon_us - now)
+        return len(tasks) > 0

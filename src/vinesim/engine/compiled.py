@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
-from vinesim.engine import actions, loop
+from vinesim.engine import actions, block, loop
 from vinesim.engine.contract import BROKEN, BrokenContract, asked
 from vinesim.engine.fingerprint import fingerprint
 from vinesim.model.errors import InputWarning
@@ -27,11 +27,12 @@ from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_state
 from vinesim.state.by_reference import by_reference
-from vinesim.state.kernel import OPTIONS, policy_kernel
-from vinesim.state.layout import Model
+from vinesim.state.kernel import OPTIONS, policy_call, policy_kernel
+from vinesim.state.layout import PENDING, Model
 from vinesim.state.scratch import build_options, build_scratch
 
 PACKAGE = Path(__file__).parent.parent
+LONG_CODE = 300  # bytes of bytecode of a policy's helper that stays a call: inlined, the longest took 3 times as long
 
 
 @lru_cache(maxsize=1)
@@ -49,17 +50,30 @@ def bound_loop(decide: Any) -> Any:
 
     The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
     """
-    digest = hashlib.sha256(_kernels() + fingerprint(decide)).hexdigest()
+    digest = _digest(decide)
     if digest not in _loops:
         _loops[digest] = _compiled(loop.run_events, digest, decide=_kernel_of(decide, {}))
     return _loops[digest]
 
 
+def bound_block(decide: Any) -> Any:
+    """The same for ``run_block``, which does many runs in one call."""
+    digest = _digest(decide)
+    if digest not in _blocks:
+        _blocks[digest] = _compiled(block.run_block, digest, run_events=bound_loop(decide))
+    return _blocks[digest]
+
+
+def _digest(decide: Any) -> str:
+    return hashlib.sha256(_kernels() + fingerprint(decide)).hexdigest()
+
+
 _loops: dict[str, Any] = {}
+_blocks: dict[str, Any] = {}
 
 
-def _kernel_of(function: Any, made: dict[Any, Any]) -> Any:
-    """A policy's function as a kernel; the plain functions that it calls become kernels too.
+def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> Any:
+    """A policy's function as a kernel; the plain functions that it calls become kernels too, the long ones calls.
 
     Kernels of a policy check array bounds: a wrong index is an error with its line, not a wrong answer.
     """
@@ -69,13 +83,14 @@ def _kernel_of(function: Any, made: dict[Any, Any]) -> Any:
         for name in function.__code__.co_names:
             value = globals_.get(name)
             if inspect.isfunction(value) and not value.__module__.startswith("vinesim.state"):
-                globals_[name] = _kernel_of(value, made) or value
+                globals_[name] = _kernel_of(value, made, True) or value
         copy = types.FunctionType(
             function.__code__, globals_, function.__name__, function.__defaults__, function.__closure__
         )
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        made[function] = policy_kernel(copy)
+        is_long = is_helper and len(function.__code__.co_code) > LONG_CODE
+        made[function] = (policy_call if is_long else policy_kernel)(copy)
     return made[function]
 
 
@@ -100,14 +115,15 @@ def _compiled(source: Any, digest: str, **names: Any) -> Any:
 class CompiledRun:
     """One run of the compiled engine: the loop bound to a policy, the model, and the state it changes."""
 
-    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
+    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
         self.model = model
-        self.state = build_state(model, seed, counts_free=queries.random_free in functions_of(policy.decide))
+        self.state = build_state(model, seed, counts_free(policy), has_outages)
         self._decide = policy.decide
         self._loop = bound_loop(policy.decide)
         self._options = build_options(policy.number_of_options())
-        self._scratch = build_scratch(policy.scratch, model)
+        self.scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
+        self._sees_every_event = policy.sees_every_event
 
     def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
         """Handle events; returns why it stopped (engine/loop.py)."""
@@ -117,8 +133,9 @@ class CompiledRun:
             self.model,
             self.state,
             self._options,
-            self._scratch,
+            self.scratch,
             self._may_overcommit,
+            self._sees_every_event,
             float(horizon_us),
             float(batch_us),
             max_events,
@@ -131,17 +148,30 @@ class CompiledRun:
     def pending(self) -> np.ndarray:
         """The pending tasks, oldest first."""
         n_arrived = int(self.state.run[0]["n_arrived"])
-        return np.flatnonzero(self.state.task_unit[:n_arrived] < 0)
+        return np.flatnonzero(self.state.task_unit[:n_arrived] == PENDING)
 
-    def start(self, task: int, unit: int) -> None:
-        """Start one task, as an action of the policy would."""
-        if not bound_step(start_task)(self.model, self.state, task, unit, self._may_overcommit):
+    def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
+        """What a batch policy answered: move running tasks, then start pending ones; unit -1 leaves a task as it is."""
+        if not bound_placement()(self.model, self.state, tasks, units, moves, self._may_overcommit):
             run = self.state.run[0]
             raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
 
-    def move(self, task: int, unit: int) -> None:
-        """Move one running task."""
-        bound_step(move_task)(self.model, self.state, task, unit)
+    def open(self, units: np.ndarray) -> None:
+        """The units' node comes up."""
+        bound_outage()(self.model, self.state, units, True)
+
+    def close(self, units: np.ndarray) -> None:
+        """The units' node goes down; they take no more tasks."""
+        bound_outage()(self.model, self.state, units, False)
+
+    def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
+        """The running tasks, rising, are pending again: all those of their units."""
+        bound_interruption()(self.model, self.state, tasks, is_follower)
+
+    def ask_after_outage(self) -> None:
+        """The policy is asked next, at this instant."""
+        self.state.run["had_outage"] = 1
+        self.state.run["timer_us"] = self.state.run["now_us"]
 
     def set_clock(self, now_us: float) -> None:
         self.state.run["now_us"] = now_us
@@ -177,16 +207,37 @@ class CompiledRun:
         return np.sort(following[following >= 0]).astype(np.int64)
 
 
-@lru_cache(maxsize=2)
-def bound_step(step: Any) -> Any:
-    """``start_task`` or ``move_task``, compiled when it is first called."""
-    return _compiled(step, _kernels().hex())
+def counts_free(policy: OnlinePolicy) -> bool:
+    """Whether the state must keep the counts of units with room for the policy."""
+    return queries.random_free in functions_of(policy.decide)
 
 
-def start_task(model_arrays, state_arrays, task, unit, may_overcommit):
+@lru_cache(maxsize=1)
+def bound_placement() -> Any:
+    """``place_all``, compiled when it is first called."""
+    return _compiled(place_all, _kernels().hex())
+
+
+def place_all(model_arrays, state_arrays, tasks, units, moves, may_overcommit):
     model, state = by_reference(model_arrays), by_reference(state_arrays)
-    return actions.perform(model, state, queries.start(task, unit), may_overcommit)
+    return actions.place(model, state, tasks, units, moves, may_overcommit)
 
 
-def move_task(model_arrays, state_arrays, task, unit):
-    actions.move(by_reference(model_arrays), by_reference(state_arrays), task, unit)
+@lru_cache(maxsize=1)
+def bound_outage() -> Any:
+    """``open_all``, compiled when it is first called."""
+    return _compiled(open_all, _kernels().hex())
+
+
+def open_all(model_arrays, state_arrays, units, is_open):
+    actions.set_open(by_reference(model_arrays), by_reference(state_arrays), units, is_open)
+
+
+@lru_cache(maxsize=1)
+def bound_interruption() -> Any:
+    """``interrupt_all``, compiled when it is first called."""
+    return _compiled(interrupt_all, _kernels().hex())
+
+
+def interrupt_all(model_arrays, state_arrays, tasks, is_follower):
+    actions.interrupt(by_reference(model_arrays), by_reference(state_arrays), tasks, is_follower)

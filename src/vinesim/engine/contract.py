@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from vinesim.model.errors import PolicyError
+from vinesim.model.errors import InputError, PolicyError
 
 # Why an engine stopped handling events.
 GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
@@ -32,6 +32,8 @@ def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: An
     """``call(*arguments)``, which runs a policy's ``function``; that one's errors become a :class:`PolicyError`."""
     try:
         return call(*arguments)
+    except (InputError, PolicyError):
+        raise
     except Exception as wrong:
         if type(wrong).__module__.startswith("numba"):
             raise  # it does not compile

@@ -12,7 +12,7 @@ from vinesim.state import event_queue
 from vinesim.state.bits import insert
 from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import inlined
-from vinesim.state.layout import FINISH, TIMER, WAKE_UP, View
+from vinesim.state.layout import FINISH, OUTAGE, TIMER, WAKE_UP, View
 
 
 def decide(model, state, view):
@@ -45,14 +45,26 @@ def next_arrival_us(model, state):
     return model.job_arrival_us[job] if job < model.job_arrival_us.shape[0] else np.inf
 
 
-def run_events(model_arrays, state_arrays, options, scratch, asks_when_full, horizon_us, batch_us, max_events):
+def run_events(
+    model_arrays,
+    state_arrays,
+    options,
+    scratch_arrays,
+    may_overcommit,
+    sees_every_event,
+    horizon_us,
+    batch_us,
+    max_events,
+):
     """Handle events until there are none, the horizon or a batch is next, or ``max_events`` were handled.
 
     Equal times are handled in the order FINISH, WAKE_UP, BATCH, TIMER. After each event the policy is asked until it
-    wants nothing more; it is not asked while nothing is pending, or no unit has room unless it may over-commit.
+    wants nothing more; it is not asked while nothing is pending, or no unit has room unless it may over-commit. One
+    that sees every event is asked once after each whatever is pending, and not spared while no unit has room.
     """
-    model, state = by_reference(model_arrays), by_reference(state_arrays)
+    model, state, scratch = by_reference(model_arrays), by_reference(state_arrays), by_reference(scratch_arrays)
     run = state.run[0]
+    asks_when_full = may_overcommit or sees_every_event
     for _ in range(max_events):
         finish_us, arrival_us = event_queue.next_us(state), next_arrival_us(model, state)
         now = min(min(finish_us, arrival_us), min(batch_us, run.timer_us))
@@ -61,21 +73,25 @@ def run_events(model_arrays, state_arrays, options, scratch, asks_when_full, hor
         if now > horizon_us:
             return AT_HORIZON
         run.now_us = now
-        unit, job = np.int64(-1), np.int64(-1)
+        unit, job, task = np.int64(-1), np.int64(-1), np.int64(-1)
         if finish_us == now:
             event = FINISH
-            unit = finish(model, state, event_queue.pop(state))
+            task = np.int64(event_queue.pop(state))
+            unit = finish(model, state, task)
         elif arrival_us == now:
             event = WAKE_UP
             job = wake_up(model, state)
         elif batch_us == now:
             return AT_BATCH
         else:
-            event = TIMER
+            event = OUTAGE if run.had_outage else TIMER
             run.timer_us = np.inf
+            run.had_outage = 0
         run.n_events += 1
-        view = View(now, event, unit, job, options, scratch)
-        while run.n_pending > 0 and (asks_when_full or run.n_with_room > 0):
+        view = View(now, event, unit, job, task, options, scratch)
+        must_ask = sees_every_event
+        while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
+            must_ask = False
             action = decide(model, state, view)
             if action.task == -1:
                 run.timer_us = action.wake_us
@@ -83,7 +99,7 @@ def run_events(model_arrays, state_arrays, options, scratch, asks_when_full, hor
                     run.error, run.error_task = WAKE_UP_IN_THE_PAST, -1
                     return BROKEN
                 break
-            if not perform(model, state, action, asks_when_full):
+            if not perform(model, state, action, may_overcommit):
                 return BROKEN
         if run.n_pending == 0:
             run.timer_us = np.inf  # whoever waited has started

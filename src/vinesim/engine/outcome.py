@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
-from vinesim.state.layout import Model
+from vinesim.state.layout import PENDING, Model
 
 
 def collect(
@@ -16,28 +17,37 @@ def collect(
     run: Any,
     reason: ExitReason,
     words: str,
-    periods: Mapping[str, np.ndarray] | None,
+    accounts: PeriodAccounts | None,
+    proven: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """The columns that the engine filled. A task that was running when the run was cut off has no finish, and one
     whose data was still on its way no start."""
     columns = run.columns()
+    columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # what was dropped did not start
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
         for name in ("task_start_us", "task_finish_us"):
             columns[name][columns[name] > end_us] = np.nan
-    company = bool((model.unit_parallelism < model.unit_capacity).any()) or len(model.task_demand) > 0
     followers = run.followers()
     return Outcome(
         **columns,
         unit_order=model.unit_order,
-        shares_units=company or len(followers) > 0,
+        shares_units=has_company(model) or len(followers) > 0,
         exit_reason=reason,
         reason=words,
         end_us=end_us,
         n_events=run.n_events,
         followers=followers,
-        periods=periods,
+        periods=None if accounts is None else accounts.table(),
+        unit_energy_j=None if accounts is None or not accounts.has_power else accounts.unit_energy_j,
+        unit_active_us=None if accounts is None else accounts.unit_active_us,
+        proven=proven,
     )
+
+
+def has_company(model: Model) -> bool:
+    """Whether tasks can be on a unit at the same time, even if none are started together."""
+    return bool((model.unit_parallelism < model.unit_capacity).any()) or len(model.task_demand) > 0
 
 
 def why_stalled(scenario: Scenario, model: Model, run: Any) -> str:

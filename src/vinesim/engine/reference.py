@@ -17,7 +17,7 @@ from vinesim.engine.contract import AT_BATCH, AT_HORIZON, GO_ON, NO_EVENTS, Brok
 from vinesim.model.errors import PolicyError
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
-from vinesim.state.layout import FINISH, FULL, TIMER, WAKE_UP, Action, Model, View
+from vinesim.state.layout import DROPPED, FINISH, FULL, OUTAGE, OVERFULL, PENDING, TIMER, WAKE_UP, Action, Model, View
 from vinesim.state.scratch import build_scratch, plain_options
 
 TWO_64 = 2**64
@@ -42,6 +42,9 @@ class ReferenceState:
         self.task_finish_us = [math.nan] * n_tasks
         self.together: dict[int, list[int]] = {}  # task -> the tasks consolidated with it
         self.unit_load = [0.0] * n_units
+        self.unit_open = model.unit_capacity.tolist()  # 0 while the node is down
+        self.had_outage = False
+        self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
         self.work_done = [0.0] * n_units  # shared units: see engine/sharing.py
         self.work_at_us = [0.0] * n_units
@@ -76,6 +79,10 @@ class ReferenceState:
             heapq.heappop(self.time_machine)  # it was moved
         return self.time_machine[0][0] if self.time_machine else math.inf
 
+    def next_arrival_us(self) -> float:
+        more = self.next_job < len(self.model.job_arrival_us)
+        return float(self.model.job_arrival_us[self.next_job]) if more else math.inf
+
     # --- units that share their speed ---
 
     def is_shared(self, unit: int) -> bool:
@@ -101,9 +108,13 @@ class ReferenceState:
 
 
 def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
-    """Start the tasks of an action, after checking that the policy may ask for it."""
+    """Start the tasks of an action, or drop its task, after checking that the policy may ask for it."""
     model, task, unit = state.model, action.task, action.unit
     check(state, action, may_overcommit)
+    if action.n_tasks == 0:
+        state.task_unit[task] = DROPPED
+        state.pending.remove(task)
+        return
     group = state.group_of(task)
     members = [task]
     if action.n_tasks > 1:
@@ -114,6 +125,8 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     for member in members[1:]:
         transfer += queries.transfer_us(model, state, member, unit)
         execution += queries.execution_us(model, state, member, unit) - overhead
+    if len(model.task_factor):
+        execution *= model.task_factor[task]
     for member in members:
         state.task_unit[member] = unit
         state.task_init_us[member] = state.now_us
@@ -141,13 +154,15 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     rule = 0
     if task < 0 or task >= n_arrived:
         rule = contract.UNKNOWN_TASK
-    elif state.task_unit[task] >= 0:
+    elif state.task_unit[task] != PENDING:
         rule = contract.NOT_PENDING
+    elif action.n_tasks == 0 and unit == -1:
+        rule = 0  # dropped
     elif not 0 <= unit < len(model.unit_type):
         rule = contract.UNKNOWN_UNIT
     elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
         rule = contract.CANNOT_RUN
-    elif not may_overcommit and not queries.fits(model, state, task, unit):
+    elif not queries.is_up(model, state, unit) or (not may_overcommit and not queries.fits(model, state, task, unit)):
         rule = contract.NO_ROOM
     elif action.n_tasks != 1:
         members = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
@@ -157,8 +172,8 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         raise BrokenContract(rule, task, unit)
 
 
-def finish(state: ReferenceState) -> int:
-    """COMPUTATION_FINISH: the earliest task leaves its unit. Returns the unit."""
+def finish(state: ReferenceState) -> tuple[int, int]:
+    """COMPUTATION_FINISH: the earliest task leaves its unit. Returns the two."""
     _, _, task = heapq.heappop(state.time_machine)
     del state.queued[task]
     unit = state.task_unit[task]
@@ -174,7 +189,7 @@ def finish(state: ReferenceState) -> int:
     for member in state.together[task]:
         state.task_finish_us[member] = state.now_us
     state.unit_load[unit] = load
-    return unit
+    return task, unit
 
 
 def wake_up(state: ReferenceState) -> int:
@@ -191,6 +206,7 @@ def run_events(
     options: Any,
     scratch: Any,
     may_overcommit: bool,
+    sees_every_event: bool,
     horizon_us: float,
     batch_us: float,
     max_events: int,
@@ -199,26 +215,28 @@ def run_events(
     model = state.model
     for _ in range(max_events):
         finish_us = state.next_finish_us()
-        more = state.next_job < len(model.job_arrival_us)
-        arrival_us = float(model.job_arrival_us[state.next_job]) if more else math.inf
+        arrival_us = state.next_arrival_us()
         now = min(finish_us, arrival_us, batch_us, state.timer_us)
         if now == math.inf:
             return NO_EVENTS
         if now > horizon_us:
             return AT_HORIZON
         state.now_us = now
-        unit = job = -1
+        unit = job = task = -1
         if finish_us == now:
-            event, unit = FINISH, finish(state)
+            event, (task, unit) = FINISH, finish(state)
         elif arrival_us == now:
             event, job = WAKE_UP, wake_up(state)
         elif batch_us == now:
             return AT_BATCH
         else:
-            event, state.timer_us = TIMER, math.inf
+            event, state.timer_us = OUTAGE if state.had_outage else TIMER, math.inf
+            state.had_outage = False
         state.n_events += 1
-        view = View(now, event, unit, job, options, scratch)
-        while state.pending and (may_overcommit or has_room(state)):
+        view = View(now, event, unit, job, task, options, scratch)
+        must_ask = sees_every_event
+        while must_ask or (state.pending and (may_overcommit or sees_every_event or has_room(state))):
+            must_ask = False
             action = asked(decide, decide, model, state, view)
             if not isinstance(action, Action):
                 raise PolicyError(
@@ -238,28 +256,28 @@ def run_events(
 
 def has_room(state: ReferenceState) -> bool:
     """Whether any unit's load is below its capacity."""
-    return any(
-        load < capacity * FULL for load, capacity in zip(state.unit_load, state.model.unit_capacity, strict=True)
-    )
+    return any(load < capacity * FULL for load, capacity in zip(state.unit_load, state.unit_open, strict=True))
 
 
 class ReferenceRun:
     """One run of the reference engine, behind the same methods as the compiled one's."""
 
-    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool):
+    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
         self.state = ReferenceState(model, seed)
         self._decide = policy.decide
         self._options = plain_options(policy.number_of_options())
-        self._scratch = build_scratch(policy.scratch, model)
+        self.scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
+        self._sees_every_event = policy.sees_every_event
 
     def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
         return run_events(
             self.state,
             self._decide,
             self._options,
-            self._scratch,
+            self.scratch,
             self._may_overcommit,
+            self._sees_every_event,
             horizon_us,
             batch_us,
             max_events,
@@ -268,10 +286,26 @@ class ReferenceRun:
     def pending(self) -> np.ndarray:
         return np.array(self.state.pending, np.int64)
 
-    def start(self, task: int, unit: int) -> None:
-        start(self.state, queries.start(task, unit), self._may_overcommit)
+    def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
+        """As engine/actions.py does: all moves, then room for them, then the starts."""
+        model, state = self.state.model, self.state
+        moved = [(int(tasks[i]), int(units[i])) for i in np.flatnonzero(moves)]
+        for task, unit in moved:
+            if unit >= len(model.unit_type):
+                raise BrokenContract(contract.UNKNOWN_UNIT, task, unit)
+            if model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
+                raise BrokenContract(contract.CANNOT_RUN, task, unit)
+            if state.is_shared(state.task_unit[task]) or state.is_shared(unit):
+                raise BrokenContract(contract.SHARES_SPEED, task, unit)
+            self._move(task, unit)
+        for task, unit in moved:
+            if state.unit_load[unit] > model.unit_capacity[unit] * OVERFULL and not self._may_overcommit:
+                raise BrokenContract(contract.NO_ROOM, task, unit)
+        for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
+            if unit >= 0 and state.task_unit[task] == PENDING:
+                start(state, queries.start(task, unit), self._may_overcommit)
 
-    def move(self, task: int, unit: int) -> None:
+    def _move(self, task: int, unit: int) -> None:
         state = self.state
         old = state.task_unit[task]
         state.running[old].remove(task)
@@ -280,6 +314,33 @@ class ReferenceRun:
         state.task_unit[task] = unit
         state.running[unit].append(task)
         state.unit_load[unit] += queries.demand(state.model, state, task, unit)
+
+    def open(self, units: np.ndarray) -> None:
+        for unit in units:
+            self.state.unit_open[unit] = float(self.state.model.unit_capacity[unit])
+
+    def close(self, units: np.ndarray) -> None:
+        for unit in units:
+            self.state.unit_open[unit] = 0.0
+
+    def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
+        state = self.state
+        state.interrupted = tasks.tolist()
+        for unit in sorted({state.task_unit[task] for task in state.interrupted}):
+            for task in state.running[unit]:
+                state.queued.pop(task, None)
+                state.together[task] = []
+            state.advance_work(unit)
+            state.running[unit] = []
+            state.unit_load[unit] = 0.0
+        for task in state.interrupted:
+            state.task_unit[task] = PENDING
+            state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
+        state.pending = sorted(state.pending + state.interrupted)
+
+    def ask_after_outage(self) -> None:
+        self.state.had_outage = True
+        self.state.timer_us = self.state.now_us
 
     def set_clock(self, now_us: float) -> None:
         self.state.now_us = now_us
@@ -295,7 +356,7 @@ class ReferenceRun:
     @property
     def n_done(self) -> int:
         n_running = sum(1 + len(self.state.together[t]) for tasks in self.state.running for t in tasks)
-        return sum(unit >= 0 for unit in self.state.task_unit) - n_running
+        return sum(unit != PENDING for unit in self.state.task_unit) - n_running
 
     @property
     def n_pending(self) -> int:

@@ -78,3 +78,14 @@ def finish(model, state, task, unit, load):
     else:
         state.work_next[last] = state.work_next[task]
     requeue(model, state, unit, load)
+
+
+@kernel
+def forget(model, state, unit):
+    """All tasks of the unit are interrupted."""
+    advance(model, state, unit)
+    queued = state.work_event[unit]
+    if queued >= 0:
+        event_queue.cancel(state, queued)
+    state.work_event[unit] = -1
+    state.work_first[unit] = -1

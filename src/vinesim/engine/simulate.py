@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from threading import Timer
 from typing import Any, Literal
@@ -13,16 +13,19 @@ import numpy as np
 
 from vinesim.engine.batch import BatchClock
 from vinesim.engine.contract import AT_BATCH, AT_HORIZON, NO_EVENTS, BrokenContract
+from vinesim.engine.outages import OutageClock, check_policy
 from vinesim.engine.outcome import collect, why_stalled
+from vinesim.metrics import applications
 from vinesim.metrics.latency import METHODS, Method
 from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
+from vinesim.metrics.warm_up import WarmUp, check_warm_up
 from vinesim.model.errors import InputError, PolicyError, Problem
-from vinesim.model.result import ExitReason, Result
+from vinesim.model.result import ExitReason, Result, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream, stream_seed
 from vinesim.model.version import VERSION
-from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 from vinesim.state.queries import nothing
@@ -47,74 +50,111 @@ def simulate(
     *,
     engine: Engine = "compiled",
     percentiles: Method = "nearest_rank",
+    warm_up: WarmUp | None = None,
     watch: Callable[[Progress], bool | None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Result:
     """Run a scenario to its end and return the result.
 
     ``engine="reference"`` runs the same in plain Python, slowly. ``percentiles`` of the summary are by nearest rank, or
-    ``"linear"``. ``watch`` is called about ten times a second with the progress; when it returns True the run ends as
-    INTERRUPTED. ``say`` gets a line when something takes long.
+    ``"linear"``; its latencies leave out the jobs of the ``warm_up`` (``"mser5"``, ``{"jobs": N}``, ``{"share": x}``).
+    ``watch`` is called about ten times a second with the progress; when it returns True the run ends as INTERRUPTED.
+    ``say`` gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
-    if percentiles not in METHODS:
-        raise InputError([Problem("percentiles", "one of " + ", ".join(METHODS), repr(percentiles))])
+    check_options(percentiles, warm_up)
     scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)
+    if scenario.outages:
+        check_policy(scenario, policy)
     new_run = _engine(engine, policy)
     begun = time.perf_counter()
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()
-    order = online.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
-    if order is not None and not np.array_equal(np.sort(order), np.arange(scenario.datacenter.n_units)):
-        raise PolicyError(f"policy {policy.name or type(policy).__name__}: unit_order must return a permutation")
-    model = build_model(scenario, online.groups, order)
-    run = new_run(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
-    clock = BatchClock(policy, run, model) if isinstance(policy, BatchPolicy) else None
+    model = build_model(scenario, online.groups, unit_order_of(online, scenario))
+    plan = online.plan(model, say) if online.plans else Plan({})
+    run = new_run(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit, len(scenario.outages) > 0)
+    for name, contents in plan.scratch.items():
+        getattr(run.scratch, name)[:] = contents
+    clock = BatchClock(policy, run, model, scenario) if isinstance(policy, BatchPolicy) else None
+    outages = OutageClock(run, model, scenario) if scenario.outages else None
     try:
-        with _announce_compilation(policy, say):
+        with announce_compilation(policy, say):
             ready = time.perf_counter()
             run.advance(scenario.horizon_us, math.inf, 0)
             compile_s = time.perf_counter() - ready
-        reason = _advance(scenario, run, clock, watch)
+        reason = _advance(scenario, run, clock, outages, watch)
     except BrokenContract as broken:
         raise broken.as_policy_error(policy.name or type(policy).__name__, run.now_us) from None
     words = why_stalled(scenario, model, run) if reason is ExitReason.STALLED else ""
-    outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.table())
+    outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.accounts, plan.proven)
+    if outages is not None:
+        outcome = replace(outcome, lost=outages.lost())
     provenance = {
         "version": VERSION,
         "seed": scenario.seed,
         "policy": policy.name or type(policy).__name__,
         "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
         "engine": engine,
+        "processor_types": [kind.name for kind in scenario.datacenter.processor_types],
+        "task_types": [kind.name for kind in scenario.workload.task_types],
         "events": outcome.n_events,
         "reason": words,
-        "wall_s": time.perf_counter() - begun - compile_s,
+        "wall_s": time.perf_counter() - begun - compile_s - plan.took_s,
         "compile_s": compile_s,
+        **({"plan_s": plan.took_s} if online.plans else {}),
     }
     tables = Tables(scenario, outcome)
-    builders = {name: getattr(tables, name) for name in ("tasks", "jobs", "units", "utilization")}
+    builders: dict[str, Callable[[], Table | None]] = {
+        name: getattr(tables, name) for name in ("tasks", "jobs", "units", "utilization")
+    }
+    builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
     return Result(
         outcome,
         lambda: {**provenance, "content_id": scenario.content_id},
         builders,
-        partial(summarize, tables=tables, method=percentiles),
+        partial(summarize, tables=tables, method=percentiles, warm_up=warm_up),
     )
 
 
-def _advance(scenario: Scenario, run: Any, clock: BatchClock | None, watch: Any) -> ExitReason:
+def check_options(percentiles: str, warm_up: WarmUp | None) -> None:
+    """Raise :class:`InputError` for an unknown method or rule."""
+    if percentiles not in METHODS:
+        raise InputError([Problem("percentiles", "one of " + ", ".join(METHODS), repr(percentiles))])
+    if warm_up is not None:
+        check_warm_up(warm_up)
+
+
+def unit_order_of(policy: OnlinePolicy, scenario: Scenario) -> np.ndarray | None:
+    """The order in which the policy wants the units for the scenario's seed, if not by (rack, shelf)."""
+    n_units = scenario.datacenter.n_units
+    order = policy.unit_order(n_units, stream(scenario.seed, "policy.order"))
+    if order is not None and not np.array_equal(np.sort(order), np.arange(n_units)):
+        raise PolicyError(f"policy {policy.name or type(policy).__name__}: unit_order must return a permutation")
+    return order
+
+
+def _advance(
+    scenario: Scenario, run: Any, clock: BatchClock | None, outages: OutageClock | None, watch: Any
+) -> ExitReason:
     """Let the engine work in chunks of about CHUNK_S until the run ends."""
     n_tasks, chunk = scenario.workload.n_tasks, 1 << 14
     while True:
         begun = time.perf_counter()
-        why = run.advance(scenario.horizon_us, math.inf if clock is None else clock.next_us, chunk)
+        stop = clock or outages
+        why = run.advance(scenario.horizon_us, math.inf if stop is None else stop.next_us, chunk)
         if run.n_done == n_tasks:
             return ExitReason.ALL_DONE
         if why == AT_HORIZON:
             return ExitReason.HORIZON
         if why == NO_EVENTS:
             return ExitReason.STALLED
-        if why == AT_BATCH and clock is not None and not clock.tick():
-            return ExitReason.STALLED
+        if why == AT_BATCH and outages is not None:
+            outages.tick()
+        if why == AT_BATCH and clock is not None:
+            if clock.next_us >= scenario.horizon_us:
+                return ExitReason.HORIZON  # what was placed now would not run
+            if not clock.tick():
+                return ExitReason.STALLED
         took = time.perf_counter() - begun
         chunk = max(1 << 8, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
         if watch is not None and watch(Progress(run.n_events, run.now_us, run.n_done, n_tasks)):
@@ -145,7 +185,7 @@ def _engine(engine: str, policy: Policy) -> Any:
 
 
 @contextmanager
-def _announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> Iterator[None]:
+def announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> Iterator[None]:
     """Say that a policy is being compiled, if that takes more than a moment; a compiler error becomes the user's."""
     name = policy.name or type(policy).__name__
     text = f"compiling the policy {name} for this machine: a few seconds, the first time only"

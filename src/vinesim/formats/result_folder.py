@@ -5,7 +5,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,13 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
-TABLES = ("tasks", "jobs", "units", "utilization", "periods")
-FILES = {SUMMARY, *(f"{name}.parquet" for name in TABLES)}
+TABLES = ("tasks", "jobs", "units", "utilization", "periods", "applications")
+REPORT, TIMELINE = "report.html", "timeline.json"  # made from a result later, and replaced with it
+EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # for vinesim explain, if it was asked for
+FILES = {
+    *(SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, REPORT, TIMELINE, f"{TIMELINE}.gz"),
+    *(f"{name}.parquet" for name in TABLES),
+}
 
 
 def check_target(folder: str | Path) -> None:
@@ -50,8 +55,9 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_result(folder: str | Path, result: Result) -> None:
-    """Write summary.json and the tables; an old result there is replaced when the new one is complete."""
+def write_result(folder: str | Path, result: Result, also: Callable[[Path], None] | None = None) -> None:
+    """Write summary.json, the tables, and what ``also`` writes into a folder; an old result there is replaced when the
+    new one is complete."""
     check_target(folder)
     target = Path(folder).resolve()
     try:
@@ -66,6 +72,8 @@ def write_result(folder: str | Path, result: Result) -> None:
             if table is not None:
                 write_table(draft / f"{name}.parquet", table)
         (draft / SUMMARY).write_text(to_json(result.summary))
+        if also is not None:
+            also(draft)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
             os.replace(target, old / "result")

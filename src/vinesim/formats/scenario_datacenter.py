@@ -7,6 +7,7 @@ import numpy as np
 from vinesim.formats.deployment import read_deployment
 from vinesim.formats.scenario_document import MAX_UNITS, DatacenterPart, RackPart
 from vinesim.formats.scenario_tables import Names, read
+from vinesim.formats.servers import SUFFIXES, read_servers
 from vinesim.formats.yaml_source import YamlSource
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
@@ -17,7 +18,8 @@ Steps = tuple[str | int, ...]
 def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datacenter | None:
     """The datacenter; None if it is wrong, with its problems noted."""
     if part.file is not None:
-        center = read(source, ("datacenter", "file"), names.folder / part.file, read_deployment, names.processors)
+        reader = read_servers if part.file.endswith(SUFFIXES) else read_deployment
+        center = read(source, ("datacenter", "file"), names.folder / part.file, reader, names.processors)
         columns = None if center is None else (center.unit_type, center.rack, center.shelf)
     else:
         columns = _counted(source, part, names)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -17,19 +16,16 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from vinesim.formats import quantities
+from vinesim.formats.parts import Part, one_of, schema_one_of, wrong
+from vinesim.model.accounting import EnergyReading, SlavReading
 from vinesim.model.errors import InputError
 from vinesim.model.network import PRESETS
+from vinesim.model.outage import Running
 
 MAX_UNITS = 10_000_000
 ANY_TASK = "*"  # as a task type in a row: every one that the row does not name
-
-
-def wrong(expected: str, found: str, remedy: str = "") -> PydanticCustomError:
-    """What a check raises: the parts of a problem, without its place."""
-    return PydanticCustomError("problem", "{expected}", {"expected": expected, "found": found, "remedy": remedy})
 
 
 def _with_unit(read: Callable[[Any, str], float]) -> Callable[[Any], float]:
@@ -83,36 +79,21 @@ NumberRow = Annotated[dict[str, Number], BeforeValidator(_spread), _row_schema(N
 TimeRow = Annotated[dict[str, Time], BeforeValidator(_spread), _row_schema(Time)]
 
 
-class _Part(BaseModel):
-    """Nothing is guessed: unknown keys and values of another type are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-def _one_of(*names: str) -> Any:
-    """A check that exactly one of the keys is there."""
-
-    def check(part: Any) -> Any:
-        given = [name for name in names if getattr(part, name) is not None]
-        if len(given) != 1:
-            expected = "exactly one of " + ", ".join(names)
-            raise wrong(expected, " and ".join(given) or "none of them", "Keep one." if given else "")
-        return part
-
-    return model_validator(mode="after")(check)
-
-
-def _schema_one_of(*names: str) -> dict[str, Any]:
-    return {"oneOf": [{"required": [name]} for name in names]}
-
-
-class ProcessorTypePart(_Part):
+class ProcessorTypePart(Part):
     """A kind of processing unit: a new one, or a built-in one with other values."""
 
     name: Name = Field(description="Its name; that of a built-in type replaces the built-in one.")
     price: Number | None = Field(None, description="Cost of purchase of one unit, in any currency.")
-    idle_power: Number = Field(0.0, description="Power of a unit that runs nothing, W.")
-    sleep_power: Number | None = Field(None, description="Power of a unit asleep, W; without it units never sleep.")
+    idle_power: Number = Field(0.0, description="Power of a unit that is awake and runs nothing, W.")
+    dynamic_power: Number | None = Field(
+        None, description="W that each unit of demand adds (linear power model), in place of the table power."
+    )
+    sleep_power: Number | None = Field(
+        None, description="Power of a unit asleep, W: one without a task sleeps; without it units never sleep."
+    )
+    power_curve: Annotated[list[Number], Field(min_length=11, max_length=11)] | None = Field(
+        None, description="W at 0 %, 10 % ... 100 % utilisation (as SPECpower), in place of idle_power and power."
+    )
     capacity: Positive = Field(1.0, description="What the tasks of a unit share: each takes its demand of it.")
     parallelism: Positive | None = Field(
         None, description="Sum of demands up to which tasks run at full speed; beyond it they share. As the capacity."
@@ -121,8 +102,15 @@ class ProcessorTypePart(_Part):
         default_factory=dict, description="Other numbers of the type: cores, sms, memory_bytes."
     )
 
+    @model_validator(mode="after")
+    def _one_power(self) -> "ProcessorTypePart":
+        others = sorted({"idle_power", "dynamic_power"} & self.model_fields_set)
+        if self.power_curve is not None and others:
+            raise wrong("a power_curve alone", "it and " + ", ".join(others), "Keep one way to say it.")
+        return self
 
-class AffinityPart(_Part):
+
+class AffinityPart(Part):
     """Operations per us of each processor type for each task type.
 
     Give the rows of ``absolute``, ``peak`` and ``times``, each processor type in one of them; a task type that a row
@@ -151,7 +139,7 @@ class AffinityPart(_Part):
         return self
 
 
-class _RowsOrFile(_Part):
+class _RowsOrFile(Part):
     """Rows by processor type, or a file."""
 
     file: FileName | None = Field(None, description="A file instead of the rows.")
@@ -191,7 +179,7 @@ class PricesPart(_RowsOrFile):
     __pydantic_extra__: dict[str, Number]
 
 
-class NetworkPart(_Part):
+class NetworkPart(Part):
     """The network: a preset's name, or its values; those left out are as in the preset."""
 
     model_config = ConfigDict(json_schema_extra={"type": "object"})
@@ -228,7 +216,7 @@ class NetworkPart(_Part):
         return self
 
 
-class UnitPart(_Part):
+class UnitPart(Part):
     """Units of one type at one place."""
 
     type: Name = Field(description="Processor type.")
@@ -237,17 +225,17 @@ class UnitPart(_Part):
     count: Count = Field(1, description="How many of them.")
 
 
-class NodePart(_Part):
+class NodePart(Part):
     """Nodes of one kind, one a shelf."""
 
     units: dict[str, Count] = Field(min_length=1, description="Units of each node: {CPU_INTEL: 2, GPU: 4}.")
     count: Count = Field(1, description="How many such nodes, on the shelves that follow.")
 
 
-class RackPart(_Part):
+class RackPart(Part):
     """Racks of one kind, filled from shelf 0 up: with ``units`` counted by type, or with ``nodes``."""
 
-    model_config = ConfigDict(json_schema_extra=_schema_one_of("units", "nodes"))
+    model_config = ConfigDict(json_schema_extra=schema_one_of("units", "nodes"))
 
     units: Annotated[dict[str, Count], Field(min_length=1)] | None = Field(
         None, description="Units of the rack by type: {CPU_INTEL: 20, GPU: 20}."
@@ -262,7 +250,7 @@ class RackPart(_Part):
     )
     count: Count = Field(1, description="How many such racks follow one another.")
 
-    _one = _one_of("units", "nodes")
+    _one = one_of("units", "nodes")
 
     @model_validator(mode="after")
     def _units_only(self) -> "RackPart":
@@ -272,44 +260,49 @@ class RackPart(_Part):
         return self
 
 
-class StoragePart(_Part):
+class StoragePart(Part):
     """A storage unit."""
 
     rack: Index = Field(description="Rack, from 0.")
     shelf: Index = Field(description="Shelf, from 0.")
 
 
-class DatacenterPart(_Part):
+class DatacenterPart(Part):
     """Which units stand where: counted by rack, listed, or in a deployment file."""
 
-    model_config = ConfigDict(json_schema_extra=_schema_one_of("racks", "units", "file"))
+    model_config = ConfigDict(json_schema_extra=schema_one_of("racks", "units", "file"))
 
     racks: Annotated[list[RackPart], Field(min_length=1)] | None = Field(
         None, description="The racks in order, each with counted units."
     )
     units: Annotated[list[UnitPart], Field(min_length=1)] | None = Field(None, description="The units one by one.")
-    file: FileName | None = Field(None, description="A deployment file: `type x y` a line.")
+    file: FileName | None = Field(
+        None, description="A deployment file (`type x y` a line), or a table (.csv, .parquet) with a column type."
+    )
     storage: list[StoragePart] | None = Field(
         None, description="Storage units. Generated data lies on them, without any on all nodes that have a unit."
     )
     n_racks: Count | None = Field(None, description="Racks there are; by default up to the highest in use.")
     n_shelves: Count | None = Field(None, description="Shelves of each rack; by default up to the highest in use.")
 
-    _one = _one_of("racks", "units", "file")
+    _one = one_of("racks", "units", "file")
 
 
-class WorkloadPart(_Part):
+class WorkloadPart(Part):
     """The jobs and their tasks: a file, or a generator."""
 
-    model_config = ConfigDict(json_schema_extra=_schema_one_of("file", "generator"))
+    model_config = ConfigDict(json_schema_extra=schema_one_of("file", "generator"))
 
     file: FileName | None = Field(None, description="A trace (text, as in the papers) or a workload (.parquet).")
     generator: Name | None = Field(None, description="Name of a generator; `vinesim generate` lists them.")
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the generator; times and sizes may have units."
     )
+    estimate_error: Number = Field(
+        0.0, description="How wrong the estimates are: sd of the logarithm of the factor on what schedulers are told."
+    )
 
-    _one = _one_of("file", "generator")
+    _one = one_of("file", "generator")
 
     @model_validator(mode="after")
     def _no_options(self) -> "WorkloadPart":
@@ -318,33 +311,109 @@ class WorkloadPart(_Part):
         return self
 
 
-class PoissonPart(_Part):
+class PoissonPart(Part):
     """A Poisson process; the first job arrives at 0."""
 
     mean: Time = Field(description="Mean time between arrivals.")
 
 
-class ArrivalsPart(_Part):
+class ArrivalsPart(Part):
     """When the jobs arrive."""
 
-    model_config = ConfigDict(json_schema_extra=_schema_one_of("iat", "poisson", "times", "file"))
+    model_config = ConfigDict(json_schema_extra=schema_one_of("iat", "poisson", "times", "file"))
 
     iat: Time | None = Field(None, description="Constant inter-arrival time; the first job arrives at 0.")
     poisson: PoissonPart | None = Field(None, description="Random arrivals, drawn from the seed.")
     times: list[Time] | None = Field(None, description="The time of each job, not decreasing.")
     file: FileName | None = Field(None, description="An arrivals file: one time in us a line.")
 
-    _one = _one_of("iat", "poisson", "times", "file")
+    _one = one_of("iat", "poisson", "times", "file")
 
 
-class ScenarioDocument(_Part):
+class NodePlace(Part):
+    """A node."""
+
+    rack: Index = Field(description="Rack, from 0.")
+    shelf: Index = Field(description="Shelf, from 0.")
+
+
+class ApplicationPart(Part):
+    """A client-server application as it registers with the scheduler; its requests are the jobs of that name."""
+
+    name: Name = Field(description="Its name in the workload.")
+    response_time: PositiveTime = Field(description="A request is due so long after its arrival.")
+    per_size: bool = Field(False, description="Whether response_time is for each unit of size (operations).")
+    average_load: Positive = Field(1.0, description="Requests per second that it expects.")
+    batch_limit: Count = Field(1, description="Requests that it can consolidate: MAX_A.")
+    nodes: Annotated[list[NodePlace], Field(min_length=1)] | None = Field(
+        None, description="Nodes that hold its data; by default all."
+    )
+    nodes_per_request: Count = Field(
+        1, description="Nodes that a request needs at once: it is so many tasks, on one processor type."
+    )
+
+
+class OutagePart(Part):
+    """A time for which a node is down."""
+
+    rack: Index = Field(description="Rack of the node.")
+    shelf: Index = Field(description="Shelf of the node.")
+    down: Time = Field(description="When it goes down; 0 for a node that joins later.")
+    up: Time | None = Field(None, description="When it is up again; without it, never.")
+    running: Running = Field(
+        "requeue", description="What runs there then: is lost and pending again (requeue), or ends first (finish)."
+    )
+
+
+class AccountingPart(Part):
+    """How the periods of a batch policy are counted."""
+
+    energy: EnergyReading = Field("run_time", description="Reading of the thesis' energy: see the how-to page.")
+    slav: SlavReading = Field("incremental", description="Reading of its demand beyond capacity.")
+    wake_up: Number = Field(0.0, description="Energy of each unit that goes from sleep to active, J; in every run.")
+    migration: Number = Field(0.0, description="Energy of each running task that moves, J.")
+
+
+class EnergyPart(Part):
+    """What the run's electricity costs and emits."""
+
+    price_per_kwh: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        None, description="Price of a kWh, in any currency."
+    )
+    price_file: FileName | None = Field(
+        None, description="Prices that change: a CSV file with hour or timestamp, and the price of a kWh."
+    )
+    carbon_g_per_kwh: Number | None = Field(None, description="Carbon intensity, g of CO2 a kWh.")
+    carbon_file: FileName | None = Field(
+        None, description="Carbon intensities that change: a CSV file with hour or timestamp, and g a kWh."
+    )
+    pue: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
+        1.0, description="Power usage effectiveness: energy from the grid / energy of the units."
+    )
+    start: Annotated[str, BeforeValidator(str), WithJsonSchema({"type": ["string", "number"]})] | None = Field(
+        None, description="When the run begins, an hour or a timestamp of the files; by default at their first."
+    )
+
+    @model_validator(mode="after")
+    def _one_each(self) -> "EnergyPart":
+        for value, file in (("price_per_kwh", "price_file"), ("carbon_g_per_kwh", "carbon_file")):
+            if getattr(self, value) is not None and getattr(self, file) is not None:
+                raise wrong(f"{value} or {file}", "both", "Keep one.")
+        if self.start is not None and self.price_file is None and self.carbon_file is None:
+            raise wrong("start only beside a price_file or a carbon_file", "neither", "Remove it.")
+        return self
+
+
+class ScenarioDocument(Part):
     """A VineSim scenario: what is simulated. Times, bandwidths and sizes take units; plain numbers are us, B/us, B."""
 
     model_config = ConfigDict(title="VineSim scenario", json_schema_extra={"required": ["datacenter", "workload"]})
 
     description: str | None = Field(None, description="What this scenario is for; VineSim does not use it.")
-    extends: Literal["builtin", "none"] = Field(
-        "builtin", description="Whether processor_types and task_types add to the papers' own, or replace them."
+    extends: Literal["builtin", "servers", "none"] = Field(
+        "builtin",
+        description="What processor_types and task_types add to: the papers' own, the four servers A to D of the "
+        "energy paper with the task type TASK, or nothing.",
     )
     processor_types: Annotated[list[ProcessorTypePart], Field(min_length=1)] | None = Field(
         None, description="Processor types besides CPU_INTEL, CPU_ARM, GPU, FPGA, CPU_MULTICORE, UNSPECIFIED."
@@ -360,7 +429,8 @@ class ScenarioDocument(_Part):
     datacenter: DatacenterPart | None = Field(None, description="Which units stand where.")
     workload: WorkloadPart | None = Field(None, description="The jobs and their tasks.")
     arrivals: ArrivalsPart | None = Field(
-        None, description="When the jobs arrive; only a .parquet workload has times of its own."
+        None,
+        description="When the jobs arrive; a .parquet or .csv workload and the generator requests bring theirs.",
     )
     policy: Name = Field(
         "high",
@@ -368,9 +438,15 @@ class ScenarioDocument(_Part):
         examples=["high", "flat", "pref", "closer_to_data", "my_policy.py:MyPolicy"],
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the policy.")
+    applications: Annotated[list[ApplicationPart], Field(min_length=1)] | None = Field(
+        None, description="Client-server applications: they give their requests deadlines; for symphony, edf, fcfs."
+    )
+    accounting: AccountingPart | None = Field(None, description="How the periods of a batch policy are counted.")
+    energy: EnergyPart | None = Field(None, description="Price and carbon intensity of the electricity, and PUE.")
     sampling: PositiveTime | None = Field(
         None, description="Interval of the utilisation's time series; without it there is none."
     )
+    outages: list[OutagePart] | None = Field(None, description="Nodes that go down and come up during the run.")
     horizon: PositiveTime | None = Field(None, description="Simulated time at which the run ends at the latest.")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of all random streams.")
 

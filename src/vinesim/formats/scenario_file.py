@@ -3,42 +3,50 @@
 What may stand in it is declared in ``scenario_document``; ``scenario_schema`` is that as JSON Schema, for editors.
 """
 
+import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
 
+from vinesim.formats.document import checked
 from vinesim.formats.network import read_network
 from vinesim.formats.scenario_datacenter import data_nodes, datacenter
-from vinesim.formats.scenario_document import REQUIRED, NetworkPart, ScenarioDocument, scenario_schema
+from vinesim.formats.scenario_document import (
+    REQUIRED,
+    AccountingPart,
+    NetworkPart,
+    OutagePart,
+    ScenarioDocument,
+    scenario_schema,
+)
 from vinesim.formats.scenario_tables import Names, affinity, priced, processor_types, read, table, task_types
 from vinesim.formats.scenario_workload import Workloads
-from vinesim.formats.yaml_source import YamlSource, shown
+from vinesim.formats.series import read_series
+from vinesim.formats.yaml_source import YamlSource
+from vinesim.model.accounting import Accounting
+from vinesim.model.application import Application
 from vinesim.model.datacenter import Datacenter
+from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError
 from vinesim.model.network import PAPER, PRESETS, Network
+from vinesim.model.outage import Outage
 from vinesim.model.scenario import Scenario
+from vinesim.workloads.estimates import with_error
 
-__all__ = ["read_scenario", "scenario_schema"]
+__all__ = ["read_scenario", "scenario_from", "scenario_schema"]
 
-_EXPECTED = {
-    "string_type": "a text",
-    "string_too_short": "a text that is not empty",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "list_type": "a list",
-    "too_short": "at least one",
+_SECTIONS = {
+    "sampling_us": "sampling",
+    "horizon_us": "horizon",
+    "overhead_us": "overhead",
+    "power_w": "power",
+    "electricity": "energy",
 }
-_LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-_SECTIONS = {"sampling_us": "sampling", "horizon_us": "horizon", "overhead_us": "overhead", "power_w": "power"}
 
 
 def read_scenario(
@@ -53,95 +61,35 @@ def read_scenario(
     YAML. ``check_policy(policy, options)`` is called too, so that its :class:`InputError` comes with the others.
     Raises :class:`InputError` with file, line and column of every problem.
     """
-    source = YamlSource(path, overrides)
-    document, bad = _document(source)
-    builder = _Builder(source, document, bad, Path(path).parent)
+    return scenario_from(YamlSource(path, overrides), Path(path).parent, check_policy=check_policy)
+
+
+def scenario_from(
+    source: YamlSource,
+    folder: Path,
+    *,
+    check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
+) -> Scenario:
+    """The scenario of a document that was read before, or made in Python; file names in it start from ``folder``.
+
+    There the policy may be a class or an object. Raises :class:`InputError` with the place of every problem.
+    """
+    policy = source.data.get("policy") if isinstance(source.data, dict) else None
+    is_object = policy is not None and not isinstance(policy, str | int | float | list | dict)
+    document, bad = checked(source, ScenarioDocument, REQUIRED, leave_out=("policy",) if is_object else ())
+    builder = _Builder(source, document, bad, folder, policy if is_object else None)
     scenario = builder.scenario(check_policy)
     source.raise_if_any()
     assert scenario is not None
     return scenario
 
 
-def _document(source: YamlSource) -> tuple[ScenarioDocument, set[str]]:
-    """The document without its wrong sections, and the names of those."""
-    if not isinstance(source.data, dict):
-        source.add((), "a mapping of " + ", ".join(REQUIRED) + " and more", shown(source.data))
-        source.raise_if_any()
-    data, bad = dict(source.data), set()
-    for name in REQUIRED:
-        if data.get(name) is None:
-            source.add((name,), _meaning(ScenarioDocument, name), "nothing", f"Add {name}:.")
-            bad.add(name)
-            data.pop(name, None)
-    try:
-        return ScenarioDocument.model_validate(data), bad
-    except ValidationError as errors:
-        for error in errors.errors(include_url=False):
-            _explain(source, error)
-            bad.add(str(error["loc"][0]))
-    return ScenarioDocument.model_validate({k: v for k, v in data.items() if k not in bad}), bad
-
-
-def _explain(source: YamlSource, error: Any) -> None:
-    """Note what pydantic found, in the words of the document."""
-    kind, context, path = error["type"], error.get("ctx", {}), _existing(source.data, error["loc"])
-    if kind == "extra_forbidden":
-        part = _part_at(error["loc"][:-1])
-        source.add_unknown(path, part.model_fields if part else (), "a key")
-    elif kind == "missing":
-        part = _part_at(error["loc"][:-1])
-        name = str(error["loc"][-1])
-        source.add((*path, name), _meaning(part, name) if part else "a value", "nothing", f"Add {name}:.")
-    elif kind == "problem":
-        source.add(path, context["expected"], context["found"], context["remedy"])
-    elif kind == "literal_error":
-        names = [name.strip("'") for name in context["expected"].replace(" or ", ", ").split(", ")]
-        source.add(path, "one of " + ", ".join(names), shown(error["input"]))
-    else:
-        limits = [f"{words} {context[key]:g}" for key, words in _LIMITS.items() if key in context]
-        source.add(path, _EXPECTED.get(kind) or " ".join(limits) or error["msg"], shown(error["input"]))
-
-
-def _meaning(part: type[BaseModel], name: str) -> str:
-    text = str(part.model_fields[name].description).rstrip(".")
-    return text[:1].lower() + text[1:]
-
-
-def _existing(data: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """The part of pydantic's location that is in the data; the rest are names of its own."""
-    path: list[str | int] = []
-    for step in location:
-        is_item = isinstance(data, list) and isinstance(step, int) and step < len(data)
-        if not (is_item or (isinstance(data, dict) and step in data)):
-            break
-        data = data[step]
-        path.append(step)
-    return tuple(path)
-
-
-def _part_at(location: tuple[str | int, ...]) -> type[BaseModel] | None:
-    """The class of the mapping at a location of the document."""
-    part: Any = ScenarioDocument
-    for step in location:
-        if isinstance(step, int):
-            continue
-        if not (isinstance(part, type) and issubclass(part, BaseModel) and step in part.model_fields):
-            return None
-        part = next(iter(_parts_in(part.model_fields[step].annotation)), None)
-    return part
-
-
-def _parts_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [part for argument in get_args(annotation) for part in _parts_in(argument)]
-
-
 class _Builder:
     """Builds the scenario section by section; a section that needs a wrong one is left out."""
 
-    def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], folder: Path):
+    def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], folder: Path, policy: Any):
         self.source, self.document, self.bad, self.folder = source, document, bad, folder
+        self.policy = policy  # a class or an object; None: the document's
 
     def scenario(self, check_policy: Callable[[Any, Mapping[str, Any]], object] | None) -> Scenario | None:
         """The scenario; None when there are problems."""
@@ -166,8 +114,16 @@ class _Builder:
         must_have = None
         if center is not None and work is not None and fits is not None:
             must_have = _in_use(center, work.job_task_type, fits)
+            must_have[[p.has_own_power for p in names.processors]] = False
         power = table(source, "power", document.power, names, must_have)
         overhead = table(source, "overhead", document.overhead, names)
+        if document.overhead is None:
+            overhead = workloads.overhead
+        error = 0.0 if document.workload is None else document.workload.estimate_error
+        if error > 0 and not source.n_problems and center is not None and work is not None and fits is not None:
+            work = with_error(work, center, fits, overhead, error, document.seed)
+        applications = self._applications()
+        electricity = self._electricity()
         if source.n_problems or center is None or work is None or fits is None:
             return None
         try:
@@ -183,15 +139,19 @@ class _Builder:
                 sampling_us=document.sampling,
                 horizon_us=float("inf") if document.horizon is None else document.horizon,
                 seed=document.seed,
+                accounting=_accounting(document.accounting),
+                electricity=electricity,
+                outages=_outages(document.outages),
+                applications=workloads.applications if applications is None else applications,
             )
         except InputError as error:
             self._adopt(error)
             return None
 
-    def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> str:
-        name = self.document.policy
-        file, colon, cls = name.rpartition(":") if ".py:" in name else (name, "", "")
-        if file.endswith(".py"):
+    def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> Any:
+        name: Any = self.document.policy if self.policy is None else self.policy
+        file, colon, cls = name.rpartition(":") if isinstance(name, str) and ".py:" in name else (str(name), "", "")
+        if isinstance(name, str) and file.endswith(".py"):
             path = self.folder / file
             name = f"{path}{colon}{cls}"
             if not path.is_file():
@@ -206,6 +166,39 @@ class _Builder:
                     steps = ("options", option) if option in self.document.options else ("policy",)
                     self.source.add(steps, problem.expected, problem.found, problem.remedy)
         return name
+
+    def _applications(self) -> tuple[Application, ...] | None:
+        """The listed applications; None if there is no list."""
+        if self.document.applications is None:
+            return None
+        found = []
+        for i, part in enumerate(self.document.applications):
+            try:
+                found.append(
+                    Application(
+                        name=part.name,
+                        response_time_us=part.response_time,
+                        per_size=part.per_size,
+                        average_load=part.average_load,
+                        batch_limit=part.batch_limit,
+                        nodes=tuple((node.rack, node.shelf) for node in part.nodes or []),
+                        nodes_per_request=part.nodes_per_request,
+                    )
+                )
+            except InputError as error:
+                self.source.adopt(error, ("applications", i))
+        return tuple(found)
+
+    def _electricity(self) -> Electricity:
+        part = self.document.energy
+        if part is None:
+            return Electricity()
+        rates: dict[str, Any] = {"price": part.price_per_kwh, "carbon": part.carbon_g_per_kwh}
+        for name, file, least in (("price", part.price_file, -math.inf), ("carbon", part.carbon_file, 0.0)):
+            if file is not None:
+                path = ("energy", f"{name}_file")
+                rates[name] = read(self.source, path, self.folder / file, read_series, part.start, least=least)
+        return Electricity(rates["price"], rates["carbon"], part.pue)
 
     def _network(self) -> Network:
         part: NetworkPart | None = self.document.network
@@ -230,7 +223,20 @@ class _Builder:
         for problem in error.problems:
             name = problem.where.split(".")[0].split("[")[0]
             section = _SECTIONS.get(name, name)
-            self.source.adopt(InputError([problem]), (section,))
+            item = re.match(r"outages\[(\d+)\]", problem.where)
+            path = (section,) if item is None else (section, int(item[1]))
+            self.source.adopt(InputError([problem]), path)
+
+
+def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
+    return tuple(
+        Outage(part.rack, part.shelf, part.down, math.inf if part.up is None else part.up, part.running)
+        for part in parts or ()
+    )
+
+
+def _accounting(part: AccountingPart | None) -> Accounting:
+    return Accounting() if part is None else Accounting(part.energy, part.slav, part.wake_up, part.migration)
 
 
 def _in_use(center: Datacenter, job_task_type: np.ndarray, fits: np.ndarray) -> np.ndarray:

@@ -12,7 +12,14 @@ from vinesim.formats.scenario_document import ANY_TASK, AffinityPart, PricesPart
 from vinesim.formats.tables import read_affinity, read_power
 from vinesim.formats.yaml_source import YamlSource
 from vinesim.model import affinity as affinity_table
-from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
+from vinesim.model.catalog import (
+    PROCESSOR_TYPES,
+    SERVER_TASK_TYPES,
+    SERVER_TYPES,
+    TASK_TYPES,
+    ProcessorType,
+    TaskType,
+)
 from vinesim.model.errors import InputError
 
 FORMS = ("absolute", "peak", "times")
@@ -40,9 +47,10 @@ class Names:
 def processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[ProcessorType, ...]:
     """The built-in types, with the listed ones over or after them; codes count in this order."""
     parts = document.processor_types
+    built_in = SERVER_TYPES if document.extends == "servers" else PROCESSOR_TYPES
     if parts is None:
-        return PROCESSOR_TYPES
-    types = {} if document.extends == "none" else {p.name: p for p in PROCESSOR_TYPES}
+        return built_in
+    types = {} if document.extends == "none" else {p.name: p for p in built_in}
     seen: set[str] = set()
     for i, part in enumerate(parts):
         if part.name in seen:
@@ -57,7 +65,9 @@ def _processor_type(part: ProcessorTypePart) -> ProcessorType:
         name=part.name,
         price=part.price,
         idle_power_w=part.idle_power,
+        dynamic_power_w=part.dynamic_power,
         sleep_power_w=part.sleep_power,
+        power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
         capacity=part.capacity,
         parallelism=part.parallelism,
         attributes=part.attributes,
@@ -67,9 +77,10 @@ def _processor_type(part: ProcessorTypePart) -> ProcessorType:
 def task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType, ...]:
     """The built-in task types, then the listed ones."""
     names = document.task_types
+    built_in = SERVER_TASK_TYPES if document.extends == "servers" else TASK_TYPES
     if names is None:
-        return TASK_TYPES
-    types = {} if document.extends == "none" else {t.name: t for t in TASK_TYPES}
+        return built_in
+    types = {} if document.extends == "none" else {t.name: t for t in built_in}
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:

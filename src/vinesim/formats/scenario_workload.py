@@ -4,16 +4,19 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vinesim.formats.arrivals import read_arrivals
+from vinesim.formats.counts import read_counts
 from vinesim.formats.quantities import size_bytes, time_us
 from vinesim.formats.scenario_document import ArrivalsPart, ScenarioDocument
 from vinesim.formats.scenario_tables import Names, read
 from vinesim.formats.trace import read_trace
 from vinesim.formats.yaml_source import YamlSource, dotted
+from vinesim.model.application import Application
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.streams import stream
@@ -34,6 +37,8 @@ class Workloads:
     def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], names: Names):
         self.source, self.document, self.bad, self.names = source, document, bad, names
         self.affinity: np.ndarray | None = None
+        self.overhead: np.ndarray | None = None  # with the types that a generator brings
+        self.applications: tuple[Application, ...] = ()
         self.types_are_known = "workload" not in bad
         self._work: Workload | None = None
         self._spec: GeneratorSpec | None = None
@@ -43,18 +48,26 @@ class Workloads:
             if self._spec is None:
                 source.add_unknown(("workload", "generator"), GENERATORS, value=part.generator)
                 self.types_are_known = False
-        if document.arrivals is None and "arrivals" not in bad and part is not None and not self._is_parquet:
+        brings_times = self._is_table or (self._spec is not None and self._spec.own_arrivals)
+        if brings_times and not self._is_table and document.arrivals is not None:
+            remedy = "Remove arrivals:; the generator's options say when."
+            source.add(("arrivals",), f"none, as {part.generator} makes its own" if part else "", "arrivals", remedy)
+        if document.arrivals is None and "arrivals" not in bad and part is not None and not brings_times:
             source.add(("arrivals",), "when the jobs arrive", "nothing", 'Add arrivals:, as {iat: "7 us"}.')
             bad.add("arrivals")
         spec = self._spec
         if spec is not None and spec.processor_types and document.processor_types is None:
             self.names = replace(names, processors=tuple(spec.processor_types), tasks=tuple(spec.task_types or ()))
             self.affinity = spec.affinity() if spec.affinity is not None else None
+            self.overhead = spec.overhead() if spec.overhead is not None else None
+            self.applications = spec.applications(part.options) if part and spec.applications is not None else ()
+        elif document.extends == "servers":
+            self.affinity = np.ones((len(names.processors), len(names.tasks)))
 
     @property
-    def _is_parquet(self) -> bool:
+    def _is_table(self) -> bool:
         part = self.document.workload
-        return part is not None and part.file is not None and part.file.endswith(".parquet")
+        return part is not None and part.file is not None and part.file.endswith((".parquet", ".csv"))
 
     def check_options(self) -> None:
         """Note what is wrong with a generator's options, without generating."""
@@ -63,7 +76,7 @@ class Workloads:
             self._options(self._spec, part.options)
 
     def build(self, nodes: Sequence[tuple[int, int]] | None) -> None:
-        """Generate, or read a Parquet file.
+        """Generate, or read a table.
 
         ``nodes`` are the (rack, shelf) that may hold data; None where the datacenter is wrong, and the rest is checked.
         """
@@ -74,8 +87,8 @@ class Workloads:
             self.check_options()
         elif self._spec is not None:
             self._work = self._generate(self._spec, part.options, nodes or [(0, 0)])
-        elif self._is_parquet:
-            from vinesim.formats.workload_parquet import read_workload  # DuckDB takes 0.1 s to import
+        elif self._is_table:
+            from vinesim.formats.workload_table import affinity_of_times, read_workload  # DuckDB takes 0.1 s to import
 
             path = self.names.folder / str(part.file)
             work = read(self.source, ("workload", "file"), path, read_workload, self.names.processors)
@@ -87,6 +100,10 @@ class Workloads:
             self._work = work
         if self._work is not None:
             self._work = self._recoded(self._work)
+        if self._work is not None and self.document.extends == "servers":
+            self.affinity = np.ones((len(self.names.processors), len(self.names.tasks)))
+        if self._work is not None and self._is_table and self._work.times_us is not None:
+            self.affinity = affinity_of_times(self._work)
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         """The workload with its arrivals; a trace is read here. None if it is wrong."""
@@ -94,13 +111,13 @@ class Workloads:
         if part is None or {"arrivals", "workload"} & self.bad:
             return None
         work = self._work
-        if part.file is not None and not self._is_parquet:
+        if part.file is not None and not self._is_table:
             work = self._read_trace(part.file, center, affinity)
         if work is None or self.document.arrivals is None or self._spec is not None:
             return work
         try:
-            if self._is_parquet or self.document.arrivals.poisson is not None:
-                kind = self._arrivals(self.document.arrivals)
+            if self._is_table or self.document.arrivals.poisson is not None:
+                kind = arrivals_of(self.source, self.document.arrivals, self.names.folder)
                 if kind is None:
                     return None
                 times = kind.draw(work.n_jobs, stream(self.document.seed, "arrivals"))
@@ -112,7 +129,7 @@ class Workloads:
 
     def _read_trace(self, file: str, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         arrivals = self.document.arrivals
-        kind = None if arrivals is None else self._arrivals(arrivals)
+        kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
         if kind is None:
             return None
         given: Any = {"constant": kind.iat_us, "poisson": 0.0, "list": np.asarray(kind.times_us, np.float64)}
@@ -134,29 +151,19 @@ class Workloads:
                 self.source.adopt(error, ("workload", "file"), path)
             return None
 
-    def _arrivals(self, part: ArrivalsPart) -> Arrivals | None:
-        """The arrival process; None if its file is wrong."""
-        if part.iat is not None:
-            return Arrivals("constant", part.iat)
-        if part.poisson is not None:
-            return Arrivals("poisson", part.poisson.mean)
-        if part.file is not None:
-            times = read(self.source, ("arrivals", "file"), self.names.folder / part.file, read_arrivals)
-            return None if times is None else Arrivals("list", times_us=times)
-        return Arrivals("list", times_us=part.times or ())
-
     def _generate(
         self, spec: GeneratorSpec, given: Mapping[str, Any], nodes: Sequence[tuple[int, int]]
     ) -> Workload | None:
         n_before = self.source.n_problems
         values = self._options(spec, given)
         arrivals = self.document.arrivals
-        kind = None if arrivals is None else self._arrivals(arrivals)
-        if self.source.n_problems > n_before or kind is None:
+        kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
+        if self.source.n_problems > n_before or (kind is None and not spec.own_arrivals):
             return None
-        values |= {"arrivals": kind.kind, "iat_us": kind.iat_us}
-        if kind.kind == "list":
-            values["arrival_us"] = kind.times_us
+        if kind is not None and not spec.own_arrivals:
+            values |= {"arrivals": kind.kind, "iat_us": kind.iat_us}
+            if kind.kind == "list":
+                values["arrival_us"] = kind.times_us
         try:
             return spec.generate(
                 values,
@@ -183,6 +190,9 @@ class Workloads:
                 self.source.add_unknown(path, known, f"an option of {spec.name}")
             else:
                 values[name] = self._quantity(path, name, value)
+                if name == "series" and isinstance(value, Mapping):
+                    values[name] = self._series(path, value)
+                    continue
                 try:
                     known[name].accept(values[name])
                 except TypeError:
@@ -201,6 +211,15 @@ class Workloads:
             return convert(value, dotted(path))
         except InputError:
             return value  # the option's own check explains it
+
+    def _series(self, path: tuple[str, ...], files: Mapping[str, Any]) -> dict[str, Any]:
+        """The series of counts in the files, by application; a wrong one is noted and left out."""
+        found = {}
+        for name, file in files.items():
+            series = read(self.source, (*path, str(name)), self.names.folder / str(file), read_counts)
+            if series is not None:
+                found[str(name)] = series
+        return found
 
     def _adopt(self, error: InputError, given: Mapping[str, Any]) -> None:
         """Pass on a generator's complaints, each at the option that it names."""
@@ -229,3 +248,15 @@ class Workloads:
             return None
         codes = np.array([names.index(name) if name in names else -1 for name in own])
         return replace(work, job_task_type=codes[work.job_task_type], task_types=self.names.tasks)
+
+
+def arrivals_of(source: YamlSource, part: ArrivalsPart, folder: Path) -> Arrivals | None:
+    """The arrival process; None if its file is wrong, with its problems noted."""
+    if part.iat is not None:
+        return Arrivals("constant", part.iat)
+    if part.poisson is not None:
+        return Arrivals("poisson", part.poisson.mean)
+    if part.file is not None:
+        times = read(source, ("arrivals", "file"), folder / part.file, read_arrivals)
+        return None if times is None else Arrivals("list", times_us=times)
+    return Arrivals("list", times_us=part.times or ())

@@ -1,16 +1,19 @@
 """A YAML file as plain data that still knows the line and column of each value, and takes changes.
 
 Read as YAML 1.2 by its core rules, as editors do: ``30e6`` is a number, ``yes`` and ``no`` are words. Tags, merge keys
-and anything else that would build objects are refused; there is no call of a YAML constructor.
+and anything else that would build objects are refused; there is no call of a YAML constructor. The file is parsed once:
+``changed`` shares what it does not change.
 """
 
 import difflib
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import yaml
 
 from vinesim.formats.files import read_text
@@ -33,34 +36,89 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
 
+@dataclass(frozen=True)
+class _Change:
+    """A value put in over the file's own."""
+
+    steps: tuple[str | int, ...]
+    name: str  # in messages
+    data: Any
+
+
 class YamlSource:
     """A YAML file: its ``data``, and where each part of it stands.
 
     Attributes:
-        path: the file.
+        path: the file; for data from elsewhere, what messages call it.
         data: dicts, lists, texts, numbers, booleans and None.
         findings: problems so far, each added with its place.
     """
 
-    def __init__(self, path: str | os.PathLike[str], overrides: Iterable[str] = ()):
-        self.path = path
-        self.findings: list[tuple[tuple[int, int, int], Problem]] = []
-        self.n_problems = 0
+    def __init__(self, path: str | os.PathLike[str], overrides: Iterable[str] = (), *, what: str = "a scenario"):
         root = _compose(read_text(path), str(path))
         if root is None:
-            raise InputError([Problem(str(path), "a scenario", "an empty file", "Is this the right file?")])
-        self._root = root
-        self._overrides: list[str] = []
+            raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
+        self._start(path, root, (), None)
+        self.data = self._plain(root, ())
         for override in overrides:
             self._override(override)
+
+    @classmethod
+    def of(cls, data: Any, name: str = "") -> "YamlSource":
+        """Data made in Python as a source: places in it are told by their keys, after ``name``."""
+        source = cls.__new__(cls)
+        source._start(name, None, (), _copied(data))
+        return source
+
+    def at(self, path: Path) -> "YamlSource":
+        """A part of this file as a source of its own, with its places in the file."""
+        node, data = self._root, self.data
+        for step in path:
+            data = data[step]
+            node = None if node is None else _child(node, step)
+        part = type(self).__new__(type(self))
+        part._start(self.path, node, (*self._above, *path), data)
+        return part
+
+    def changed(self, settings: Mapping[str, Any]) -> "YamlSource":
+        """The same with some values replaced, by dotted key; this source stays as it was and shares the rest.
+
+        An :class:`InputError` names the key that cannot be set.
+        """
+        copy = type(self).__new__(type(self))
+        copy._start(self.path, self._root, self._above, self.data)
+        copy._changes = list(self._changes)
+        copy.findings, copy.n_problems = list(self.findings), self.n_problems
+        for key, value in settings.items():
+            steps = steps_of(key)
+            if steps is None:
+                raise InputError([Problem(key, "a key, as arrivals.iat or datacenter.racks[0].units.GPU", shown(key))])
+            copy._put(_Change(steps, key, value))
+        return copy
+
+    def overridden(self, overrides: Iterable[str]) -> "YamlSource":
+        """The same with ``key=value`` changes, the values in YAML; this source stays as it was."""
+        copy = self.changed({})
+        for override in overrides:
+            copy._override(override)
+        return copy
+
+    def _start(
+        self, path: str | os.PathLike[str], root: yaml.Node | None, above: tuple[str | int, ...], data: Any
+    ) -> None:
+        self.path = path
+        self.data = data
+        self.findings: list[tuple[tuple[int, int, int], Problem]] = []
+        self.n_problems = 0
+        self._root = root  # None: the data comes from no file
+        self._above = above  # of a part of a file: the steps that lead to it
+        self._changes: list[_Change] = []
         self._n_nodes = 0
-        self.data = self._plain(self._root, ())
 
     def add(self, path: Path, expected: str, found: str, remedy: str = "", *, at_key: bool = False) -> None:
         """Note a problem with the value (or the key) at ``path``."""
-        mark = self._mark(path, at_key)
-        where = f"{self._where(mark)}: {dotted(path)}" if path else self._where(mark)
-        self._note(mark, Problem(where, expected, found, remedy))
+        place = self._place(path, at_key)
+        self._note(place, Problem(self._named(place, path), expected, found, remedy))
 
     def add_unknown(self, path: Path, known: Iterable[str], what: str = "", *, value: str | None = None) -> None:
         """Note that the key at ``path``, or the ``value`` there, is no known name; with the closest one."""
@@ -73,16 +131,15 @@ class YamlSource:
 
         Those of another ``file`` keep their own place in it.
         """
-        mark = self._mark(path, False)
-        here = self._where(mark)
+        place = self._place(path, False)
         for problem in error.problems:
             if file is None:
-                where, found = f"{here}: {problem.where}", problem.found
+                where, found = ": ".join(w for w in (self._where(place), problem.where) if w), problem.found
             elif problem.where.startswith(f"{file}:"):
                 where, found = problem.where, problem.found
             else:
-                where, found = f"{here}: {dotted(path)}", f"{problem.found}: {file}"
-            self._note(mark, Problem(where, problem.expected, found, problem.remedy))
+                where, found = self._named(place, path), f"{problem.found}: {file}"
+            self._note(place, Problem(where, problem.expected, found, problem.remedy))
         self.n_problems += error.n_problems - len(error.problems)
 
     def raise_if_any(self) -> None:
@@ -91,27 +148,57 @@ class YamlSource:
             ordered = [problem for _, problem in sorted(self.findings, key=lambda finding: finding[0])]
             raise InputError(ordered, self.n_problems)
 
-    def _note(self, mark: yaml.Mark, problem: Problem) -> None:
-        source = self._overrides.index(mark.name) + 1 if mark.name in self._overrides else 0
-        self.findings.append(((source, mark.line, mark.column), problem))
+    def _note(self, place: "_Change | yaml.Mark | None", problem: Problem) -> None:
+        order = (0, 0, 0)
+        if isinstance(place, _Change):
+            order = (self._changes.index(place) + 1, 0, 0)
+        elif place is not None:
+            order = (0, place.line, place.column)
+        self.findings.append((order, problem))
         self.n_problems += 1
 
-    def _where(self, mark: yaml.Mark) -> str:
-        return mark.name if mark.name in self._overrides else f"{self.path}:{mark.line + 1}:{mark.column + 1}"
+    def _where(self, place: "_Change | yaml.Mark | None") -> str:
+        if isinstance(place, _Change):
+            return place.name
+        if place is None or place.name != str(self.path):  # the text of an override
+            return str(self.path) if place is None else place.name
+        return f"{self.path}:{place.line + 1}:{place.column + 1}"
 
-    def _mark(self, path: Path, at_key: bool) -> yaml.Mark:
+    def _named(self, place: "_Change | yaml.Mark | None", path: Path) -> str:
+        """The place and the key; the key alone where the place is one around it."""
+        key = dotted((*self._above, *path))
+        if isinstance(place, _Change) and dotted(path).startswith(place.name):
+            return dotted(path)
+        return ": ".join(word for word in (self._where(place), key) if word)
+
+    def _place(self, path: Path, at_key: bool) -> "_Change | yaml.Mark | None":
+        """The change or the mark of the value (or key) at ``path``, or of the nearest thing around it."""
+        path = tuple(path)
+        for change in reversed(self._changes):
+            if path[: len(change.steps)] == change.steps:
+                return change
+        found = self._root
+        for step in path:
+            found = None if found is None else _child(found, step)
+        if found is None:  # a mapping that the changes made
+            for change in reversed(self._changes):
+                if change.steps[: len(path)] == path:
+                    return change
+        return self._mark(path, at_key)
+
+    def _mark(self, path: Path, at_key: bool) -> yaml.Mark | None:
         """The mark of the value or key at ``path``, or of the nearest thing around it."""
+        if self._root is None:
+            return None
         node, mark = self._root, self._root.start_mark
         for step in path:
-            found = None
-            if isinstance(node, yaml.MappingNode):
-                found = next((pair for pair in node.value if _is_named(pair[0], step)), None)
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-                found = (node.value[step], node.value[step])
-            if found is None:
+            child = _child(node, step)
+            if child is None:
                 break
-            key, node = found
-            mark = key.start_mark if at_key else node.start_mark
+            mark = child.start_mark
+            if at_key and isinstance(node, yaml.MappingNode):
+                mark = next(key.start_mark for key, _ in node.value if _is_named(key, step))
+            node = child
         return mark
 
     def _plain(self, node: yaml.Node, path: tuple[str | int, ...]) -> Any:
@@ -141,20 +228,33 @@ class YamlSource:
         return result
 
     def _override(self, text: str) -> None:
-        """Put the value of ``key=value`` into the tree; ``key`` is dotted, with [i] for the items of a list."""
+        """Put the value of ``key=value`` into the data; ``key`` is dotted, with [i] for the items of a list."""
         name = f"--set {text}"
         key, equals, value = text.partition("=")
-        steps = [m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(key.strip())]
-        if not equals or dotted(steps) != key.strip() or not steps:
+        steps = steps_of(key.strip())
+        if not equals or steps is None:
             remedy = "For example arrivals.iat=5 or datacenter.racks[0].units.GPU=30."
             raise InputError([Problem(name, "key=value", shown(text), remedy)])
-        node = _compose(value, name) or yaml.ScalarNode(_STR, "", yaml.Mark(name, 0, 0, 0, None, 0))
-        self._overrides.append(name)
-        self._root = _replaced(self._root, steps, node, name)
+        node = _compose(value, name)
+        change = _Change(steps, name, None)
+        self._changes.append(change)
+        given = None if node is None else self._plain(node, steps)
+        self._changes.pop()
+        self._put(_Change(steps, name, given))
+
+    def _put(self, change: _Change) -> None:
+        self.data = _replaced(self.data, change.steps, change)
+        self._changes.append(change)
 
 
 _STR = "tag:yaml.org,2002:str"
 _TAGS = {yaml.ScalarNode: _STR, yaml.SequenceNode: "tag:yaml.org,2002:seq", yaml.MappingNode: "tag:yaml.org,2002:map"}
+
+
+def steps_of(key: str) -> tuple[str | int, ...] | None:
+    """``"racks[0].units"`` as ``("racks", 0, "units")``; None if it is no such key."""
+    steps = tuple(m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(key))
+    return steps if steps and dotted(steps) == key else None
 
 
 def dotted(path: Path) -> str:
@@ -190,9 +290,16 @@ def _is_plain(node: yaml.Node) -> bool:
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:
-    text = node.value
-    if node.style is not None:  # in quotes
-        return text
+    return node.value if node.style is not None else plain_value(node.value)  # in quotes, or not
+
+
+def is_plain_text(text: str) -> bool:
+    """Whether a text without quotes would be read as that text."""
+    return isinstance(plain_value(text), str)
+
+
+def plain_value(text: str) -> Any:
+    """What a text without quotes means: a number, true, false, nothing, or the text."""
     if text in _WORDS:
         return _WORDS[text]
     if _WHOLE.fullmatch(text):
@@ -200,32 +307,40 @@ def _scalar(node: yaml.ScalarNode) -> Any:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _replaced(node: yaml.Node, steps: list[str | int], value: yaml.Node, name: str) -> yaml.Node:
-    """The tree with another value in one place; the nodes on the way are copies, as aliases may share them."""
+def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
+    """The value of a key or an item of a list; None if there is none."""
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if _is_named(key, step)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step]
+    return None
+
+
+def _replaced(data: Any, steps: Path, change: _Change) -> Any:
+    """The data with another value in one place; what lies on the way is copied, the rest shared."""
     if not steps:
-        return value
+        return change.data
     step, rest = steps[0], steps[1:]
     if isinstance(step, int):
-        if not isinstance(node, yaml.SequenceNode) or step >= len(node.value):
-            n = len(node.value) if isinstance(node, yaml.SequenceNode) else 0
-            raise InputError([Problem(name, f"an item of a list of {n}", f"[{step}]", "Items count from 0.")])
-        items = list(node.value)
-        items[step] = _replaced(items[step], rest, value, name)
-        return yaml.SequenceNode(node.tag, items, node.start_mark, node.end_mark)
-    is_empty = isinstance(node, yaml.ScalarNode) and node.style is None and node.value in ("", "~", "null")
-    if not isinstance(node, yaml.MappingNode) and not is_empty:
-        what = "a list" if isinstance(node, yaml.SequenceNode) else shown(getattr(node, "value", None))
-        raise InputError([Problem(name, f"a mapping that can hold {step}", what, "Set the whole of it instead.")])
-    pairs = list(node.value) if not is_empty else []
-    for i, (key, old) in enumerate(pairs):
-        if _is_named(key, step):
-            pairs[i] = (key, _replaced(old, rest, value, name))
-            break
-    else:
-        key = yaml.ScalarNode(_STR, step, value.start_mark, value.end_mark)
-        empty = yaml.ScalarNode(_STR, "", value.start_mark, value.end_mark)
-        pairs.append((key, _replaced(empty, rest, value, name)))
-    return yaml.MappingNode(_TAGS[yaml.MappingNode], pairs, node.start_mark, node.end_mark)
+        if not isinstance(data, list) or step >= len(data):
+            n = len(data) if isinstance(data, list) else 0
+            raise InputError([Problem(change.name, f"an item of a list of {n}", f"[{step}]", "Items count from 0.")])
+        return [*data[:step], _replaced(data[step], rest, change), *data[step + 1 :]]
+    if data is not None and not isinstance(data, dict):
+        remedy = "Set the whole of it instead."
+        raise InputError([Problem(change.name, f"a mapping that can hold {step}", shown(data), remedy)])
+    return {**(data or {}), step: _replaced((data or {}).get(step), rest, change)}
+
+
+def _copied(data: Any) -> Any:
+    """Data from Python as plain dicts and lists; numbers of NumPy as Python's, other objects as they are."""
+    if isinstance(data, Mapping):
+        return {str(key): _copied(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_copied(item) for item in data]
+    if isinstance(data, np.ndarray | np.generic):
+        return _copied(data.tolist())
+    return os.fspath(data) if isinstance(data, os.PathLike) else data
 
 
 def _compose(text: str, name: str) -> yaml.Node | None:

@@ -3,11 +3,23 @@
 While a task executes its unit draws Fp[processor type, task type] for the task's share (demand / capacity) of the
 unit; at all other times, transfers included, its idle power. Tasks started together draw it once.
 Source: VineSim report, section 4.4 (the power mapping Fp).
+
+Types with a dynamic power follow the linear model instead: a unit draws its idle power and its dynamic power for each
+unit of demand that executes. Source: energy-aware scheduler thesis, equation 1. Types with a power curve draw the
+power of their utilisation, the sum of the demands that execute / capacity. Source: SPECpower_ssj2008.
+
+A unit of a type with a sleep power sleeps from the moment its last task leaves until it is given the next one, and at
+the beginning; each waking takes the accounting's energy.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from vinesim.metrics.utilization import merge
+from vinesim.metrics.utilization import busy_intervals, ended, merge, numbered, per_unit
+from vinesim.model.catalog import CURVE_SHARES, ProcessorType
+from vinesim.model.electricity import Series
 from vinesim.model.result import Outcome
 from vinesim.model.scenario import Scenario
 
@@ -15,25 +27,104 @@ JOULE_PER_W_US = 1e-6
 
 
 def energy_by_unit(
-    scenario: Scenario, outcome: Outcome, unit_type: np.ndarray, task_type: np.ndarray, end_us: float
+    scenario: Scenario,
+    outcome: Outcome,
+    unit_type: np.ndarray,
+    task_type: np.ndarray,
+    end_us: Any,
+    demand: np.ndarray | None,
+    rate: Series | None = None,
 ) -> np.ndarray:
-    """[U] J, or NaN without a power table. A task that did not finish counts until the run's end."""
-    if scenario.power_w is None:
-        return np.full(len(unit_type), np.nan)
+    """[..., U] J, or NaN without powers. A task that did not finish counts until the run's end. ``task_type`` and
+    ``demand`` (None: whole units) are of the outcome's tasks. With ``rate``: each J times the rate at its time."""
+    types, n_units = scenario.datacenter.processor_types, len(unit_type)
+    if not powers_are_known(scenario):
+        return np.full((*outcome.task_unit.shape[:-1], n_units), np.nan)
+    ran, unit, kind, begin, end = _executions(outcome, unit_type)
+    column = np.broadcast_to(task_type, ran.shape)[ran]
+    given = np.zeros(len(kind)) if demand is None else np.broadcast_to(demand, ran.shape)[ran]
+    level = _levels(scenario, kind, column, given)
+    if outcome.shares_units:
+        unit, kind, begin, end, level = _together(unit, kind, begin, end, level)
+    power = _watts(types, kind, level)
+    executing = _span(begin, end, rate)
+    work = per_unit(unit, executing * power, outcome.task_unit, n_units)
+    busy = per_unit(unit, executing, outcome.task_unit, n_units)
+    whole = np.expand_dims(_span(np.zeros_like(end_us), end_us, rate), -1)
+    idle_w = np.array([p.idle_power_w for p in types])[unit_type]
+    rest = (whole - busy) if rate is not None else np.maximum(0.0, whole - busy)
+    sleeps = np.array([p.sleep_power_w is not None for p in types])[unit_type]
+    if not sleeps.any():
+        return (work + rest * idle_w) * JOULE_PER_W_US
+    asleep_w = np.array([p.idle_power_w if p.sleep_power_w is None else p.sleep_power_w for p in types])[unit_type]
+    awake, woken = _awake(outcome, n_units, rate)
+    energy = work + (awake - busy) * idle_w + (whole - awake) * asleep_w
+    return energy * JOULE_PER_W_US + scenario.accounting.wake_up_j * np.where(sleeps, woken, 0.0)
+
+
+def _executions(outcome: Outcome, unit_type: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Which tasks executed, leaders only [..., N]; and of these the unit as :func:`numbered`, its type, and from when
+    to when, us."""
     ran = np.isfinite(outcome.task_start_us)
-    ran[outcome.followers] = False
-    unit = outcome.task_unit[ran]
-    end = np.where(np.isnan(outcome.task_finish_us[ran]), outcome.end_us, outcome.task_finish_us[ran])
-    executing = np.maximum(0.0, end - outcome.task_start_us[ran])
-    power = scenario.power_w[unit_type[unit], task_type[ran]]
-    if scenario.workload.demand is not None:
-        capacity = np.array([p.capacity for p in scenario.datacenter.processor_types])[unit_type[unit]]
-        demand = scenario.workload.demand[ran]
-        power = power * np.where(demand > 0, demand / capacity, 1.0)
-    active = np.bincount(unit, executing * power, minlength=len(unit_type))
-    idle_w = np.array([p.idle_power_w for p in scenario.datacenter.processor_types])[unit_type]
-    if outcome.shares_units:  # a unit idles while none of its tasks executes
-        unit, begin, last = merge(unit, outcome.task_start_us[ran], outcome.task_start_us[ran] + executing)
-        executing = last - begin
-    idle = np.maximum(0.0, end_us - np.bincount(unit, executing, minlength=len(unit_type)))
-    return (active + idle * idle_w) * JOULE_PER_W_US
+    ran[..., outcome.followers] = False
+    unit = numbered(outcome.task_unit, len(unit_type))[ran]
+    begin = outcome.task_start_us[ran]
+    return ran, unit, unit_type[outcome.task_unit[ran]], begin, np.maximum(begin, ended(outcome)[ran])
+
+
+def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, demand: np.ndarray) -> np.ndarray:
+    """What each task adds to its unit while it executes: W, or a share of the unit where its type has a power curve."""
+    types = scenario.datacenter.processor_types
+    capacity = np.array([p.capacity for p in types])[kind]
+    share = np.where(demand > 0, demand / capacity, 1.0)
+    level = share.copy() if scenario.power_w is None else scenario.power_w[kind, task_type] * share
+    for code in np.unique(kind):
+        own, per_demand = kind == code, types[code].dynamic_power_w
+        if per_demand is not None:
+            level[own] = per_demand * np.where(demand > 0, demand, capacity)[own]
+        elif types[code].power_curve_w is not None:
+            level[own] = share[own]
+    return level
+
+
+def _together(unit: np.ndarray, kind: np.ndarray, begin: np.ndarray, end: np.ndarray, level: np.ndarray) -> Any:
+    """The pieces of time in which the same tasks execute on a unit, and the sum of their levels."""
+    at = np.concatenate([begin, end])
+    order = np.lexsort((at, np.tile(unit, 2)))
+    at, unit, kind = at[order], np.tile(unit, 2)[order], np.tile(kind, 2)[order]
+    total = np.cumsum(np.concatenate([level, -level])[order])
+    count = np.cumsum(np.repeat([1, -1], len(begin))[order])
+    lasts = np.flatnonzero((count[:-1] > 0) & (np.diff(at) > 0) & (unit[1:] == unit[:-1]))
+    return unit[lasts], kind[lasts], at[lasts], at[lasts + 1], total[lasts]
+
+
+def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """The power of a unit on which tasks execute."""
+    power = level.copy()
+    for code in np.unique(kind):
+        own, curve = kind == code, types[code].power_curve_w
+        if types[code].dynamic_power_w is not None:
+            power[own] += types[code].idle_power_w
+        elif curve is not None:
+            power[own] = np.interp(level[own], CURVE_SHARES, curve)
+    return power
+
+
+def _awake(outcome: Outcome, n_units: int, rate: Series | None) -> tuple[np.ndarray, np.ndarray]:
+    """[..., U] for how long each unit had a task, us; and how often it woke for one. With ``rate``: times the rate."""
+    unit, begin, end = merge(*busy_intervals(outcome, n_units))
+    wakings = np.ones(len(unit)) if rate is None else rate.at(begin)
+    spans = _span(begin, end, rate)
+    return tuple(per_unit(unit, of, outcome.task_unit, n_units) for of in (spans, wakings))  # type: ignore[return-value]
+
+
+def _span(begin: Any, end: Any, rate: Series | None) -> Any:
+    """From begin to end, us; with a rate its integral over that time."""
+    return end - begin if rate is None else rate.integral(end) - rate.integral(begin)
+
+
+def powers_are_known(scenario: Scenario) -> bool:
+    """Whether the power of every type of unit in use is given."""
+    center = scenario.datacenter
+    own = [center.processor_types[code].has_own_power for code in np.unique(center.unit_type)]
+    return scenario.power_w is not None or all(own)

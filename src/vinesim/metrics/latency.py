@@ -1,28 +1,58 @@
 """Latency distributions. Source: VineSim report, section 5.2.2 (percentiles of job and task latency)."""
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
+
+from vinesim.metrics.record import EVERYTHING, Record
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 Method = Literal["nearest_rank", "linear"]
 METHODS: tuple[str, ...] = get_args(Method)
 
 
-def quantiles(values: np.ndarray, probabilities: list[float], method: Method = "nearest_rank") -> list[float]:
-    """Quantiles of a sample: linear, or by nearest rank: the smallest value with at least that share at or below it."""
-    numpy_method: Any = "inverted_cdf" if method == "nearest_rank" else "linear"
-    return [float(q) for q in np.quantile(values, probabilities, method=numpy_method)]
+def quantiles(values: np.ndarray, probabilities: list[float], method: Method = "nearest_rank") -> list[Any]:
+    """Quantiles over the last axis, an array for each probability (a number if there is one axis): linear, or by
+    nearest rank: the smallest value with at least that share at or below it."""
+    n = values.shape[-1]
+    if method == "nearest_rank":
+        ranks = [max(0, math.ceil(n * p - 1)) for p in probabilities]
+        ordered = np.partition(values, sorted(set(ranks)), axis=-1)
+        return [ordered[..., rank] for rank in ranks]
+    places = [(n - 1) * p for p in probabilities]
+    below = [math.floor(place) for place in places]
+    ordered = np.partition(values, sorted({*below, *(min(rank + 1, n - 1) for rank in below)}), axis=-1)
+    found = []
+    for place, rank in zip(places, below, strict=True):
+        low, high = ordered[..., rank], ordered[..., min(rank + 1, n - 1)]
+        found.append(low + (high - low) * (place - rank))
+    return found
 
 
-def distribution(values: np.ndarray, method: Method = "nearest_rank") -> dict[str, float | None]:
-    """Mean, percentiles and maximum of the finite values; None for all of them if there is none."""
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return dict.fromkeys(["mean", *QUANTILES, "max"])
-    found = quantiles(finite, list(QUANTILES.values()), method)
-    return {
-        "mean": float(finite.mean()),
-        **dict(zip(QUANTILES, found, strict=True)),
-        "max": float(finite.max()),
-    }
+def distribution(
+    values: np.ndarray, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = ""
+) -> dict[str, Any]:
+    """Mean, percentiles and maximum of the finite values over the last axis; NaN for all of them if there is none.
+
+    ``record`` says which of them are wanted, of the numbers whose names begin with ``name``.
+    """
+    wanted = [key for key in ("mean", *QUANTILES, "max") if record(f"{name}.{key}")]
+    finite = np.isfinite(values)
+    if not finite.all():
+        if values.ndim > 1:  # the rows have different lengths
+            rows = [distribution(row, method, record, name) for row in values]
+            return {key: np.array([row[key] for row in rows]) for key in wanted}
+        values = values[finite]
+    if not values.shape[-1]:
+        return {key: np.full(values.shape[:-1], np.nan)[()] for key in wanted}
+    asked = [key for key in wanted if key in QUANTILES]
+    numbers: dict[str, Any] = {}
+    if asked:
+        found = quantiles(values, [QUANTILES[key] for key in asked], method)
+        numbers.update(zip(asked, found, strict=True))
+    if "mean" in wanted:
+        numbers["mean"] = values.mean(axis=-1)
+    if "max" in wanted:
+        numbers["max"] = values.max(axis=-1)
+    return {key: numbers[key] for key in wanted}

@@ -4,60 +4,157 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.metrics.applications import has_applications, measured
 from vinesim.metrics.latency import QUANTILES, Method, distribution, quantiles
+from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.tables import Tables
+from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.result import Result
 
+J_PER_KWH = 3.6e6
 
-def summarize(result: Result, tables: Tables, method: Method = "nearest_rank") -> dict[str, Any]:
+
+def summarize(
+    result: Result, tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None
+) -> dict[str, Any]:
     """Latency of jobs and tasks, utilisation, makespan, cost, energy, deadlines, why the run ended, provenance.
 
-    Latencies are of what finished. Times in us, energy in J, utilisation as a share of 1.
+    Latencies are of what finished and arrived after the warm-up; all else is of the whole run. Times in us, energy in
+    J, utilisation as a share of 1.
     """
+    summary = _plain(measure(tables, method, warm_up))
+    if warm_up is not None:
+        summary["jobs"]["warm_up"]["rule"] = warm_up
+    if result.periods is not None:
+        summary["periods"] = _plain(_periods(result.periods))
+    if tables.outcome.lost is not None:
+        lost = tables.outcome.lost
+        summary["outages"] = _plain({"restarts": len(lost.task), "lost_us": (lost.end_us - lost.init_us).sum()})
+    if tables.outcome.proven is not None:
+        summary["bound"] = _bound(tables, **tables.outcome.proven)
+    return {**summary, "exit_reason": str(tables.outcome.exit_reason), "provenance": result.provenance}
+
+
+def measure(
+    tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None, record: Record = EVERYTHING
+) -> dict[str, Any]:
+    """The wanted numbers of a run, or of K runs that all finished as arrays [K], in the order and under the names of
+    the summary; NaN where there is none. The warm-up of several runs must not depend on their latencies."""
     outcome, work = tables.outcome, tables.scenario.workload
-    finish = outcome.task_finish_us
-    arrival = np.repeat(work.arrival_us, tables.counts)
-    jobs, units = result.jobs, result.units
-    summary: dict[str, Any] = {
-        "jobs": {
-            "count": work.n_jobs,
-            "finished": int(np.isfinite(jobs["finish_us"]).sum()),
-            "latency_us": distribution(jobs["latency_us"], method),
-        },
-        "tasks": {
-            "count": work.n_tasks,
-            "finished": int(np.isfinite(finish).sum()),
-            "latency_us": distribution(finish - arrival, method),
-            "response_us": distribution(finish - outcome.task_init_us, method),
-        },
-        "utilization": _utilization(units, tables, method),
-        "makespan_us": tables.makespan_us,
-        "cost": {"purchase": _total(units["price"])},
-        "energy_j": _total(units["energy_j"]),
-    }
-    if work.deadline_us is not None:
+    finish, runs = outcome.task_finish_us, outcome.task_finish_us.shape[:-1]
+    start = 0 if warm_up is None else kept_jobs(tables.job_latency_us.reshape(-1, work.n_jobs)[0], warm_up).start
+    kept = slice(work.job_first[start], None)
+    found: dict[str, Any] = {"jobs": {}, "tasks": {}}
+    jobs, tasks = found["jobs"], found["tasks"]
+
+    def spread(values: np.ndarray, name: str) -> dict[str, Any]:
+        return distribution(values, method, record, name)
+
+    if record("jobs.count"):
+        jobs["count"] = np.full(runs, work.n_jobs)
+    if record("jobs.finished"):
+        jobs["finished"] = np.isfinite(tables.job_finish_us).sum(axis=-1)
+    if record("jobs.latency_us"):
+        jobs["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")
+    if warm_up is not None and record("jobs.warm_up"):
+        jobs["warm_up"] = {"dropped": np.full(runs, start)}
+    if record("tasks.count"):
+        tasks["count"] = np.full(runs, work.n_tasks)
+    if record("tasks.finished"):
+        tasks["finished"] = np.isfinite(finish).sum(axis=-1)
+    if record("tasks.by_type"):
+        tasks["by_type"] = {name: tables.unit_tasks[..., units].sum(axis=-1) for name, units in _types(tables)}
+    if record("tasks.latency_us"):
+        tasks["latency_us"] = spread((finish - tables.task_arrival_us)[..., kept], "tasks.latency_us")
+    if record("tasks.wait_us"):
+        tasks["wait_us"] = spread((outcome.task_init_us - tables.task_arrival_us)[..., kept], "tasks.wait_us")
+    if record("tasks.response_us"):
+        tasks["response_us"] = spread((finish - outcome.task_init_us)[..., kept], "tasks.response_us")
+    if record("jobs.wait_us"):
+        jobs["wait_us"] = spread((tables.job_start_us - tables.arrival_us)[..., start:], "jobs.wait_us")
+    if record("jobs.bounded_slowdown"):
+        jobs["bounded_slowdown"] = spread(tables.job_slowdown[..., start:], "jobs.bounded_slowdown")
+    if record("utilization"):
+        found["utilization"] = _utilization(tables, method)
+    if record("makespan_us"):
+        found["makespan_us"] = tables.makespan_us
+    if record("cost"):
+        found["cost"] = {"purchase": np.full(runs, tables.unit_price.sum())}
+    if record("energy_j"):
+        found["energy_j"] = tables.unit_energy_j.sum(axis=-1)  # a part of it would look like the whole: NaN stays
+    if record("energy") and not np.isnan(tables.unit_energy_j).any():
+        found["energy"] = _energy(tables)
+    if work.deadline_us is not None and record("deadlines"):
         counted = np.isfinite(work.deadline_us)
-        missed = counted & ~(jobs["finish_us"] <= work.deadline_us)
-        n = int(counted.sum())
-        summary["deadlines"] = {
-            "missed": int(missed.sum()),
-            "missed_pct": 100.0 * float(missed.sum()) / n if n else 0.0,
-        }
-    return {**summary, "exit_reason": str(outcome.exit_reason), "provenance": result.provenance}
+        missed = (counted & ~(tables.job_finish_us <= work.deadline_us)).sum(axis=-1)
+        found["deadlines"] = {"missed": missed, "missed_pct": 100.0 * missed / max(1, counted.sum())}
+    if has_applications(tables) and record("applications"):
+        found["applications"] = measured(tables, method, record)
+    return found
 
 
-def _utilization(units: Any, tables: Tables, method: Method) -> dict[str, Any]:
-    share = units["utilization"]
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of one run as Python's; None where there is none."""
+    plain: dict[str, Any] = {}
+    for name, value in values.items():
+        number = _plain(value) if isinstance(value, dict) else np.asarray(value).item()
+        plain[name] = None if number != number else number
+    return plain
+
+
+def _types(tables: Tables) -> list[tuple[str, np.ndarray]]:
+    """The processor types in use, with their units."""
     types = tables.scenario.datacenter.processor_types
+    return [(types[code].name, np.flatnonzero(tables.unit_type == code)) for code in np.unique(tables.unit_type)]
+
+
+def _utilization(tables: Tables, method: Method) -> dict[str, Any]:
+    share = tables.unit_utilization
     return {
-        "overall": float(share.mean()),
-        "by_type": {
-            types[code].name: float(share[tables.unit_type == code].mean()) for code in np.unique(tables.unit_type)
-        },
+        "overall": share.mean(axis=-1),
+        "by_type": {name: np.take(share, units, axis=-1).mean(axis=-1) for name, units in _types(tables)},
+        **_by_resource(tables, share),
         "percentiles": dict(zip(QUANTILES, quantiles(share, list(QUANTILES.values()), method), strict=True)),
     }
 
 
-def _total(values: np.ndarray) -> float | None:
-    """The sum; None if a value is unknown, as a part of it would look like the whole."""
-    return None if np.isnan(values).any() else float(values.sum())
+def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
+    """The share of all cores, SMs ... that was active, of each attribute that tasks request."""
+    types, found = tables.scenario.datacenter.processor_types, {}
+    for name in tables.scenario.workload.requests or ():
+        amount = np.array([p.attributes.get(name, 0.0) for p in types])[tables.unit_type]
+        if amount.sum() > 0:
+            found[name] = (share * amount).sum(axis=-1) / amount.sum()
+    return {"by_resource": found} if found else {}
+
+
+def _energy(tables: Tables) -> dict[str, Any]:
+    """Energy by processor type, J; and of the whole building: from the grid, what it costs and emits."""
+    energy, electricity = tables.unit_energy_j, tables.scenario.electricity
+    per_j = electricity.pue / J_PER_KWH
+    return {
+        "by_type": {name: np.take(energy, units, axis=-1).sum(axis=-1) for name, units in _types(tables)},
+        "kwh": energy.sum(axis=-1) * per_j,
+        **{name: tables.energy_at(rate) * per_j for name, rate in electricity.rates.items()},
+    }
+
+
+def _periods(periods: Any) -> dict[str, Any]:
+    """A batch policy's periods: energy, over-commitment, and how far the energy is above the bound."""
+    energy, bound = periods["energy_j"].sum(), periods["bound_j"].sum()
+    return {
+        "count": len(periods["period"]),
+        "energy_j": energy,
+        "slav": periods["slav"].sum(),
+        "bound_j": bound,
+        "gap_pct": 100.0 * (energy / bound - 1.0) if 0 < bound < np.inf else np.nan,
+    }
+
+
+def _bound(tables: Tables, objective: str, bound_us: float, status: str) -> dict[str, Any]:
+    """What a policy that plans proved, and how far above it the run is, us and percent; None where tasks are left."""
+    values = {"makespan": tables.outcome.task_finish_us.max(), "sum_finish": tables.job_finish_us.sum()}
+    value = float(values[objective])
+    gap = 100.0 * (value / bound_us - 1.0) if bound_us > 0 else 0.0
+    numbers = _plain({"value_us": value, "bound_us": bound_us, "gap_pct": max(0.0, gap) if gap == gap else gap})
+    return {"objective": objective, **numbers, "status": status}

@@ -1,32 +1,155 @@
 """The result's tables, derived from what the engine filled in and from the scenario."""
 
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
 from vinesim.metrics.energy import energy_by_unit
-from vinesim.metrics.utilization import active_time, time_series
+from vinesim.metrics.utilization import active_time, numbered, time_series
+from vinesim.model.electricity import Series
 from vinesim.model.result import Outcome, Table
 from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.registry import resolve
+
+SLOWDOWN_FLOOR_US = 10e6  # of the bounded slowdown
+MANY_TASKS = 32  # of a job: from there on one call for all jobs is faster than one for each task of a job
 
 
 class Tables:
-    """Builds each table when it is asked for. Units are in (rack, shelf) order here, whatever the engine did."""
+    """Builds each table when it is asked for. Units are in (rack, shelf) order here, whatever the engine did.
 
-    def __init__(self, scenario: Scenario, outcome: Outcome):
+    The outcome may be of K runs that all finished: its columns are [K, N], its ends [K], and ``arrival_us`` may differ
+    from run to run, [K, J]. Then there are the columns of the properties, with K in front, but no tables.
+    """
+
+    def __init__(self, scenario: Scenario, outcome: Outcome, arrival_us: np.ndarray | None = None):
         center = scenario.datacenter
         order = np.lexsort((center.shelf, center.rack))
         self.scenario = scenario
+        self.arrival_us = scenario.workload.arrival_us if arrival_us is None else arrival_us
         self.outcome = _renumber(outcome, order)
         self.unit_type = center.unit_type[order].astype(np.int16)
         self.rack, self.shelf = center.rack[order], center.shelf[order]
         self.counts = np.diff(scenario.workload.job_first)
 
-    @property
-    def makespan_us(self) -> float:
-        """Time of the last finish; of the end, for a run that was cut off."""
-        finish = self.outcome.task_finish_us
-        if np.isnan(finish).any():
-            return self.outcome.end_us
-        return float(finish.max())
+    @cached_property
+    def makespan_us(self) -> Any:
+        """[...] us: time of the last finish; of the end, for a run that was cut off."""
+        last = self.outcome.task_finish_us.max(axis=-1)
+        return np.where(np.isnan(last), self.outcome.end_us, last)[()]
+
+    @cached_property
+    def task_arrival_us(self) -> np.ndarray:
+        """[..., N] us: when the job of each task arrived."""
+        return np.repeat(self.arrival_us, self.counts, axis=-1)
+
+    @cached_property
+    def job_finish_us(self) -> np.ndarray:
+        """[..., J] us: when the last task of each job finished; NaN if one did not."""
+        return _over_jobs(np.maximum, self.outcome.task_finish_us, self.scenario.workload.job_first)
+
+    @cached_property
+    def job_latency_us(self) -> np.ndarray:
+        """[..., J] us."""
+        return self.job_finish_us - self.arrival_us
+
+    @cached_property
+    def job_start_us(self) -> np.ndarray:
+        """[..., J] us: when the first task of each job was given to a unit; NaN if none was."""
+        return _over_jobs(np.fmin, self.outcome.task_init_us, self.scenario.workload.job_first)
+
+    @cached_property
+    def job_slowdown(self) -> np.ndarray:
+        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, that time taken as no
+        less than 10 s, and the result as no less than 1. Source: Feitelson and Rudolph, JSSPP 1998."""
+        running = np.maximum(self.job_finish_us - self.job_start_us, SLOWDOWN_FLOOR_US)
+        return np.maximum(1.0, self.job_latency_us / running)
+
+    @cached_property
+    def active_us(self) -> np.ndarray:
+        """[..., U] us: how long each unit was active."""
+        counted = self.outcome.unit_active_us
+        return active_time(self.with_lost, len(self.unit_type)) if counted is None else counted
+
+    @cached_property
+    def with_lost(self) -> Outcome:
+        """The outcome with each run of a task that an outage interrupted as one more task, after the others."""
+        outcome, lost = self.outcome, self.outcome.lost
+        if lost is None or not len(lost.task):
+            return outcome
+        return replace(
+            outcome,
+            task_unit=np.concatenate([outcome.task_unit, lost.unit]),
+            task_init_us=np.concatenate([outcome.task_init_us, lost.init_us]),
+            task_start_us=np.concatenate([outcome.task_start_us, lost.start_us]),
+            task_finish_us=np.concatenate([outcome.task_finish_us, lost.end_us]),
+            followers=np.concatenate(
+                [outcome.followers, len(outcome.task_unit) + np.flatnonzero(lost.is_follower)]
+            ).astype(np.int64),
+        )
+
+    def of_all_runs(self, values: np.ndarray) -> np.ndarray:
+        """A column of the tasks as one of ``with_lost``."""
+        lost = self.outcome.lost
+        return values if lost is None else np.concatenate([values, values[lost.task]])
+
+    @cached_property
+    def unit_utilization(self) -> np.ndarray:
+        """[..., U]: the share of the makespan for which each unit was active."""
+        makespan = np.expand_dims(self.makespan_us, -1)
+        return np.divide(self.active_us, makespan, out=np.zeros_like(self.active_us), where=makespan > 0)
+
+    @cached_property
+    def unit_energy_j(self) -> np.ndarray:
+        """[..., U] J, NaN where it is not known."""
+        if self.outcome.unit_energy_j is not None:
+            return self.outcome.unit_energy_j
+        return self._energy_by_unit()
+
+    def _energy_by_unit(self, rate: Series | None = None) -> np.ndarray:
+        task_type = np.repeat(self.scenario.workload.job_task_type, self.counts)
+        demand = self.scenario.workload.demand
+        return energy_by_unit(
+            self.scenario,
+            self.with_lost,
+            self.unit_type,
+            self.of_all_runs(task_type),
+            self.makespan_us,
+            None if demand is None else self.of_all_runs(demand),
+            rate,
+        )
+
+    def energy_at(self, rate: float | Series) -> Any:
+        """[...] J x rate: the energy of all units, each J times the rate at its time (that of a counted period: the
+        mean over it)."""
+        if not isinstance(rate, Series):
+            return self.unit_energy_j.sum(axis=-1) * rate
+        periods = self.outcome.periods
+        if self.outcome.unit_energy_j is None or periods is None:
+            return self._energy_by_unit(rate).sum(axis=-1)
+        policy = resolve(self.scenario.policy, self.scenario.options)
+        assert isinstance(policy, BatchPolicy)
+        length_us = policy.period_us
+        begin = periods["period"] * length_us
+        mean = (rate.integral(begin + length_us) - rate.integral(begin)) / length_us
+        return (periods["energy_j"] * mean).sum()
+
+    @cached_property
+    def unit_price(self) -> np.ndarray:
+        """[U], NaN where it is not known."""
+        types = self.scenario.datacenter.processor_types
+        return np.array([np.nan if p.price is None else p.price for p in types])[self.unit_type]
+
+    @cached_property
+    def unit_tasks(self) -> np.ndarray:
+        """[..., U]: how many tasks started on each unit."""
+        unit, n_units = self.outcome.task_unit, len(self.unit_type)
+        started = numbered(unit, n_units)[unit >= 0]
+        runs = unit.shape[:-1]
+        return np.bincount(started, minlength=int(np.prod(runs)) * n_units).reshape(*runs, n_units)
 
     def tasks(self) -> Table:
         """One row a task."""
@@ -34,6 +157,11 @@ class Tables:
         job = np.repeat(np.arange(work.n_jobs, dtype=np.int32), self.counts)
         started = outcome.task_unit >= 0
         where = np.where(started, outcome.task_unit, 0)
+        lost = {}
+        if outcome.lost is not None:
+            rows, spent = outcome.lost.task, outcome.lost.end_us - outcome.lost.init_us
+            lost["restarts"] = np.bincount(rows, minlength=work.n_tasks).astype(np.int32)
+            lost["lost_us"] = np.bincount(rows, spent, minlength=work.n_tasks).astype(np.float64)
         return Table(
             {
                 "task": np.arange(work.n_tasks),
@@ -44,29 +172,25 @@ class Tables:
                 "rack": np.where(started, self.rack[where], np.int32(-1)),
                 "shelf": np.where(started, self.shelf[where], np.int32(-1)),
                 "arrival_us": work.arrival_us[job],
-                "generation_us": self._job_start()[job],
+                "generation_us": self.job_start_us[job],
                 "init_us": outcome.task_init_us,
                 "start_us": outcome.task_start_us,
                 "finish_us": outcome.task_finish_us,
+                **lost,
             }
         )
-
-    def _job_start(self) -> np.ndarray:
-        first = self.scenario.workload.job_first[:-1]
-        return np.fmin.reduceat(self.outcome.task_init_us, first)
 
     def jobs(self) -> Table:
         """One row a job."""
         work = self.scenario.workload
-        finish = np.maximum.reduceat(self.outcome.task_finish_us, work.job_first[:-1])
         columns = {
             "job": np.arange(work.n_jobs, dtype=np.int32),
             "task_type": work.job_task_type,
             "tasks": self.counts,
             "arrival_us": work.arrival_us,
-            "start_us": self._job_start(),
-            "finish_us": finish,
-            "latency_us": finish - work.arrival_us,
+            "start_us": self.job_start_us,
+            "finish_us": self.job_finish_us,
+            "latency_us": self.job_latency_us,
         }
         if work.deadline_us is not None:
             columns["deadline_us"] = work.deadline_us
@@ -76,20 +200,16 @@ class Tables:
 
     def units(self) -> Table:
         """One row a unit."""
-        types = self.scenario.datacenter.processor_types
-        active = active_time(self.outcome, len(self.unit_type))
-        task_type = np.repeat(self.scenario.workload.job_task_type, self.counts)
-        prices = np.array([np.nan if p.price is None else p.price for p in types])
         return Table(
             {
                 "unit": np.arange(len(self.unit_type), dtype=np.int32),
                 "unit_type": self.unit_type,
                 "rack": self.rack,
                 "shelf": self.shelf,
-                "active_us": active,
-                "utilization": active / self.makespan_us if self.makespan_us > 0 else np.zeros_like(active),
-                "energy_j": energy_by_unit(self.scenario, self.outcome, self.unit_type, task_type, self.makespan_us),
-                "price": prices[self.unit_type],
+                "active_us": self.active_us,
+                "utilization": self.unit_utilization,
+                "energy_j": self.unit_energy_j,
+                "price": self.unit_price,
             }
         )
 
@@ -99,7 +219,18 @@ class Tables:
         if interval is None or self.makespan_us <= 0:
             return None
         names = [p.name for p in self.scenario.datacenter.processor_types]
-        return Table(time_series(self.outcome, self.unit_type, names, interval, self.makespan_us))
+        return Table(time_series(self.with_lost, self.unit_type, names, interval, self.makespan_us))
+
+
+def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """[..., J] the values of each job's tasks, joined by a ufunc such as the maximum."""
+    n = int(first[1])
+    if n > MANY_TASKS or not np.array_equal(first, np.arange(len(first)) * n):
+        return ufunc.reduceat(values, first[:-1], axis=-1)
+    joined = values[..., ::n].copy()
+    for i in range(1, n):
+        ufunc(joined, values[..., i::n], out=joined)
+    return joined
 
 
 def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
@@ -110,4 +241,7 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
     place[order] = np.arange(len(order), dtype=np.int32)
     number = place[outcome.unit_order]
     unit = np.where(outcome.task_unit >= 0, number[outcome.task_unit], np.int32(-1))
-    return Outcome(**{**vars(outcome), "task_unit": unit, "unit_order": order})
+    lost = outcome.lost
+    if lost is not None:
+        lost = lost._replace(unit=number[lost.unit])
+    return Outcome(**{**vars(outcome), "task_unit": unit, "unit_order": order, "lost": lost})

@@ -14,15 +14,38 @@ from vinesim.model.result import Outcome
 MAX_INTERVALS = 10_000_000
 
 
-def busy_intervals(outcome: Outcome) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(unit, begin, end) of the times at which units were active, those of one unit disjoint; us."""
+def busy_intervals(outcome: Outcome, n_units: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(unit, begin, end) of the times at which units were active, those of one unit disjoint; us.
+
+    Of several runs: one after the other, the units of run k numbered from k x ``n_units``.
+    """
     started = outcome.task_unit >= 0
-    every = bool(started.all())
-    unit = outcome.task_unit if every else outcome.task_unit[started]
-    begin = outcome.task_init_us if every else outcome.task_init_us[started]
-    end = outcome.task_finish_us if every else outcome.task_finish_us[started]
-    end = np.where(np.isnan(end), outcome.end_us, end)
+    unit, begin = numbered(outcome.task_unit, n_units), outcome.task_init_us
+    end = ended(outcome)
+    if started.all():
+        unit, begin, end = unit.ravel(), begin.ravel(), end.ravel()
+    else:
+        unit, begin, end = unit[started], begin[started], end[started]
     return merge(unit, begin, end) if outcome.shares_units else (unit, begin, end)
+
+
+def ended(outcome: Outcome) -> np.ndarray:
+    """[..., N] us: when each task finished; the run's end for those that did not."""
+    return np.where(np.isnan(outcome.task_finish_us), np.expand_dims(outcome.end_us, -1), outcome.task_finish_us)
+
+
+def numbered(task_unit: np.ndarray, n_units: int) -> np.ndarray:
+    """[..., N] with the units of run k numbered from k x ``n_units``."""
+    if task_unit.ndim == 1:
+        return task_unit
+    return task_unit + n_units * np.arange(len(task_unit))[:, np.newaxis]
+
+
+def per_unit(unit: np.ndarray, weights: np.ndarray, task_unit: np.ndarray, n_units: int) -> np.ndarray:
+    """[..., U] sums of the weights of units as :func:`numbered` numbers them; ``task_unit`` tells how many runs."""
+    runs = task_unit.shape[:-1]
+    sums = np.bincount(unit, weights, minlength=int(np.prod(runs)) * n_units)
+    return sums.astype(np.float64, copy=False).reshape(*runs, n_units)
 
 
 def merge(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -42,9 +65,9 @@ def merge(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndar
 
 
 def active_time(outcome: Outcome, n_units: int) -> np.ndarray:
-    """[U] us: how long each unit was active."""
-    unit, begin, end = busy_intervals(outcome)
-    return np.bincount(unit, end - begin, minlength=n_units).astype(np.float64)
+    """[..., U] us: how long each unit was active."""
+    unit, begin, end = busy_intervals(outcome, n_units)
+    return per_unit(unit, end - begin, outcome.task_unit, n_units)
 
 
 def time_series(

@@ -1,6 +1,7 @@
 """Processor types and task types: the papers' built-in catalogs, open to the user's own types.
 
-Source: VineSim report, section 5.2.1 (codes), section 6 (meaning of the task types).
+Source: VineSim report, section 5.2.1 (codes), section 6 (meaning of the task types); energy-aware scheduler thesis,
+Table 1 (servers).
 """
 
 import math
@@ -8,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vinesim.model.errors import InputError, Problem
+
+CURVE_SHARES = tuple(step / 10 for step in range(11))  # utilisations of a power curve
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,23 @@ class ProcessorType:
 
     name: str
     price: float | None = None  # cost of purchase of one unit, in the price list's currency
-    idle_power_w: float = 0.0  # power of a unit that runs nothing, W
+    idle_power_w: float = 0.0  # power of a unit that is awake and runs nothing, W; alpha of the linear power model
+    dynamic_power_w: float | None = None  # its beta: W that each unit of demand adds; None: powers come from a table
     sleep_power_w: float | None = None  # power of a unit asleep, W; None: it never sleeps
+    power_curve_w: tuple[float, ...] | None = None  # [11] W at 0 %, 10 % ... 100 % utilisation
     capacity: float = 1.0
     parallelism: float | None = None  # None: as the capacity, so the unit never slows down
     attributes: Mapping[str, float] = field(default_factory=dict)  # cores, sms, memory_bytes ...
+
+    @property
+    def has_own_power(self) -> bool:
+        """Whether its power needs no table of task types."""
+        return self.dynamic_power_w is not None or self.power_curve_w is not None
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it counts as a CPU: it has cores, or no attribute says what it is and its name begins with CPU."""
+        return "cores" in self.attributes or ("sms" not in self.attributes and self.name.upper().startswith("CPU"))
 
     @property
     def is_shared(self) -> bool:
@@ -39,11 +54,30 @@ class ProcessorType:
         ]
         problems += [
             Problem(f"processor type {self.name}, {what}", "a finite number, 0 or more", f"{value}")
-            for what in ("price", "idle_power_w", "sleep_power_w")
+            for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
             if (value := getattr(self, what)) is not None and not 0 <= value < math.inf
         ]
+        problems += self._wrong_curve()
         if problems:
             raise InputError(problems)
+        if self.power_curve_w is not None:
+            object.__setattr__(self, "power_curve_w", tuple(float(power) for power in self.power_curve_w))
+            object.__setattr__(self, "idle_power_w", self.power_curve_w[0])
+
+    def _wrong_curve(self) -> list[Problem]:
+        curve, name = self.power_curve_w, f"processor type {self.name}"
+        if curve is None:
+            return []
+        problems = []
+        if len(curve) != len(CURVE_SHARES) or not all(0 <= power < math.inf for power in curve):
+            expected = f"{len(CURVE_SHARES)} powers, finite, 0 or more: at 0 %, 10 % ... 100 %"
+            problems.append(Problem(f"{name}, power_curve_w", expected, f"{list(curve)}"))
+        if self.dynamic_power_w is not None:
+            problems.append(Problem(name, "a power curve or a dynamic power", "both", "Keep one."))
+        if curve and self.idle_power_w not in (0.0, curve[0]):
+            found = f"idle_power_w {self.idle_power_w:g}, curve {curve[0]:g}"
+            problems.append(Problem(name, "the idle power that the power curve begins with", found, "Leave it out."))
+        return problems
 
 
 @dataclass(frozen=True)
@@ -57,5 +91,13 @@ PROCESSOR_TYPES = tuple(
     ProcessorType(name) for name in ("CPU_INTEL", "CPU_ARM", "GPU", "FPGA", "CPU_MULTICORE", "UNSPECIFIED")
 )
 TASK_TYPES = tuple(TaskType(name) for name in ("INT", "FP_BAD", "FP_GOOD", "MEM", "IO", "ARB", "UNSPEC_TASK"))
+
+SERVER_TYPES = (  # ARM or Atom; low-end desktop; one socket; two sockets
+    ProcessorType("A", idle_power_w=6.0, dynamic_power_w=1.05, sleep_power_w=2.0, capacity=20.0),
+    ProcessorType("B", idle_power_w=60.0, dynamic_power_w=1.4, sleep_power_w=3.0, capacity=60.0),
+    ProcessorType("C", idle_power_w=76.8, dynamic_power_w=1.3, sleep_power_w=4.0, capacity=100.0),
+    ProcessorType("D", idle_power_w=79.0, dynamic_power_w=1.2, sleep_power_w=5.0, capacity=200.0),
+)
+SERVER_TASK_TYPES = (TaskType("TASK"),)  # of affinity 1 to every server: an operation takes 1 us
 
 ANY_PROCESSOR = "UNSPECIFIED"  # as a task's preferred type: any unit

@@ -28,6 +28,10 @@ TASKS = (
     Column("start_us", "float64", "us", True, "When its data was there and it began to execute"),
     Column("finish_us", "float64", "us", True, "When it was done; missing: it was not"),
 )
+TASKS_OUTAGES = (
+    Column("restarts", "int32", "", False, "How often an outage interrupted it; only in scenarios with outages"),
+    Column("lost_us", "float64", "us", False, "Time for which it had units in the runs that were interrupted"),
+)
 JOBS = (
     Column("job", "int32", "", False, "Number of the job, from 0 in trace order"),
     Column("task_type", "int16", "code", False, "Type of its tasks"),
@@ -55,9 +59,27 @@ UTILIZATION = (
     Column("group", "str", "", False, '"all" or the name of a processor type'),
     Column("utilization", "float64", "1", False, "Active time of the group's units / (their number x the interval)"),
 )
+APPLICATIONS = (
+    Column("application", "int32", "code", False, "Number of the application"),
+    Column("name", "str", "", False, "Its name"),
+    Column("requests", "int64", "", False, "Its requests: the jobs of its name"),
+    Column("missed", "int64", "", False, "Requests that were not done by their deadline, dropped ones too"),
+    Column("missed_pct", "float64", "%", False, "missed / requests"),
+    Column("missed_pct_minutes", "float64", "%", False, "Mean of the same over the minutes in which requests arrived"),
+    Column("missed_pct_worst_minute", "float64", "%", False, "The highest of them"),
+    Column("dropped", "int64", "", False, "Requests that never started"),
+    Column("goodput_per_s", "float64", "1/s", False, "Requests in time per second of the makespan"),
+    Column("p50_us", "float64", "us", True, "Latency from arrival to finish: median; missing if none finished"),
+    Column("p90_us", "float64", "us", True, "90th percentile"),
+    Column("p99_us", "float64", "us", True, "99th percentile"),
+    Column("p99_9_us", "float64", "us", True, "99.9th percentile"),
+    Column("batch_mean", "float64", "", False, "Tasks started together, on average"),
+    Column("on_fastest", "float64", "1", False, "Share of its tasks that ran on their fastest processor type"),
+)
 PERIODS = (
     Column("period", "int64", "", False, "Number of the period, from 0"),
     Column("active", "int64", "", False, "Units with a task right after the placement"),
-    Column("energy_j", "float64", "J", True, "Energy of the period; missing without a power table"),
-    Column("slav", "float64", "demand", False, "Demand beyond capacity right after the placement, over all units"),
+    Column("energy_j", "float64", "J", True, "Energy of the period; missing without dynamic powers"),
+    Column("slav", "float64", "demand s", False, "Demand beyond capacity x time, in the scenario's reading"),
+    Column("bound_j", "float64", "J", True, "Least energy of placements within capacity; missing without powers"),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,17 @@ class Table(Mapping[str, np.ndarray]):
         write_table(path, self._columns)
 
 
+class Lost(NamedTuple):
+    """Runs of tasks that an outage interrupted, L of them: a task may have several."""
+
+    task: np.ndarray  # [L] int64
+    unit: np.ndarray  # [L] int32, numbered as in the outcome
+    init_us: np.ndarray  # [L] float64
+    start_us: np.ndarray
+    end_us: np.ndarray  # when its node went down
+    is_follower: np.ndarray  # [L] bool: it had been started together with another one
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What an engine hands over: the columns it filled, before anything is derived from them."""
@@ -69,7 +80,11 @@ class Outcome:
     end_us: float  # the clock at the end
     n_events: int
     followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks started behind another one
+    lost: Lost | None = None  # of a scenario with outages
     periods: Mapping[str, np.ndarray] | None = None
+    unit_energy_j: np.ndarray | None = None  # [U] J, where the periods of a batch policy were counted
+    unit_active_us: np.ndarray | None = None  # [U] us, the same
+    proven: Mapping[str, Any] | None = None  # objective, bound_us and status of a policy that plans
 
 
 class Result:
@@ -121,6 +136,11 @@ class Result:
     def periods(self) -> Table | None:
         """One row a period of a batch policy; None for an online one."""
         return None if self.outcome.periods is None else Table(self.outcome.periods)
+
+    @cached_property
+    def applications(self) -> Table | None:
+        """One row an application with requests; None unless jobs have applications and deadlines."""
+        return self._tables["applications"]()
 
     @cached_property
     def summary(self) -> dict[str, Any]:

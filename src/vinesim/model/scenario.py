@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 
 from vinesim.model import affinity as affinity_table
+from vinesim.model.accounting import Accounting
+from vinesim.model.application import Application, with_deadlines, wrong_applications
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.datacenter import Datacenter
+from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import PAPER, Network
+from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.workload import Workload
 
 
@@ -37,6 +41,10 @@ class Scenario:
     sampling_us: float | None = None  # interval of the utilisation time series; None: off
     horizon_us: float = math.inf  # the run ends here at the latest
     seed: int = 0
+    accounting: Accounting = field(default_factory=Accounting)  # how the periods of a batch policy are counted
+    electricity: Electricity = field(default_factory=Electricity)  # price and carbon intensity, and PUE
+    outages: tuple[Outage, ...] = ()  # times at which nodes are down
+    applications: tuple[Application, ...] = ()  # client-server applications; they give their requests deadlines
 
     def __post_init__(self) -> None:
         shape = (len(self.datacenter.processor_types), len(self.workload.task_types))
@@ -55,6 +63,7 @@ class Scenario:
         for name in ("affinity", "overhead_us", "power_w"):
             self._as_table(name, shape)
         self._check()
+        object.__setattr__(self, "workload", with_deadlines(self.workload, self.applications))
 
     def _as_table(self, name: str, shape: tuple[int, int]) -> None:
         value = getattr(self, name)
@@ -113,6 +122,22 @@ class Scenario:
             for t in np.flatnonzero(work.demand > largest * (1 + 1e-9))[:10]:
                 expected = f"no more than the largest unit ({largest:g})"
                 problems.append(Problem(f"workload.demand[{t}]", expected, f"{work.demand[t]:g}"))
+        if work.times_us is not None:
+            problems += self._wrong_times(work.times_us)
+        if self.applications:
+            problems += wrong_applications(work, self.applications, center, self.affinity)
+        deployed = [center.processor_types[p] for p in np.unique(center.unit_type)]
+        linear = [p.name for p in deployed if p.dynamic_power_w is not None]
+        unknown = [p.name for p in deployed if not p.has_own_power]
+        if self.electricity.rates and unknown and self.power_w is None:
+            found = "none of " + ", ".join(unknown)
+            remedy = "Give a power table, or these types a power_curve or a dynamic_power."
+            problems.append(Problem("electricity", "powers of all types in use", found, remedy))
+        if linear and (unknown or self.power_w is not None):
+            found = ", ".join(linear) + (" beside a power table" if self.power_w is not None else " only")
+            problems.append(Problem("processor_types", "a dynamic_power of all types in use, or of none", found))
+        object.__setattr__(self, "outages", tuple(self.outages))
+        problems += wrong_outages(self.outages, center)
         if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
         if not self.horizon_us > 0:
@@ -122,47 +147,65 @@ class Scenario:
         if problems:
             raise InputError(problems)
 
+    def _wrong_times(self, times_us: np.ndarray) -> list[Problem]:
+        """Measured times must be there for every type that the affinity table lets run the task."""
+        work, n_types = self.workload, len(self.datacenter.processor_types)
+        if times_us.shape[1] != n_types:
+            return [Problem("workload.times_us", f"{n_types} columns, one a processor type", f"{times_us.shape[1]}")]
+        able = self.affinity.T[np.repeat(work.job_task_type, np.diff(work.job_first))] > 0
+        bad = np.argwhere(able & ~(np.isfinite(times_us) & (times_us >= 0)))[:10]
+        names = [p.name for p in self.datacenter.processor_types]
+        return [
+            Problem(
+                f"workload.times_us[{t}, {p}]",
+                f"a time, as {names[p]} can run the task (affinity above 0)",
+                f"{times_us[t, p]:g}",
+                "Give a time, or set the affinity to 0.",
+            )
+            for t, p in bad
+        ]
+
     @property
     def content_id(self) -> str:
         """A hash of all that decides the outcome, equal on every machine: 16 hex digits."""
         digest = hashlib.sha256()
-        _feed(digest, self)
+        feed(digest, self)
         return digest.hexdigest()[:16]
 
 
-def _feed(digest: Any, value: Any) -> None:
+def feed(digest: Any, value: Any) -> None:
     """Feed a value's type and content to the digest; each piece with its length, numbers by value, not by type."""
     if isinstance(value, np.ndarray):
-        _feed(digest, f"array {value.dtype.str} {value.shape}")
+        feed(digest, f"array {value.dtype.str} {value.shape}")
         digest.update(np.ascontiguousarray(value).data)
     elif isinstance(value, str):
         digest.update(f"{len(value.encode())} {value}".encode())
     elif isinstance(value, bool | None):
-        _feed(digest, f"constant {value}")
+        feed(digest, f"constant {value}")
     elif isinstance(value, int | float | np.number):
         number = float(value)
-        _feed(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
+        feed(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
     elif isinstance(value, Mapping):
-        _feed(digest, f"mapping {len(value)}")
+        feed(digest, f"mapping {len(value)}")
         for key in sorted(value):
-            _feed(digest, str(key))
-            _feed(digest, value[key])
+            feed(digest, str(key))
+            feed(digest, value[key])
     elif isinstance(value, tuple | list):
-        _feed(digest, f"list {len(value)}")
+        feed(digest, f"list {len(value)}")
         for item in value:
-            _feed(digest, item)
+            feed(digest, item)
     elif isinstance(value, type):
-        _feed(digest, f"class {value.__module__}.{value.__qualname__}")
-        _feed(digest, _source_of(value))
+        feed(digest, f"class {value.__module__}.{value.__qualname__}")
+        feed(digest, _source_of(value))
     elif is_dataclass(value):
-        _feed(digest, type(value))
+        feed(digest, type(value))
         for item in fields(value):
-            _feed(digest, item.name)
+            feed(digest, item.name)
             content = getattr(value, item.name)
             is_policy = isinstance(value, Scenario) and item.name == "policy"
-            _feed(digest, _policy_code(content) if is_policy else content)
+            feed(digest, _policy_code(content) if is_policy else content)
     else:
-        _feed(digest, repr(value))
+        feed(digest, repr(value))
 
 
 def _source_of(kind: type) -> str:

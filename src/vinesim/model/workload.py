@@ -3,6 +3,7 @@
 Source: VineSim report, sections 4.3 and 5.2.1.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,12 @@ class Workload:
     deadline_us: np.ndarray | None = None  # [J] float64: absolute
     application: np.ndarray | None = None  # [J] int32
     job_id: np.ndarray | None = None  # [J] int64: the trace's own number of the job
+    times_us: np.ndarray | None = None  # [N, P] float64: measured time on each processor type, in place of operations
+    time_factor: np.ndarray | None = None  # [N] float64: what the time is multiplied with; no scheduler knows it
+    estimate_us: np.ndarray | None = None  # [N] float64: what a scheduler is told about the time
+    requests: Mapping[str, np.ndarray] | None = None  # resource -> [N] float64: least that the unit's type must provide
     task_types: tuple[TaskType, ...] = TASK_TYPES
+    application_names: tuple[str, ...] = ()  # of the applications; those beyond its end are named by their number
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -52,14 +58,34 @@ class Workload:
             "deadline_us": (np.float64, n_jobs),
             "application": (np.int32, n_jobs),
             "job_id": (np.int64, n_jobs),
+            "time_factor": (np.float64, n_tasks),
+            "estimate_us": (np.float64, n_tasks),
         }
         for name, (dtype, length) in columns.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, as_column(f"workload.{name}", value, dtype, length, problems))
+        self._as_tables(problems)
         if problems:
             raise InputError(problems)
         self._check()
+
+    def _as_tables(self, problems: list[Problem]) -> None:
+        """Bring the columns that are more than one into their types."""
+        n_tasks = np.size(self.operations)
+        if self.times_us is not None:
+            times = np.ascontiguousarray(self.times_us, np.float64)
+            if times.ndim != 2 or len(times) != n_tasks:
+                problems.append(
+                    Problem("workload.times_us", f"{n_tasks} rows, a column a processor type", f"{times.shape}")
+                )
+            object.__setattr__(self, "times_us", times)
+        if self.requests is not None:
+            requests = {
+                name: as_column(f"workload.requests.{name}", values, np.float64, n_tasks, problems)
+                for name, values in sorted(self.requests.items())
+            }
+            object.__setattr__(self, "requests", requests)
 
     @property
     def n_jobs(self) -> int:
@@ -78,8 +104,10 @@ class Workload:
         counts = np.diff(self.job_first)
         if self.job_first[0] != 0 or self.job_first[-1] != self.n_tasks or (counts < 1).any():
             problems.append(Problem("workload.job_first", "rising task numbers from 0 to the number of tasks", "gaps"))
-        for name in ("operations", "data_bytes", "arrival_us", "demand", "deadline_us"):
-            value = getattr(self, name)
+        numbers = ("operations", "data_bytes", "arrival_us", "demand", "deadline_us", "time_factor", "estimate_us")
+        columns = {name: getattr(self, name) for name in numbers}
+        columns |= {f"requests.{name}": values for name, values in (self.requests or {}).items()}
+        for name, value in columns.items():
             if value is None:
                 continue
             bad = np.flatnonzero(~(np.isfinite(value) & (value >= 0)))[:5]

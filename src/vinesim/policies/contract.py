@@ -1,14 +1,21 @@
 """The policy contract: what a scheduler is. Written out, with the reasons, in docs/explanation/design.md."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from vinesim.formats.quantities import time_us
 from vinesim.model.errors import InputError, Problem
+
+
+@lru_cache(maxsize=256)
+def _hints(kind: Any) -> dict[str, Any]:
+    """The types of a policy's options; looking them up took a sixth of a small run."""
+    return get_type_hints(kind)
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,13 @@ class Policy:
     deterministic: ClassVar[bool] = True  # draws nothing from the policy's random stream
     needs_estimates: ClassVar[bool] = False  # looks at execution or transfer times
     may_overcommit: ClassVar[bool] = False  # may load a unit beyond its capacity
+    may_drop: ClassVar[bool] = False  # may give a task up, which then never runs
 
     def number_of_options(self) -> dict[str, float | int]:
         """The options as numbers, as a kernel sees them: a choice is the position of its word, None is infinite."""
         numbers: dict[str, float | int] = {}
-        hints = get_type_hints(type(self))
+        kind: Any = type(self)
+        hints = _hints(kind)
         for item in fields(self):
             value, hint = getattr(self, item.name), hints[item.name]
             if get_origin(hint) is Literal:
@@ -47,7 +56,8 @@ class Policy:
     def from_options(cls, options: Mapping[str, Any]) -> "Policy":
         """Build from options by name, text allowed (``in_order=yes``); every wrong one is reported."""
         known = {item.name: item for item in fields(cls)}
-        hints = get_type_hints(cls)
+        kind: Any = cls
+        hints = _hints(kind)
         problems, values = [], {}
         for name, value in options.items():
             if name not in known:
@@ -109,6 +119,14 @@ def _convert(value: Any, hint: Any) -> Any:
     return value
 
 
+class Plan(NamedTuple):
+    """What a policy that ``plans`` decided before the run."""
+
+    scratch: Mapping[str, np.ndarray]  # contents of its scratch arrays
+    proven: Mapping[str, Any] | None = None  # objective, bound_us that no schedule is below, status of the solver
+    took_s: float = 0.0
+
+
 @dataclass(frozen=True)
 class OnlinePolicy(Policy):
     """A scheduler that is asked after every event.
@@ -116,12 +134,19 @@ class OnlinePolicy(Policy):
     ``decide(model, state, view)`` answers with :func:`~vinesim.state.queries.start`, ``start_together``,
     ``wait_until`` or ``nothing``, and is asked again until it starts nothing. It is compiled, so it uses numbers,
     arrays and the queries only; it may write to nothing but ``view.scratch``.
+
+    It is asked while something is pending and some unit has room. A policy that ``sees_every_event``, to learn from
+    completions, is asked at least once after each event, and while something is pending even when no unit has room;
+    ``view.task`` of a FINISH is then the task that ended. When nothing can start it must return ``nothing()``.
     """
 
+    sees_every_event: ClassVar[bool] = False  # is asked after every event, also when there is nothing to start
+    plans: ClassVar[bool] = False  # decides before the run, from the whole workload: see plan
     groups: ClassVar[tuple[str, ...]] = ()  # beside its type, what tells tasks apart: see GROUP_KEYS
     scratch: ClassVar[
         Mapping[str, tuple[str, str]]
-    ] = {}  # name -> (dtype, size: units, types, groups, jobs, tasks, one)
+    ] = {}  # name -> (dtype, size: units, types, task_types, groups, jobs, tasks, one, or a product: groups*types*256)
+    takes_back: ClassVar[bool] = False  # keeps tasks in its scratch, and takes back those that outages interrupt
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
     def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
@@ -130,6 +155,12 @@ class OnlinePolicy(Policy):
         A policy that replaces the order must not ask for tiers or for the closest unit: neighbours are scattered then.
         """
         return None
+
+    def plan(self, model: Any, say: Callable[[str], None] | None) -> Plan:
+        """What to do with all the workload, for ``decide`` to follow. Called once before the run, in Python, if the
+        policy ``plans``; ``model`` is what ``decide`` is given, ``say`` prints a line where there is somebody to read.
+        """
+        raise NotImplementedError
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
@@ -146,6 +177,7 @@ class BatchTasks(NamedTuple):
     operations: np.ndarray  # [M] float64
     demand: np.ndarray  # [M] float64: share of a unit's capacity, 0 = all of it
     remaining_us: np.ndarray  # [M] float64: until it finishes if it runs (infinite: not known), else NaN
+    measured_us: np.ndarray  # [M, P] float64: measured times, or [0, 0] where operations / affinity decides
 
 
 class BatchServers(NamedTuple):
@@ -155,6 +187,9 @@ class BatchServers(NamedTuple):
     capacity: np.ndarray  # [U] float64
     load: np.ndarray  # [U] float64
     affinity: np.ndarray  # [P, T] float64: operations per us, 0 = cannot run
+    idle_power_w: np.ndarray  # [P] float64: power of a unit that is awake, without that of its tasks
+    dynamic_power_w: np.ndarray  # [P] float64: power of its tasks, W for each unit of demand; NaN: not known
+    sleep_power_w: np.ndarray  # [P] float64: power of a unit without tasks; idle_power_w where it never sleeps
 
 
 @dataclass(frozen=True)
@@ -166,6 +201,7 @@ class BatchPolicy(Policy):
     """
 
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
+    needs_power: ClassVar[bool] = False  # looks at the powers of the units
     period_us: float = 1e6
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:

@@ -11,9 +11,9 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.state import queries
 from vinesim.state.build import GROUP_KEYS
-from vinesim.state.scratch import SIZES
+from vinesim.state.scratch import SIZES, is_size
 
-NEEDS_GROUP = {queries.preferred_type: "preferred_type"}
+NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
 
 def check_declarations(policy: Policy) -> None:
@@ -62,7 +62,7 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
         try:
             dtype, size = declared
             np.dtype(dtype)
-            is_legal = size in SIZES and array.isidentifier() and not array.startswith("_") and "__" not in array
+            is_legal = is_size(size) and array.isidentifier() and not array.startswith("_") and "__" not in array
         except (TypeError, ValueError):
             is_legal = False
         if not is_legal:

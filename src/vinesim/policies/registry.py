@@ -11,16 +11,38 @@ from types import ModuleType
 from typing import Any
 
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.policies.best_fit import BestFit, BestFitDecreasing
+from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.closer_to_data import CloserToData
 from vinesim.policies.contract import Policy
+from vinesim.policies.deadline_batch import DeadlineBatch
 from vinesim.policies.declarations import check_declarations
 from vinesim.policies.delay import Delay
 from vinesim.policies.earliest_finish import EarliestFinish
+from vinesim.policies.edf import Edf, EdfDrop, LeastLaxity
+from vinesim.policies.fcfs import Fcfs
+from vinesim.policies.first_fit import FirstFit, FirstFitDecreasing
 from vinesim.policies.flat import Flat
 from vinesim.policies.high import High
+from vinesim.policies.least_loaded import LeastLoadedFirst
+from vinesim.policies.optimal.policy import Optimal
 from vinesim.policies.pref import Pref
+from vinesim.policies.resource_based.fifo import RbFifo
+from vinesim.policies.resource_based.ljf import RbLjf
+from vinesim.policies.resource_based.ljf_ba import RbLjfBa
+from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl
+from vinesim.policies.resource_based.sjf import RbSjf
+from vinesim.policies.round_robin import RoundRobin
+from vinesim.policies.symphony.policy import Symphony
+from vinesim.policies.symphony.recommended import SymphonyRecommended
 
-BUILT_IN: tuple[type[Policy], ...] = (Flat, High, Pref, CloserToData, Delay, EarliestFinish)
+BUILT_IN: tuple[type[Policy], ...] = (
+    *(Flat, High, Pref, CloserToData, Delay, EarliestFinish, Optimal),
+    *(RoundRobin, LeastLoadedFirst, FirstFit, FirstFitDecreasing),
+    *(BestFit, BestFitDecreasing, DivideAndConquerBestFit, AcceleratedBestFit),
+    *(Symphony, SymphonyRecommended, Fcfs, Edf, EdfDrop, LeastLaxity, DeadlineBatch),
+    *(RbFifo, RbSjf, RbLjf, RbLjfBa, RbLjfOcl),
+)
 ENTRY_POINTS = "vinesim.policies"
 
 

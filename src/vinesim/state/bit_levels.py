@@ -15,7 +15,8 @@ def empty(rows: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def fill(levels: tuple[np.ndarray, np.ndarray, np.ndarray], row: int, members: np.ndarray) -> None:
     """Insert all members into one set."""
-    members = np.asarray(members, np.int64)
     for words in levels:
-        np.bitwise_or.at(words[row], members >> 6, np.uint64(1) << (members & 63).astype(np.uint64))
-        members = np.unique(members >> 6)
+        bits = np.zeros(64 * words.shape[1], bool)
+        bits[members] = True
+        words[row] |= np.packbits(bits, bitorder="little").view("<u8")
+        members = np.flatnonzero(words[row])

@@ -1,19 +1,21 @@
 """Scenario -> Model and State: the arrays that a run works on, all allocated here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.state import bit_levels
-from vinesim.state.layout import RUN, Model, State
+from vinesim.state.layout import PENDING, RUN, Model, State
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
-GROUP_KEYS = ("task_type", "preferred_type", "data_node", "data_rack", "application")
+GROUP_KEYS = ("task_type", "preferred_type", "data_node", "data_rack", "application", "part", "requests")
+NOT_PROVIDED = -1.0
 
 
 def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.ndarray | None = None) -> Model:
@@ -46,8 +48,12 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     parallelism = np.array([p.capacity if p.parallelism is None else p.parallelism for p in types])
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
-    group, following, kinds, preferred, application = _group(scenario, groups, data_node if has_data else None, counts)
+    group, following, kinds, preferred, application, part = _group(
+        scenario, groups, data_node if has_data else None, counts
+    )
     network = scenario.network
+    resources = sorted(work.requests or {})
+    requests = np.stack([work.requests[name] for name in resources], axis=1) if work.requests else np.empty((0, 0))
     model = Model(
         unit_type=unit_type.astype(np.int32),
         unit_node=unit_node.astype(np.int32),
@@ -73,11 +79,22 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
         task_demand=NOTHING_F8 if work.demand is None else work.demand,
+        task_times_us=np.empty((0, 0)) if work.times_us is None else work.times_us,
+        task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
+        task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
+        task_request=requests,
+        type_resource=np.array([[p.attributes.get(name, NOT_PROVIDED) for name in resources] for p in types]).reshape(
+            len(types), -1
+        ),
+        type_is_cpu=np.array([p.is_cpu for p in types]),
+        type_sms=np.array([p.attributes.get("sms", 0.0) for p in types], np.float64),
         task_group=group,
         task_next=following,
         group_task_type=kinds,
         group_preferred=preferred,
         group_application=application,
+        group_lead=_leads(kinds, application, part),
+        **_applications(scenario, rack, shelf),
     )
     return Model(*map(_read_only, model))
 
@@ -114,7 +131,7 @@ def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
 
 def _group(
     scenario: Scenario, keys: Sequence[str], data_node: np.ndarray | None, counts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the groups of tasks that the keys tell apart, and chain the tasks of each."""
     work = scenario.workload
     wanted = work.preferred_type.astype(np.int64)
@@ -132,14 +149,17 @@ def _group(
         ("data_node", data_node),
         ("data_rack", None if data_node is None else work.data_rack),
         ("application", None if work.application is None else np.repeat(work.application, counts)),
+        ("part", _part_of_request(scenario) if "part" in keys else None),
+        ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
     ]
-    stride = {"task_type": 1}
+    stride, sizes = {"task_type": 1}, {}
     for name, column in columns:
         if name in keys and column is not None:
             stride[name] = n_codes
             size = int(column.max()) + 1
             code = code + n_codes * np.asarray(column, np.int64)
             n_codes *= size
+            sizes[name] = size
     present = np.zeros(n_codes, bool)
     present[code] = True
     codes = np.flatnonzero(present)
@@ -149,10 +169,13 @@ def _group(
     if "preferred_type" in stride:
         size = int(wanted.max()) + 1 - NO_PREFERENCE
         preferred = (codes // stride["preferred_type"] % size + NO_PREFERENCE).astype(np.int32)
+    part = np.zeros(len(codes), np.int32)
     if "application" in stride:
-        application = (codes // stride["application"]).astype(np.int32)
+        application = (codes // stride["application"] % sizes["application"]).astype(np.int32)
+    if "part" in stride:
+        part = (codes // stride["part"] % sizes["part"]).astype(np.int32)
     if len(codes) == 1:
-        return NOTHING_I4, NOTHING_I4, kinds, preferred, application
+        return NOTHING_I4, NOTHING_I4, kinds, preferred, application, part
     group = (np.cumsum(present, dtype=np.int32) - np.int32(1))[code]
     if not keys:
         group = np.repeat(group, counts)
@@ -161,10 +184,61 @@ def _group(
     following = np.full(work.n_tasks, work.n_tasks, np.int32)
     same = group[by_group[1:]] == group[by_group[:-1]]
     following[by_group[:-1][same]] = by_group[1:][same]
-    return group.astype(np.int32), following, kinds, preferred, application
+    return group.astype(np.int32), following, kinds, preferred, application, part
 
 
-def build_state(model: Model, seed: int, counts_free: bool = True) -> State:
+def _part_of_request(scenario: Scenario) -> np.ndarray | None:
+    """[N] the number of each task within its request, for applications whose requests need several nodes; else 0."""
+    work = scenario.workload
+    listed = listed_by_code(work, scenario.applications) if work.application is not None else []
+    gangs = np.array([a is not None and a.nodes_per_request > 1 for a in listed], bool)
+    if not gangs.any():
+        return None
+    counts = np.diff(work.job_first)
+    place = np.arange(work.n_tasks) - np.repeat(work.job_first[:-1], counts)
+    return np.where(np.repeat(gangs[work.application], counts), place, 0)
+
+
+def _leads(kinds: np.ndarray, application: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """[G] the group of the first part of the same requests."""
+    if not part.any():
+        return np.arange(len(part), dtype=np.int32)
+    place = {key: group for group, key in enumerate(zip(kinds, application, part, strict=True))}
+    return np.array([place[key] for key in zip(kinds, application, part * 0, strict=True)], np.int32)
+
+
+def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> dict[str, np.ndarray]:
+    """What the applications registered, by the workload's codes; ``rack`` and ``shelf`` are of the units."""
+    listed = listed_by_code(scenario.workload, scenario.applications) if scenario.applications else []
+    units = bit_levels.empty(len(listed), len(rack))[0]
+    n_shelves = scenario.datacenter.n_shelves
+    place = rack.astype(np.int64) * n_shelves + shelf
+    for a, application in enumerate(listed):
+        nodes = [r * n_shelves + s for r, s in (application.nodes if application is not None else ())]
+        members = np.flatnonzero(np.isin(place, nodes)) if nodes else np.arange(len(rack))
+        np.bitwise_or.at(units[a], members >> 6, np.uint64(1) << (members & 63).astype(np.uint64))
+    return {
+        "application_limit": np.array([1 if a is None else a.batch_limit for a in listed], np.int64),
+        "application_load": np.array([1.0 if a is None else a.average_load for a in listed]),
+        "application_response_us": np.array([np.inf if a is None else a.response_time_us for a in listed]),
+        "application_parts": np.array([1 if a is None else a.nodes_per_request for a in listed], np.int64),
+        "application_nodes": np.array([nodes_by_type(scenario.datacenter, a) for a in listed], np.int64).reshape(
+            len(listed), len(scenario.datacenter.processor_types)
+        ),
+        "application_units": units,
+    }
+
+
+def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
+    """[N] int64: equal for tasks that request the same."""
+    code = np.zeros(len(next(iter(requests.values()))), np.int64)
+    for values in requests.values():
+        found, level = np.unique(values, return_inverse=True)
+        code = np.unique(code * len(found) + level, return_inverse=True)[1]
+    return code
+
+
+def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: bool = False) -> State:
     """The state before the first event: every unit idle, no job arrived.
 
     ``counts_free`` keeps the counts of units with room, which make ``random_free`` fast.
@@ -175,6 +249,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True) -> State:
     run["timer_us"] = np.inf
     run["random"] = np.uint64(seed)
     run["n_with_room"] = n_units
+    run["queue_now"] = run["queue_newest"] = run["interrupted"] = -1
     free = bit_levels.empty(n_types + 1, n_units)
     free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
     for row in range(n_types + 1):
@@ -190,11 +265,13 @@ def build_state(model: Model, seed: int, counts_free: bool = True) -> State:
     is_shared = bool((model.unit_parallelism < model.unit_capacity).any())
     return State(
         run=run,
-        task_unit=np.full(n_tasks, -1, np.int32),
+        task_unit=np.full(n_tasks, PENDING, np.int32),
         task_init_us=np.full(n_tasks, np.nan),
         task_start_us=np.full(n_tasks, np.nan),
         task_finish_us=np.full(n_tasks, np.nan),
         task_in_batch=np.full(n_tasks, -1, np.int32),
+        task_interrupted=np.full(n_tasks if has_outages else 0, -1, np.int32),
+        unit_open=np.array(model.unit_capacity),
         unit_load=np.zeros(n_units),
         unit_tasks=np.zeros(n_units, np.int32),
         free=free[0],
@@ -211,7 +288,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True) -> State:
         queue_min_us=np.zeros(8 * 256),
         queue_used=np.zeros(8 * 4, np.uint64),
         queue_next=np.full(n_tasks, -1, np.int32),
-        queue_previous=np.full(n_tasks if is_shared else 0, -1, np.int32),
+        queue_previous=np.full(n_tasks if is_shared or has_outages else 0, -1, np.int32),
         work_done=np.zeros(n_units),
         work_at_us=np.zeros(n_units),
         work_due=np.zeros(n_tasks if is_shared else 0),

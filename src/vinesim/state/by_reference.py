@@ -50,7 +50,7 @@ def read_field(context, builder, typ, value, attr):
 @intrinsic
 def by_reference(typing_context, arrays):
     """A reference to a NamedTuple, valid until the calling kernel returns."""
-    if not isinstance(arrays, types.NamedTuple):
+    if not isinstance(arrays, types.BaseNamedTuple):
         return None
 
     def codegen(context, builder, signature, args):

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from vinesim.state import queries
-from vinesim.state.bits import ZERO, at_or_after, at_or_before, count_ones, lowest
-from vinesim.state.kernel import STEP, inlined, kernel
-from vinesim.state.layout import FULL, OVERFULL, Action
+from vinesim.state import event_queue, queries, skew_heap
+from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
+from vinesim.state.kernel import STEP, inlined, kernel, not_negative
+from vinesim.state.layout import FULL, OVERFULL, PENDING, Action
 
 INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
@@ -57,9 +57,21 @@ def start_together(task, count, unit):
     return Action(np.int64(task), np.int64(count), np.int64(unit), np.inf)
 
 
+@compiled_form_of(queries.drop)
+def drop(task):
+    return Action(np.int64(task), np.int64(0), np.int64(-1), np.inf)
+
+
+@compiled_form_of(queries.more_at_once)
+def more_at_once(model, state):
+    run = state.run[0]
+    arrives = run.next_job < model.job_arrival_us.shape[0] and model.job_arrival_us[run.next_job] == run.now_us
+    return arrives or event_queue.next_us(state) == run.now_us
+
+
 @inlined
 def group_of(model, task):
-    return np.int64(model.task_group[task]) if model.task_group.shape[0] > 0 else np.int64(0)
+    return not_negative(model.task_group[task]) if model.task_group.shape[0] > 0 else np.int64(0)
 
 
 @compiled_form_of(queries.oldest_pending)
@@ -91,7 +103,7 @@ def group_size(model, state, task):
 
 @compiled_form_of(queries.task_type)
 def task_type(model, state, task):
-    return np.int64(model.group_task_type[group_of(model, task)])
+    return not_negative(model.group_task_type[group_of(model, task)])
 
 
 @compiled_form_of(queries.preferred_type)
@@ -104,6 +116,55 @@ def arrival_us(model, state, task):
     return model.job_arrival_us[model.task_job[task]]
 
 
+@compiled_form_of(queries.job_of)
+def job_of(model, state, task):
+    return np.int64(model.task_job[task])
+
+
+@compiled_form_of(queries.deadline_us)
+def deadline_us(model, state, task):
+    return model.job_deadline_us[model.task_job[task]] if model.job_deadline_us.shape[0] > 0 else np.inf
+
+
+@compiled_form_of(queries.application)
+def application(model, state, task):
+    return np.int64(model.group_application[group_of(model, task)])
+
+
+@compiled_form_of(queries.operations)
+def operations(model, state, task):
+    return model.task_operations[task]
+
+
+@compiled_form_of(queries.estimate_us)
+def estimate_us(model, state, task):
+    if model.task_estimate_us.shape[0] > 0:
+        return model.task_estimate_us[task]
+    kind = queries.task_type(model, state, task)
+    total, n = 0.0, 0
+    for i in range(model.ranking.shape[1]):
+        p = np.int64(model.ranking[kind, i])
+        if p < 0:
+            break
+        total += queries.time_on_type_us(model, state, task, p)
+        n += 1
+    return total / n
+
+
+@compiled_form_of(queries.meets)
+def meets(model, state, task, unit, share=1.0):
+    return queries.meets_on_type(model, state, task, not_negative(model.unit_type[unit]), share)
+
+
+@compiled_form_of(queries.meets_on_type)
+def meets_on_type(model, state, task, processor_type, share=1.0):
+    for q in range(model.task_request.shape[1]):
+        provided = model.type_resource[processor_type, q]
+        if provided >= 0.0 and model.task_request[task, q] * share > provided:
+            return False
+    return True
+
+
 @compiled_form_of(queries.demand)
 def demand(model, state, task, unit):
     if model.task_demand.shape[0] == 0:
@@ -112,17 +173,41 @@ def demand(model, state, task, unit):
     return wanted if wanted > 0.0 else model.unit_capacity[unit]
 
 
+@compiled_form_of(queries.has_room)
+def has_room(model, state, unit):
+    return state.unit_load[unit] < state.unit_open[unit] * FULL
+
+
+@compiled_form_of(queries.is_up)
+def is_up(model, state, unit):
+    return state.unit_open[unit] > 0.0
+
+
+@compiled_form_of(queries.first_interrupted)
+def first_interrupted(model, state):
+    return state.run[0].interrupted
+
+
+@compiled_form_of(queries.next_interrupted)
+def next_interrupted(model, state, task):
+    return np.int64(state.task_interrupted[task])
+
+
+@compiled_form_of(queries.next_with_room)
+def next_with_room(model, state, processor_type, unit):
+    return np.int64(at_or_after(state.free, state.free_1, state.free_2, processor_type, unit))
+
+
 @compiled_form_of(queries.fits)
 def fits(model, state, task, unit):
-    load, capacity = state.unit_load[unit], model.unit_capacity[unit]
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
     return load < capacity * FULL and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
 
 
 @compiled_form_of(queries.can_start)
 def can_start(model, state, task, unit):
-    return model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] > 0.0 and queries.fits(
-        model, state, task, unit
-    )
+    p, t = not_negative(model.unit_type[unit]), queries.task_type(model, state, task)
+    return model.affinity[p, t] > 0.0 and queries.fits(model, state, task, unit)
 
 
 @inlined
@@ -152,9 +237,18 @@ def transfer_us(model, state, task, unit):
 
 @compiled_form_of(queries.execution_us)
 def execution_us(model, state, task, unit):
-    p, t = model.unit_type[unit], queries.task_type(model, state, task)
-    speed = model.affinity[p, t]
-    return model.overhead_us[p, t] + model.task_operations[task] / speed if speed > 0.0 else math.inf
+    return queries.time_on_type_us(model, state, task, not_negative(model.unit_type[unit]))
+
+
+@compiled_form_of(queries.time_on_type_us)
+def time_on_type_us(model, state, task, processor_type):
+    t = queries.task_type(model, state, task)
+    speed = model.affinity[processor_type, t]
+    if speed <= 0.0:
+        return math.inf
+    if model.task_times_us.shape[0] > 0:
+        return model.overhead_us[processor_type, t] + model.task_times_us[task, processor_type]
+    return model.overhead_us[processor_type, t] + model.task_operations[task] / speed
 
 
 @inlined
@@ -232,6 +326,97 @@ def fastest_free(model, state, task):
         if unit >= 0 and (best < 0 or unit < best):
             best, best_speed = unit, model.affinity[p, kind]
     return best
+
+
+@compiled_form_of(queries.is_allowed)
+def is_allowed(model, state, task, unit):
+    a = model.group_application[group_of(model, task)]
+    if a < 0 or a >= model.application_limit.shape[0]:
+        return True
+    if not contains(model.application_units, a, unit):
+        return False
+    return model.application_parts[a] == 1 or not holds_part(model, state, task, model.unit_node[unit])
+
+
+@kernel
+def holds_part(model, state, task, node):
+    """Whether a task of the same job runs or ran on the node."""
+    job = model.task_job[task]
+    for other in range(model.job_first[job], model.job_first[job + 1]):
+        unit = state.task_unit[other]
+        if unit >= 0 and model.unit_node[unit] == node:
+            return True
+    return False
+
+
+@compiled_form_of(queries.node_tasks)
+def node_tasks(model, state, node):
+    n = np.int64(0)
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        n += state.unit_tasks[unit]
+    return n
+
+
+@compiled_form_of(queries.least_busy, inline=False)
+def least_busy(model, state, task, processor_type):
+    """Looks at the units of the type with room, until it finds one on an idle node."""
+    best, fewest = np.int64(-1), np.int64(0)
+    if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
+        return best
+    unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
+    while unit >= 0:
+        if queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
+            n = queries.node_tasks(model, state, model.unit_node[unit])
+            if best < 0 or n < fewest:
+                best, fewest = np.int64(unit), n
+                if n == 0:
+                    break
+        unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
+    return best
+
+
+@compiled_form_of(queries.has_nodes, inline=False)
+def has_nodes(model, state, task, processor_type, n):
+    if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
+        return n <= 0
+    last, found = np.int64(-1), np.int64(0)
+    unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
+    while unit >= 0 and found < n:
+        node = np.int64(model.unit_node[unit])  # units of a node follow one another
+        if node != last and queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
+            last = node
+            found += 1
+        unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
+    return found >= n
+
+
+@compiled_form_of(queries.started_us)
+def started_us(model, state, task):
+    return state.task_init_us[task]
+
+
+@compiled_form_of(queries.operations_started)
+def operations_started(model, state, task):
+    total = model.task_operations[task]
+    other = state.task_in_batch[task]
+    while other >= 0:
+        total += model.task_operations[other]
+        other = state.task_in_batch[other]
+    return total
+
+
+@compiled_form_of(queries.following)
+def following(model, state, task):
+    n_arrived = state.run[0].n_arrived
+    task = np.int64(task + 1 if model.task_group.shape[0] == 0 else model.task_next[task])
+    while task < n_arrived and state.task_unit[task] != PENDING:
+        task = np.int64(task + 1 if model.task_group.shape[0] == 0 else model.task_next[task])
+    return task if task < n_arrived else np.int64(-1)
+
+
+@compiled_form_of(queries.group)
+def group(model, state, task):
+    return np.int64(group_of(model, task))
 
 
 @kernel
@@ -412,3 +597,7 @@ def random_below(state, n):
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return np.int64(np.float64(z >> INTEGER_BITS) * TO_UNIT * n)
+
+
+for _function, _inline in ((skew_heap.comes_before, True), (skew_heap.join, False), (skew_heap.without_root, True)):
+    compiled_form_of(_function, _inline)(_function)

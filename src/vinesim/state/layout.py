@@ -1,6 +1,7 @@
 """The compiled arrays: Model (read-only), State (the only thing that changes), View (what a policy is shown).
 
-Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, N tasks, G groups of tasks.
+Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, N tasks, G groups of tasks,
+A applications (0 where the scenario lists none).
 Units are in tie-break order: (rack, shelf), then position in the deployment.
 """
 
@@ -9,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # of a capacity: demands such as 0.1 do not add up exactly
-FINISH, WAKE_UP, BATCH, SAMPLING, TIMER = range(5)  # events, in the order in which equal times are handled
+PENDING, DROPPED = -1, -2  # as a task's unit: not started, or given up by the policy
+FINISH, WAKE_UP, BATCH, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 
 
 class Model(NamedTuple):
@@ -41,9 +43,23 @@ class Model(NamedTuple):
     task_demand: np.ndarray  # [N] float64, 0 = the whole unit; or [0] where every task wants a whole unit
     task_group: np.ndarray  # [N] int32, or [0] where there is one group
     task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] where there is one group
+    task_times_us: np.ndarray  # [N, P] float64: measured times, or [0, 0] where operations / affinity decides
+    task_factor: np.ndarray  # [N] float64: what the true time is multiplied with, or [0]
+    task_estimate_us: np.ndarray  # [N] float64: what is told about the time, or [0]
+    task_request: np.ndarray  # [N, Q] float64: least of each of the Q resources, or [0, 0]
+    type_resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = the resource is not of its kind
+    type_is_cpu: np.ndarray  # [P] bool: a CPU; else an accelerator
+    type_sms: np.ndarray  # [P] float64: its attribute sms (multiprocessors of a GPU), 0 if it has none
     group_task_type: np.ndarray  # [G] int32
     group_preferred: np.ndarray  # [G] int32: preferred processor type, -1 = none; if the policy groups by it
     group_application: np.ndarray  # [G] int32: if the policy groups by it
+    group_lead: np.ndarray  # [G] int32: group of the first part of the same requests: itself, if they have one part
+    application_limit: np.ndarray  # [A] int64: requests that may start together
+    application_load: np.ndarray  # [A] float64: requests per second that it expects
+    application_response_us: np.ndarray  # [A] float64: us from arrival to deadline
+    application_parts: np.ndarray  # [A] int64: tasks of a request, each on a node of its own
+    application_nodes: np.ndarray  # [A, P] int64: nodes that hold its data and have a unit of the type
+    application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, a bit each
 
 
 RUN = np.dtype(
@@ -54,12 +70,15 @@ RUN = np.dtype(
         ("n_arrived", "i8"),  # tasks that have arrived: all below this number
         ("n_pending", "i8"),  # tasks that have arrived and not started
         ("n_with_room", "i8"),  # units whose load is below their capacity
-        ("n_running", "i8"),
         ("n_done", "i8"),
+        ("had_outage", "i8"),  # nodes went down or came up, and the policy has not been asked since
+        ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
         ("random", "u8"),  # state of the policy's random stream
         ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
         ("queue_levels", "u8"),  # event queue: which levels hold events
+        ("queue_now", "i8"),  # event queue: the task after the last one taken, if it finishes at the same time; else -1
+        ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
         ("error", "i8"),  # the contract that the policy broke, 0 = none
         ("error_task", "i8"),
         ("error_unit", "i8"),
@@ -72,11 +91,13 @@ class State(NamedTuple):
     """What a run changes. All of it is allocated before the run."""
 
     run: np.ndarray  # [1] of RUN: clock and counters
-    task_unit: np.ndarray  # [N] int32: where the task runs or ran, -1 = not started
+    task_unit: np.ndarray  # [N] int32: where the task runs or ran, or PENDING, or DROPPED
     task_init_us: np.ndarray  # [N] float64: when it was given to the unit
     task_start_us: np.ndarray  # [N] float64: when its data was there
     task_finish_us: np.ndarray  # [N] float64: when it finishes, as known now
     task_in_batch: np.ndarray  # [N] int32: next task started together with it, -1 = none
+    task_interrupted: np.ndarray  # [N] int32: the next such task, -1 = none; [0] without outages
+    unit_open: np.ndarray  # [U] float64: its capacity, 0 while its node is down
     unit_load: np.ndarray  # [U] float64: demand of the tasks that run on it
     unit_tasks: np.ndarray  # [U] int32: how many run on it; consolidated tasks count as one
     free: np.ndarray  # [P + 1, W] uint64: units with room, a bit each; row P is all types
@@ -92,8 +113,8 @@ class State(NamedTuple):
     queue_tail: np.ndarray  # [8 * 256] int64
     queue_min_us: np.ndarray  # [8 * 256] float64: earliest time in a bucket
     queue_used: np.ndarray  # [8 * 4] uint64: which buckets of a level hold events
-    queue_next: np.ndarray  # [N] int32: next event of the same bucket
-    queue_previous: np.ndarray  # [N] int32; [0] if no unit is shared, so that no event is ever cancelled
+    queue_next: np.ndarray  # [N] int32: next event of the same bucket, -1 = none; FOLLOWS: comes with the task before
+    queue_previous: np.ndarray  # [N] int32; [0] if no event is ever cancelled
     work_done: np.ndarray  # [U] float64: shared units: us of full-speed service given to each task so far
     work_at_us: np.ndarray  # [U] float64: shared units: the time of that figure
     work_due: np.ndarray  # [N] float64: shared units: work_done at which the task finishes; [0] if none is shared
@@ -106,15 +127,17 @@ class View(NamedTuple):
     """What a policy is shown beside the model and the state when it is asked."""
 
     now_us: float
-    event: int  # what happened: FINISH, WAKE_UP or TIMER
+    event: int  # what happened: FINISH, WAKE_UP, TIMER or OUTAGE
     unit: int  # the unit of a FINISH, else -1
     job: int  # the job of a WAKE_UP, else -1
+    task: int  # the task of a FINISH, the first of those started together; else -1
     options: Any  # the policy's options, by name; a choice is the number of its word
     scratch: Any  # the policy's own arrays, by name
 
 
 class Action(NamedTuple):
-    """What a policy wants: start ``n_tasks`` tasks on a unit, or nothing before ``wake_us``."""
+    """What a policy wants: start ``n_tasks`` tasks on a unit, drop a task (``n_tasks`` 0), or nothing before
+    ``wake_us``."""
 
     task: int
     n_tasks: int

@@ -32,6 +32,16 @@ def start_together(task: int, count: int, unit: int) -> Action:
     return Action(task, count, unit, math.inf)
 
 
+def drop(task: int) -> Action:
+    """Give a pending task up: it never runs. Its job has no finish, and a deadline of it is missed."""
+    return Action(task, 0, -1, math.inf)
+
+
+def more_at_once(model: Any, state: Any) -> bool:
+    """Whether another finish or arrival comes at this very instant: a policy that decides once an instant waits."""
+    return state.next_finish_us() == state.now_us or state.next_arrival_us() == state.now_us
+
+
 def oldest_pending(model: Any, state: Any) -> int:
     """The task that has been pending longest."""
     return state.pending[0] if state.pending else -1
@@ -77,15 +87,92 @@ def arrival_us(model: Any, state: Any, task: int) -> float:
     return model.job_arrival_us[model.task_job[task]]
 
 
+def job_of(model: Any, state: Any, task: int) -> int:
+    """A task's job."""
+    return model.task_job[task]
+
+
+def deadline_us(model: Any, state: Any, task: int) -> float:
+    """When a task's job should be done; infinite if it has no deadline."""
+    return model.job_deadline_us[model.task_job[task]] if len(model.job_deadline_us) else math.inf
+
+
+def application(model: Any, state: Any, task: int) -> int:
+    """A task's application, -1 if it has none. The policy's groups must name ``application``."""
+    return model.group_application[state.group_of(task)]
+
+
+def operations(model: Any, state: Any, task: int) -> float:
+    """A task's number of operations: its size."""
+    return model.task_operations[task]
+
+
+def estimate_us(model: Any, state: Any, task: int) -> float:
+    """What is told about a task's time: the workload's estimate; without one the mean of its execution times on the
+    deployed processor types that can run it."""
+    if len(model.task_estimate_us):
+        return model.task_estimate_us[task]
+    total, n = 0.0, 0
+    for p in model.ranking[task_type(model, state, task)]:
+        if p >= 0:
+            total += time_on_type_us(model, state, task, p)
+            n += 1
+    return total / n
+
+
+def meets(model: Any, state: Any, task: int, unit: int, share: float = 1.0) -> bool:
+    """Whether the unit's type provides ``share`` of all that the task requests. Resources that its type does not have,
+    as the cores of a GPU, do not count."""
+    return meets_on_type(model, state, task, model.unit_type[unit], share)
+
+
+def meets_on_type(model: Any, state: Any, task: int, processor_type: int, share: float = 1.0) -> bool:
+    """The same for any unit of a processor type."""
+    for q in range(model.task_request.shape[1]):
+        provided = model.type_resource[processor_type, q]
+        if provided >= 0.0 and model.task_request[task, q] * share > provided:
+            return False
+    return True
+
+
 def demand(model: Any, state: Any, task: int, unit: int) -> float:
     """How much of a unit's capacity a task takes."""
     wanted = model.task_demand[task] if len(model.task_demand) else 0.0
     return wanted if wanted > 0.0 else model.unit_capacity[unit]
 
 
+def has_room(model: Any, state: Any, unit: int) -> bool:
+    """Whether the unit has any room now, be it for a small task."""
+    return state.unit_load[unit] < state.unit_open[unit] * FULL
+
+
+def is_up(model: Any, state: Any, unit: int) -> bool:
+    """Whether the unit's node is up, not in an outage."""
+    return state.unit_open[unit] > 0.0
+
+
+def first_interrupted(model: Any, state: Any) -> int:
+    """The first task that the outages of an OUTAGE event interrupted: it is pending again. -1 if there is none."""
+    return state.interrupted[0] if state.interrupted else -1
+
+
+def next_interrupted(model: Any, state: Any, task: int) -> int:
+    """The next such task after ``task``."""
+    after = [other for other in state.interrupted if other > task]
+    return after[0] if after else -1
+
+
+def next_with_room(model: Any, state: Any, processor_type: int, unit: int) -> int:
+    """The first unit of a processor type, ``unit`` or after it in (rack, shelf) order, that has any room."""
+    for other in range(unit, len(model.unit_type)):
+        if model.unit_type[other] == processor_type and has_room(model, state, other):
+            return other
+    return -1
+
+
 def fits(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the unit has room for the task now. A billionth of the capacity is taken for rounding."""
-    load, capacity = state.unit_load[unit], model.unit_capacity[unit]
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
     return load < capacity * FULL and load + demand(model, state, task, unit) <= capacity * OVERFULL
 
 
@@ -114,9 +201,18 @@ def transfer_us(model: Any, state: Any, task: int, unit: int) -> float:
 
 def execution_us(model: Any, state: Any, task: int, unit: int) -> float:
     """Time to compute the task on the unit at full speed, with the overhead; infinite if it cannot."""
-    p, t = model.unit_type[unit], task_type(model, state, task)
-    speed = model.affinity[p, t]
-    return model.overhead_us[p, t] + model.task_operations[task] / speed if speed > 0.0 else math.inf
+    return time_on_type_us(model, state, task, model.unit_type[unit])
+
+
+def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> float:
+    """The same for any unit of a processor type."""
+    t = task_type(model, state, task)
+    speed = model.affinity[processor_type, t]
+    if speed <= 0.0:
+        return math.inf
+    if len(model.task_times_us):
+        return model.overhead_us[processor_type, t] + model.task_times_us[task, processor_type]
+    return model.overhead_us[processor_type, t] + model.task_operations[task] / speed
 
 
 def first_free(model: Any, state: Any, task: int, processor_type: int = -1, distance: int = -1) -> int:
@@ -140,6 +236,86 @@ def fastest_free(model: Any, state: Any, task: int) -> int:
         if speed > best_speed and can_start(model, state, task, unit):
             best, best_speed = unit, speed
     return best
+
+
+def is_allowed(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the unit stands on a node that holds the data of the task's application, and no other part of the same
+    request was started on that node. The policy's groups must name ``application``."""
+    a = application(model, state, task)
+    if not 0 <= a < len(model.application_limit):
+        return True
+    if not int(model.application_units[a, unit >> 6]) >> (unit & 63) & 1:
+        return False
+    return model.application_parts[a] == 1 or not _holds_part(model, state, task, model.unit_node[unit])
+
+
+def _holds_part(model: Any, state: Any, task: int, node: int) -> bool:
+    """Whether a task of the same job runs or ran on the node."""
+    job = model.task_job[task]
+    for other in range(model.job_first[job], model.job_first[job + 1]):
+        if state.task_unit[other] >= 0 and model.unit_node[state.task_unit[other]] == node:
+            return True
+    return False
+
+
+def node_tasks(model: Any, state: Any, node: int) -> int:
+    """How many tasks run on the units of a node; those that were started together count as one."""
+    return sum(len(state.running[unit]) for unit in range(model.node_first[node], model.node_first[node + 1]))
+
+
+def least_busy(model: Any, state: Any, task: int, processor_type: int) -> int:
+    """The unit of a type, allowed to the task and with room for it, whose node runs the fewest tasks; the first of
+    several."""
+    best, fewest = -1, 0
+    for unit in range(len(model.unit_type)):
+        if (
+            model.unit_type[unit] == processor_type
+            and can_start(model, state, task, unit)
+            and is_allowed(model, state, task, unit)
+        ):
+            n = node_tasks(model, state, model.unit_node[unit])
+            if best < 0 or n < fewest:
+                best, fewest = unit, n
+    return best
+
+
+def has_nodes(model: Any, state: Any, task: int, processor_type: int, n: int) -> bool:
+    """Whether at least n nodes have a unit of the type that is allowed to the task and has room for it."""
+    nodes = set()
+    for unit in range(len(model.unit_type)):
+        if (
+            model.unit_type[unit] == processor_type
+            and can_start(model, state, task, unit)
+            and is_allowed(model, state, task, unit)
+        ):
+            nodes.add(model.unit_node[unit])
+    return len(nodes) >= n
+
+
+def started_us(model: Any, state: Any, task: int) -> float:
+    """When a running task, or one that ended, was given to its unit."""
+    return state.task_init_us[task]
+
+
+def operations_started(model: Any, state: Any, task: int) -> float:
+    """Operations of a task and of those that were started together with it."""
+    total = model.task_operations[task]
+    for other in state.together[task]:
+        total += model.task_operations[other]
+    return total
+
+
+def following(model: Any, state: Any, task: int) -> int:
+    """The next pending task of the same group, -1 if there is none."""
+    for other in state.pending:
+        if other > task and state.group_of(other) == state.group_of(task):
+            return other
+    return -1
+
+
+def group(model: Any, state: Any, task: int) -> int:
+    """A task's group."""
+    return state.group_of(task)
 
 
 def closest_free(model: Any, state: Any, task: int) -> int:

@@ -1,5 +1,6 @@
 """A policy's options and its own arrays, in forms that compiled code can read by name."""
 
+import math
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,7 +12,8 @@ import numpy as np
 from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
-SIZES = ("units", "types", "groups", "jobs", "tasks", "one")
+FACTOR = "*"  # between the parts of a size, as groups*types*256
+SIZES = ("units", "types", "task_types", "groups", "jobs", "tasks", "one")
 
 
 @lru_cache(maxsize=256)
@@ -42,16 +44,25 @@ def plain_options(numbers: Mapping[str, float | int]) -> Any:
     return SimpleNamespace(**numbers)
 
 
+def is_size(size: str) -> bool:
+    """Whether a scratch array can be declared with that size: names of ``SIZES`` and whole numbers, multiplied."""
+    return all(part in SIZES or part.isdecimal() for part in size.split(FACTOR))
+
+
 def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
     """The policy's arrays, zero, one a name."""
     sizes = {
         "units": len(model.unit_type),
         "types": len(model.affinity),
+        "task_types": len(model.ranking),
         "groups": len(model.group_task_type),
         "jobs": len(model.job_arrival_us),
         "tasks": len(model.task_operations),
         "one": 1,
     }
-    arrays = {name: np.zeros(sizes[size], dtype) for name, (dtype, size) in declared.items()}
+    arrays = {
+        name: np.zeros(math.prod(sizes[part] if part in sizes else int(part) for part in size.split(FACTOR)), dtype)
+        for name, (dtype, size) in declared.items()
+    }
     arrays = arrays or {"none": np.zeros(1)}
     return _scratch_class(tuple(arrays))(**arrays)

@@ -30,12 +30,13 @@ class Arrivals:
 
     def draw(self, n_jobs: int, rng: np.random.Generator) -> np.ndarray:
         """Arrival time of each job, [J] float64, us."""
-        if self.kind == "constant":
-            return np.arange(n_jobs) * self.iat_us
-        if self.kind == "poisson":
-            gaps = rng.exponential(self.iat_us, n_jobs)
-            gaps[0] = 0.0
-            return np.cumsum(gaps)
+        with np.errstate(over="ignore"):  # the workload refuses what is not finite
+            if self.kind == "constant":
+                return np.arange(n_jobs) * self.iat_us
+            if self.kind == "poisson":
+                gaps = rng.exponential(self.iat_us, n_jobs)
+                gaps[0] = 0.0
+                return np.cumsum(gaps)
         if len(self.times_us) != n_jobs:
             raise InputError([Problem("arrival_us", f"{n_jobs} times, one a job", f"{len(self.times_us)}")])
         return np.asarray(self.times_us, np.float64)

@@ -31,6 +31,11 @@ class Placement:
     def _choices(self) -> list[tuple[int, int]]:
         return [node for node in self.nodes if self.rack is None or node[0] == self.rack]
 
+    @property
+    def is_random(self) -> bool:
+        """Whether there is more than one node to draw."""
+        return len(self._choices()) > 1
+
     def draw(self, n_tasks: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Rack and shelf of each task's data, [N] int32 each."""
         nodes = np.array(self._choices(), np.int32)

@@ -10,15 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
+from vinesim.model.application import Application
+from vinesim.model.catalog import (
+    PROCESSOR_TYPES,
+    SERVER_TASK_TYPES,
+    SERVER_TYPES,
+    TASK_TYPES,
+    ProcessorType,
+    TaskType,
+)
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
 from vinesim.workloads import neurasmus as neurasmus_kernels
+from vinesim.workloads import rbss_nas as rbss_jobs
+from vinesim.workloads import symphony_applications
 from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.batches import affinity as servers_affinity
+from vinesim.workloads.batches import batches
 from vinesim.workloads.identical import five_hundred_jobs, identical_jobs
 from vinesim.workloads.mix import mix
 from vinesim.workloads.neurasmus import neurasmus
 from vinesim.workloads.placement import Placement
+from vinesim.workloads.rbss_nas import rbss_nas
+from vinesim.workloads.requests import requests
 from vinesim.workloads.setting import Setting
 from vinesim.workloads.sized import sized
 
@@ -39,6 +53,8 @@ class Option:
         names = {int: "a whole number", float: "a number", str: "a name", bool: "true or false"}
         if self.type in names:
             return names[self.type]
+        if self.name == "series":
+            return "a mapping of applications to files of counts"
         arguments = typing.get_args(self.type)
         if isinstance(self.type, types.UnionType):
             return Option("", arguments[0], None).expected + ", or null"
@@ -68,6 +84,11 @@ class GeneratorSpec:
     processor_types: Sequence[ProcessorType] | None = None
     task_types: Sequence[TaskType] | None = None
     affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
+    overhead: Callable[[], np.ndarray] | None = None  # us before a task computes [P, T]
+    applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
+    own_arrivals: bool = False  # says itself when the jobs arrive
+    is_random: bool = True  # draws from the seed itself, beside arrivals and places of data
+    arrivals_apart: bool = False  # the arrivals decide nothing but the column arrival_us
 
     @property
     def summary(self) -> str:
@@ -79,7 +100,11 @@ class GeneratorSpec:
         """Its own options and the common ones, by name."""
         parameters = list(inspect.signature(self.make).parameters.values())[1:]
         own = {p.name: Option(p.name, p.annotation, p.default) for p in parameters}
-        return own | {option.name: option for option in COMMON}
+        return own | {option.name: option for option in (() if self.own_arrivals else COMMON)}
+
+    def depends_on_seed(self, options: Mapping[str, Any], nodes: Sequence[tuple[int, int]]) -> bool:
+        """Whether the seed decides more than when the jobs arrive; ``nodes`` are those that may hold data."""
+        return self.is_random or Placement(nodes=nodes, rack=options.get("data_rack")).is_random
 
     def generate(
         self,
@@ -122,16 +147,36 @@ class GeneratorSpec:
 GENERATORS = {
     spec.name: spec
     for spec in (
-        GeneratorSpec("500jobs", five_hundred_jobs),
-        GeneratorSpec("identical", identical_jobs),
-        GeneratorSpec("mix", mix),
-        GeneratorSpec("sized", sized),
+        GeneratorSpec("500jobs", five_hundred_jobs, is_random=False, arrivals_apart=True),
+        GeneratorSpec("identical", identical_jobs, is_random=False, arrivals_apart=True),
+        GeneratorSpec("mix", mix, arrivals_apart=True),
+        GeneratorSpec("sized", sized, arrivals_apart=True),
+        GeneratorSpec("batches", batches, SERVER_TYPES, SERVER_TASK_TYPES, servers_affinity, arrivals_apart=True),
+        GeneratorSpec(
+            "requests",
+            requests,
+            symphony_applications.PROCESSOR_TYPES,
+            symphony_applications.TASK_TYPES,
+            symphony_applications.affinity,
+            symphony_applications.overhead,
+            symphony_applications.applications,
+            own_arrivals=True,
+        ),
         GeneratorSpec(
             "neurasmus",
             neurasmus,
             neurasmus_kernels.PROCESSOR_TYPES,
             neurasmus_kernels.TASK_TYPES,
             neurasmus_kernels.affinity,
+            arrivals_apart=True,
+        ),
+        GeneratorSpec(
+            "rbss_nas",
+            rbss_nas,
+            rbss_jobs.PROCESSOR_TYPES,
+            rbss_jobs.TASK_TYPES,
+            rbss_jobs.affinity,
+            own_arrivals=True,
         ),
     )
 }
@@ -147,6 +192,10 @@ def generator(name: str) -> GeneratorSpec:
 def _accept(kind: Any, value: Any) -> Any:
     if isinstance(kind, types.UnionType):
         return None if value is None else _accept(typing.get_args(kind)[0], value)
+    if typing.get_origin(kind) is dict and typing.get_origin(typing.get_args(kind)[1]) is tuple:
+        if isinstance(value, Mapping) and all(isinstance(item, tuple) and len(item) == 2 for item in value.values()):
+            return dict(value)
+        raise TypeError
     if typing.get_origin(kind) is dict and isinstance(value, Mapping):
         return {_accept(str, key): _accept(float, item) for key, item in value.items()}
     if typing.get_origin(kind) is list and isinstance(value, list | tuple | np.ndarray):

@@ -15,7 +15,7 @@ from vinesim.formats.prices import read_prices
 from vinesim.formats.swf import read_swf
 from vinesim.formats.tables import read_affinity
 from vinesim.formats.trace import read_trace
-from vinesim.formats.workload_parquet import read_workload
+from vinesim.formats.workload_table import read_workload
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 
@@ -86,7 +86,7 @@ def test_a_full_disk_is_an_input_error_and_leaves_nothing(tmp_path):
         import resource, sys
         import numpy as np
         from vinesim.formats.trace import write_trace
-        from vinesim.formats.workload_parquet import write_workload
+        from vinesim.formats.workload_table import write_workload
         from vinesim.model.errors import InputError
         from vinesim.workloads.registry import generator
         workload = generator("identical").generate({"n_jobs": 20_000, "arrivals": "poisson"})

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.scenario_file import read_scenario, scenario_schema
-from vinesim.formats.workload_parquet import write_workload
+from vinesim.formats.workload_table import write_workload
 from vinesim.model.affinity import table_1
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, InputWarning
@@ -23,7 +23,7 @@ from vinesim.policies.registry import resolve
 from vinesim.workloads.registry import GENERATORS
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-FILES = sorted(EXAMPLES.glob("*.yaml"))
+FILES = sorted(file for file in EXAMPLES.glob("*.yaml") if file.stem not in {"study", "energy_latency"})
 SMALL = """
 datacenter:
   racks:
@@ -307,7 +307,10 @@ options: {in_order: maybe}
         (["seed=1.5"], "--set seed=1.5: seed: expected a whole number, found 1.5"),
         (["seed=true"], "--set seed=true: seed: expected a whole number, found true"),
         (["horizon=.inf"], "--set horizon=.inf: horizon: expected a time"),
-        (["extends=builtins"], "--set extends=builtins: extends: expected one of builtin, none, found 'builtins'"),
+        (
+            ["extends=builtins"],
+            "--set extends=builtins: extends: expected one of builtin, servers, none, found 'builtins'",
+        ),
         (["datacenter={racks: []}"], "--set datacenter={racks: []}: datacenter.racks: expected at least one"),
         (
             ["datacenter.racks[0].units={}"],
@@ -442,7 +445,8 @@ def _breaches(schema, value, root=None, path="$"):
         found.append(f"{path}: not one of oneOf")
     if "enum" in schema and value not in schema["enum"]:
         found.append(f"{path}: {value!r} not in enum")
-    kinds = {"object": dict, "array": list, "string": str, "number": int | float, "integer": int, "null": type(None)}
+    kinds = {"object": dict, "array": list, "string": str, "number": int | float, "integer": int, "boolean": bool}
+    kinds["null"] = type(None)
     if "type" in schema and not isinstance(value, kinds[schema["type"]]):
         return [*found, f"{path}: not {schema['type']}"]
     if isinstance(value, dict):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vinesim.metrics.latency import distribution, quantiles
+from vinesim.metrics.record import Record
 
 
 @pytest.mark.parametrize(
@@ -44,5 +45,26 @@ def test_nearest_rank_is_the_smallest_value_with_enough_at_or_below(values, prob
 def test_a_distribution_is_of_what_finished():
     found = distribution(np.array([1.0, np.nan, 3.0, 8.0]))
     assert found == {"mean": 4.0, "p50": 3.0, "p90": 8.0, "p99": 8.0, "p99_9": 8.0, "max": 8.0}
-    assert set(distribution(np.array([np.nan])).values()) == {None}
+    assert np.isnan(list(distribution(np.array([np.nan])).values())).all()
     assert distribution(np.array([])).keys() == found.keys()
+
+
+@pytest.mark.parametrize("method", ["nearest_rank", "linear"])
+@pytest.mark.parametrize("unfinished", [0.0, 0.3, 1.0])
+def test_rows_are_distributions_of_their_own(method, unfinished):
+    random = np.random.default_rng(3)
+    rows = random.exponential(7.0, (40, 321))
+    rows[random.random(rows.shape) < unfinished] = np.nan
+    together = distribution(rows, method)
+    for k, row in enumerate(rows):
+        alone = distribution(row, method)
+        assert {name: values[k].tobytes() for name, values in together.items()} == {
+            name: value.tobytes() for name, value in alone.items()
+        }
+
+
+def test_only_what_is_wanted_is_computed():
+    values = np.arange(10.0)
+    assert distribution(values, record=Record(["a.mean", "a.p9"]), name="a").keys() == {"mean"}
+    assert distribution(values, record=Record(["a"]), name="a").keys() == distribution(values).keys()
+    assert distribution(values, record=Record(["b"]), name="a") == {}

@@ -29,16 +29,18 @@ class Queue(NamedTuple):
     queue_previous: np.ndarray
 
 
-def new_queue(n: int) -> Queue:
+def new_queue(n: int, cancels: bool) -> Queue:
+    run = np.zeros(1, RUN)
+    run["queue_now"] = run["queue_newest"] = -1
     return Queue(
-        np.zeros(1, RUN),
+        run,
         np.zeros(n),
         np.full(8 * 256, -1, np.int64),
         np.full(8 * 256, -1, np.int64),
         np.zeros(8 * 256),
         np.zeros(8 * 4, np.uint64),
         np.full(n, -1, np.int32),
-        np.full(n, -1, np.int32),
+        np.full(n if cancels else 0, -1, np.int32),
     )
 
 
@@ -95,7 +97,8 @@ class Script:
     def check(self, n: int) -> None:
         kinds, tasks, times_us = (np.array(column) for column in zip(*self.steps, strict=True))
         next_us, taken = np.zeros(len(kinds)), np.full(len(kinds), NOTHING)
-        play(new_queue(n), kinds.astype(np.int64), tasks.astype(np.int64), times_us.astype(float), next_us, taken)
+        queue = new_queue(n, CANCEL in kinds)
+        play(queue, kinds.astype(np.int64), tasks.astype(np.int64), times_us.astype(float), next_us, taken)
         assert next_us.tolist() == self.next_us
         assert taken.tolist() == self.taken
 
@@ -129,6 +132,28 @@ def test_long_random_scripts(gaps, seed):
             script.pop()
     assert script.taken.count(NOTHING) < len(script.taken) - 500 or gaps == GAPS["infinite"]
     script.check(n)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tasks_of_a_job_that_finish_together(seed):
+    """Where nothing is ever cancelled, tasks that are queued one after the other for the same time go together."""
+    random = np.random.default_rng(seed)
+    script = Script()
+    task = 0
+    while task < 900:
+        if random.random() < 0.6 and script.waiting:
+            script.pop()
+        else:
+            time_us = script.now + float(random.integers(0, 4))
+            for _ in range(random.integers(1, 6)):
+                script.push(task, time_us)
+                task += int(random.choice([1, 1, 1, 2]))
+                if script.waiting and random.random() < 0.1:
+                    script.pop()
+                    time_us = max(time_us, script.now)
+    while script.waiting:
+        script.pop()
+    script.check(task + 1)
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)

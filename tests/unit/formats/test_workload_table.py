@@ -1,4 +1,4 @@
-"""Workloads as Parquet: equal after a round trip, clear about files that are no workload."""
+"""Workloads as tables: equal after a round trip, clear about files that are no workload."""
 
 import contextlib
 import dataclasses
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.workload_parquet import COLUMNS, read_workload, write_workload
+from vinesim.formats.workload_table import COLUMNS, affinity_of_times, read_workload, write_workload
 from vinesim.model.catalog import TaskType
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
 
@@ -49,6 +49,10 @@ def workloads(draw):
         deadline_us=maybe(n_jobs, number | st.just(np.inf)),
         application=maybe(n_jobs, st.integers(0, 99)),
         job_id=maybe(n_jobs, st.integers(0, 2**62)),
+        times_us=np.reshape(each(6 * n, number | st.just(np.nan)), (n, 6)) if draw(st.booleans()) else None,
+        time_factor=maybe(n, number),
+        estimate_us=maybe(n, number),
+        requests={"cores": each(n, number), "a b": each(n, number)} if draw(st.booleans()) else None,
         task_types=tuple(map(TaskType, names)),
     )
 
@@ -56,7 +60,13 @@ def workloads(draw):
 def assert_equal(a, b):
     for item in dataclasses.fields(Workload):
         x, y = getattr(a, item.name), getattr(b, item.name)
-        assert x == y if x is None or isinstance(x, tuple) else np.array_equal(x, y), item.name
+        if isinstance(x, dict):
+            assert x.keys() == y.keys()
+            assert all(np.array_equal(x[name], y[name]) for name in x), item.name
+        elif x is None or isinstance(x, tuple):
+            assert x == y, item.name
+        else:
+            assert np.array_equal(x, y, equal_nan=x.dtype.kind == "f"), item.name
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -93,7 +103,7 @@ def test_a_file_of_another_tool(tmp_path):
     ("change", "found"),
     [
         ("REPLACE ('KNIT' AS task_type, 'ABACUS' AS preferred_type)", "ABACUS"),
-        ("EXCLUDE (operations)", "no operations"),
+        ("EXCLUDE (arrival_us)", "a column arrival_us"),
         ("REPLACE (NULL AS arrival_us)", "null"),
         ("REPLACE ('x' AS operations)", "Conversion"),
         ("REPLACE (1 AS job)", "another order"),
@@ -124,4 +134,51 @@ def test_columns_are_what_is_written(tmp_path):
     plain(tmp_path / "w")
     write_workload(tmp_path / "x", read_workload(tmp_path / "w"))
     rows = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet('{tmp_path}/x')").fetchall()
-    assert [(row[0], row[1]) for row in rows] == [(name, kind) for name, (kind, _) in COLUMNS.items()]
+    assert [(row[0], row[1]) for row in rows] == [
+        (name, kind) for name, (kind, _) in COLUMNS.items() if "." not in name
+    ]
+
+
+def csv(tmp_path, text):
+    path = tmp_path / "w.csv"
+    path.write_text(text)
+    return read_workload(path)
+
+
+def test_a_csv_file_with_units_and_names(tmp_path):
+    work = csv(tmp_path, "arrival_s,application,operations,deadline_ms\n0.5,sql,3,900\n0.1,video,5,400\n")
+    assert work.arrival_us.tolist() == [1e5, 5e5]  # a job a row: sorted by arrival
+    assert work.operations.tolist() == [5, 3]
+    assert work.deadline_us.tolist() == [4e5, 9e5]
+    assert [work.application_names[code] for code in work.application] == ["video", "sql"]
+    assert [t.name for t in work.task_types] == ["TASK"]
+
+
+def test_measured_times_say_which_processors_can_run_a_task(tmp_path):
+    work = csv(tmp_path, "arrival_us,time_ms.GPU,time_s.CPU_INTEL,request.cores\n0,2,,4\n1,3,5,0\n2,,6,1\n")
+    assert [work.task_types[code].name for code in work.job_task_type] == ["GPU", "CPU_INTEL+GPU", "CPU_INTEL"]
+    assert work.times_us[1, [0, 2]].tolist() == [5e6, 3e3]
+    assert work.requests["cores"].tolist() == [4, 0, 1]
+    able = affinity_of_times(work)
+    assert able.shape == (6, 3)
+    assert [able[[0, 2], code].tolist() for code in work.job_task_type] == [[0, 1], [1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("arival_us\n0\n", "Did you mean arrival_us"),
+        ("arrival_us,time_us.GPUU\n0,1\n", "Did you mean GPU"),
+        ("arrival_us,arrival_s\n0,1\n", "a second time"),
+        ("arrival_us,application\n0,a\n1,\n", r"application\[1\]"),
+        ("arrival_us\n", "at least one row"),
+    ],
+)
+def test_csv_refusals(tmp_path, text, found):
+    with pytest.raises(InputError, match=found):
+        csv(tmp_path, text)
+
+
+def test_columns_that_are_not_used_are_named(tmp_path):
+    with pytest.warns(InputWarning, match="colour"):
+        csv(tmp_path, "arrival_us,colour\n0,red\n")

@@ -1,0 +1,44 @@
+"""The line on the terminal while an item of a paper is reproduced."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+@contextmanager
+def following(
+    title: str, quiet: bool, out: Path | None
+) -> Iterator[tuple[Callable[[Any], None], Callable[[str], None]]]:
+    """Give a sweep its ``watch`` and ``say``: a bar on standard error with the runs done, only on a terminal.
+
+    After Ctrl-C it says that what is done is kept in ``out``, and ends the command with exit code 130.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
+    bar = Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet or not console.is_terminal
+    )
+    shown = bar.add_task(title, total=None)
+
+    def watch(progress: Any) -> None:
+        bar.update(shown, completed=progress.n_done, total=progress.n_runs)
+
+    def say(text: str) -> None:
+        if not quiet:
+            console.print(f"vinesim: {text}", style="dim", highlight=False)
+
+    with bar:
+        try:
+            yield watch, say
+        except KeyboardInterrupt:
+            bar.stop()
+            kept = "" if out is None else f"; what is done is in {out}, the same command goes on"
+            print(f"vinesim: stopped{kept}", file=sys.stderr)  # noqa: T201
+            raise typer.Exit(130) from None

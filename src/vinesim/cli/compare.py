@@ -1,0 +1,105 @@
+"""``vinesim compare``: which of two policies, sizes or loads of a sweep is better, and by how much."""
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from vinesim.studies.compare import Comparison, Pair
+
+MAX_SHOWN = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare)
+
+
+def compare(
+    folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a sweep."),
+    by: str = typer.Option(..., help="The axis whose labels are compared, such as policy."),
+    of: str = typer.Option(..., metavar="NUMBER", help="The number to compare, such as jobs.latency_us.mean."),
+    baseline: str = typer.Option(None, metavar="LABEL", help="Compare each other label with this one only."),
+    better: str = typer.Option(None, help="lower or higher, where the number's own direction is not meant."),
+    confidence: float = typer.Option(0.95, help="Confidence of the intervals; 1 - it is the level of significance."),
+    as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON and nothing else."),
+) -> None:
+    """Compare the labels on an axis of a sweep in one number, by replications that met the same random numbers."""
+    from vinesim.formats.result_folder import to_json
+    from vinesim.studies.compare import compare as compared
+    from vinesim.studies.sweep import read_sweep
+
+    found = compared(read_sweep(folder), by, of, confidence=confidence, baseline=baseline, better=better)
+    if as_json:
+        head = {"by": found.by, "of": found.of, "direction": found.direction, "confidence": found.confidence}
+        sys.stdout.write(to_json({**head, "pairs": found.rows()}))
+    else:
+        print_comparison(found)
+
+
+def print_comparison(found: "Comparison") -> None:
+    """Print a comparison for people: a row a pair, and below it what was left out."""
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    direction = f", {found.direction} is better" if found.direction else ""
+    table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
+    for name in (*found.pairs[0].point, "first", "second"):
+        table.add_column(name, min_width=len(name), overflow="fold")
+    for name in ("n", f"second - first, {100 * found.confidence:g} %", "ratio", "p"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("better" if found.direction else "differ", no_wrap=True, min_width=7)
+    for pair in found.pairs:
+        table.add_row(*map(str, pair.point.values()), *_cells(pair, found.direction))
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    for line in _notes(found):
+        console.print(line)
+
+
+def _cells(pair: "Pair", direction: str) -> list[str]:
+    difference = pair.difference
+    has_interval = not math.isnan(difference.low)
+    interval = f" [{_number(difference.low)}, {_number(difference.high)}]" if has_interval else ""
+    verdict = str(pair.better) if direction else "yes"
+    return [
+        f"{pair.first} {_number(pair.first_mean)}",
+        f"{pair.second} {_number(pair.second_mean)}",
+        str(difference.n),
+        _number(difference.estimate) + interval,
+        _number(pair.ratio),
+        "-" if not has_interval else "<0.0001" if pair.p_holm < 0.0001 else f"{pair.p_holm:.4f}",
+        "-" if not has_interval else verdict if pair.significant else "unclear",
+    ]
+
+
+def _notes(found: "Comparison") -> list[str]:
+    """What stands below the table."""
+    n = len(found.pairs)
+    lines = [f"Pairs share their seeds; p is corrected for {n} comparison{'s' * (n > 1)} (Holm)."]
+    ratios = sorted(pair.variance_ratio for pair in found.pairs if math.isfinite(pair.variance_ratio))
+    if ratios:
+        span = _number(ratios[0]) if len(ratios) == 1 else f"{_number(ratios[0])} to {_number(ratios[-1])}"
+        lines.append(f"Variance of a difference without common random numbers: {span} times as much.")
+    if any(pair.difference.n == 1 for pair in found.pairs):
+        lines.append("One replication has no interval: give the study more `replications`.")
+    missing: dict[str, list[str]] = {}
+    for pair in found.pairs:
+        for text in pair.unmatched:
+            at = ", ".join(f"{name} = {label}" for name, label in pair.point.items())
+            if text not in missing.setdefault(at, []):
+                missing[at].append(text)
+    for at, texts in missing.items():
+        shown = texts[:MAX_SHOWN] + [f"and {len(texts) - MAX_SHOWN} more"] * (len(texts) > MAX_SHOWN)
+        lines.append(f"Left out{f' ({at})' if at else ''}: {'; '.join(shown)}")
+    return lines
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"

@@ -1,0 +1,114 @@
+"""``vinesim explain``: why a job of a run waited."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from vinesim.metrics.waiting import Opening, TypeOfUnit, Waiting
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain")(explain)
+
+
+def explain(
+    folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run with --explain --out DIR."),
+    job: int = typer.Option(..., metavar="N", help="Number of the job, from 0 in trace order."),
+    rows: int = typer.Option(10, min=1, metavar="N", help="At most so many lines of what happened while it waited."),
+    as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
+) -> None:
+    """Say why a job waited: which units could run it, what was on them, and who took them."""
+    from vinesim.formats.result_folder import to_json
+    from vinesim.metrics.waiting import waiting_of
+
+    found = waiting_of(folder, job)
+    if as_json:
+        sys.stdout.write(to_json(asdict(found)))
+        return
+    _print(found, rows)
+
+
+def _print(found: "Waiting", rows: int) -> None:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for line in _headline(found):
+        console.print(line)
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title, side in (("units", "left"), ("", "right"), ("can run it", "left"), ("free at arrival", "right")):
+        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    table.add_column("while it waited")
+    for kind in found.types:
+        fits = "no" if not kind.can_run else "requests: " + ", ".join(kind.lacks) if kind.lacks else "yes"
+        table.add_row(kind.name, f"{kind.units:,}", fits, f"{kind.free_at_arrival:,}", _why(kind, found))
+    console.print(table)
+    if found.waited_us <= 0:
+        return
+    taken = [opening for opening in found.openings if opening.taken_us is not None]
+    for opening in taken[:rows]:
+        console.print(_line(opening))
+    if len(taken) > rows:
+        rest = taken[rows:]
+        older = sum(opening.by_older is True for opening in rest)
+        console.print(f"... {len(rest):,} more: {older:,} taken by older jobs, {len(rest) - older:,} by younger ones")
+    if found.unit is not None:
+        console.print(f"{_time(found.start_us):>10}  this job starts on unit {found.unit} ({found.unit_type})")
+
+
+def _headline(found: "Waiting") -> list[str]:
+    times = f"arrived at {_time(found.arrival_us)}"
+    if found.start_us is None:
+        first = f"Job {found.job} waited {_time(found.waited_us)} and never started: {times}; the run ended."
+    else:
+        where = f"unit {found.unit} ({found.unit_type}, rack {found.rack}, shelf {found.shelf})"
+        waited = "did not wait" if found.waited_us <= 0 else f"waited {_time(found.waited_us)}"
+        first = f"Job {found.job} {waited}: {times}, started at {_time(found.start_us)} on {where}."
+    wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
+    demand = "a whole unit" if found.demand == 0 else f"{found.demand:g} of a unit's capacity"
+    which = "" if found.n_tasks == 1 else f", the last to start of its {found.n_tasks:,}"
+    return [first, f"Task {found.task} ({found.task_type}){which}: takes {demand}, requests {wants}."]
+
+
+def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
+    """In words, what the units of a type did."""
+    if found.waited_us <= 0:
+        return "-"
+    started = kind.name == found.unit_type
+    if not kind.can_run:
+        return f"cannot run {found.task_type} tasks"
+    if kind.lacks and not started:
+        free = "" if kind.first_free_us is None else f"; one free from {_time(kind.first_free_us)}"
+        return f"requests not met{free}"
+    parts = []
+    if kind.free_unit_us <= 0 and not kind.taken_by_older + kind.taken_by_younger:
+        until = "" if kind.busy_until_us is None or started else f", the first until {_time(kind.busy_until_us)}"
+        parts.append(f"all busy{until}")
+    for count, who in ((kind.taken_by_older, "older"), (kind.taken_by_younger, "younger")):
+        if count:
+            parts.append(f"{count:,} x free, taken by {who} jobs")
+    if kind.free_unit_us > 0:
+        parts.append(f"free for {_time(kind.free_unit_us)} in all: the policy {found.policy} left them idle")
+    if started and kind.lacks:
+        parts.append("it started here although its requests are not met")
+    return "; ".join(parts)
+
+
+def _line(opening: "Opening") -> str:
+    freed = "was free" if opening.freed_by is None else f"freed by job {opening.freed_by}"
+    age = "older" if opening.by_older else "younger"
+    when = "at once" if opening.taken_us == opening.free_us else f"at {_time(opening.taken_us)}"
+    unit = f"unit {opening.unit} ({opening.unit_type})"
+    return f"{_time(opening.free_us):>10}  {unit} {freed}; taken {when} by job {opening.taken_by} ({age})"
+
+
+def _time(value: Any) -> str:
+    from vinesim.formats.quantities import format_time_us
+
+    return "-" if value is None else format_time_us(value)

@@ -1,0 +1,24 @@
+"""``vinesim gantt``: a run as a picture, a row a unit, a bar a task."""
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("gantt")(gantt)
+
+
+def gantt(
+    folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run, as --out wrote it."),
+    output: Path = typer.Option(Path("gantt.png"), "-o", "--output", metavar="FILE", help="The picture: .png or .svg."),
+    from_us: float = typer.Option(0.0, "--from", metavar="US", help="Begin of the picture, us."),
+    to_us: float = typer.Option(None, "--to", metavar="US", help="Its end, us; else that of the run."),
+    color: str = typer.Option("auto", help="Colour by type, by job, or auto: by type where there are several."),
+) -> None:
+    """Draw the tasks on their units over time; many units are drawn as groups, shaded by their load."""
+    from vinesim.plots.gantt import draw_gantt
+
+    n_tasks = draw_gantt(folder, output, from_us, to_us, color)
+    typer.echo(f"wrote {output}: {n_tasks:,} tasks")

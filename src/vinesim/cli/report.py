@@ -1,0 +1,23 @@
+"""``vinesim report``: one page about a run or a sweep."""
+
+from pathlib import Path
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(report)
+
+
+def report(
+    folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a run or of a sweep, as --out wrote it."),
+    output: Path = typer.Option(None, "-o", "--output", metavar="FILE", help="The page; else report.html in DIR."),
+) -> None:
+    """Write one HTML page about a run or a sweep: it opens in a browser, also without a network."""
+    from vinesim.formats.result_folder import REPORT
+    from vinesim.report.page import write_report
+
+    page = output or folder / REPORT
+    size = write_report(folder, page)
+    typer.echo(f"wrote {page}: {size / 1000:,.0f} kB; open it in a browser")

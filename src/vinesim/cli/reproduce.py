@@ -1,0 +1,73 @@
+"""``vinesim reproduce``: run the experiments of the papers, judge their claims, draw their figures."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    ids: list[str] = typer.Argument(None, metavar="ID...", help="As fig11, table4, text; or a whole paper: vinesim."),
+    as_list: bool = typer.Option(False, "--list", help="List what can be reproduced."),
+    every: bool = typer.Option(False, "--all", help="Reproduce all papers."),
+    as_json: bool = typer.Option(False, "--json", help="Print the claims as JSON and nothing else."),
+    out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to a folder for each ID."),
+    workers: int = typer.Option(
+        None, metavar="N", help="Processes that run at the same time; by default as many as pay."
+    ),
+) -> None:
+    """Reproduce figures, tables and statements of the papers: run the experiments and judge every claim."""
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.papers.registry import chosen, items
+
+    if as_list:
+        _print_list(list(items().values()) if not ids else chosen(ids), as_json)
+        return
+    if every == bool(ids):
+        found = "both" if every else "neither"
+        raise InputError(
+            [Problem("vinesim reproduce", "IDs, or --all", found, "`vinesim reproduce --list` shows all.")]
+        )
+    if workers is not None and workers < 1:
+        raise InputError([Problem("--workers", "at least 1", f"{workers}")])
+    _reproduce(list(items().values()) if every else chosen(ids), as_json, out, workers)
+
+
+def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int | None) -> None:
+    from vinesim.cli.claims import print_hint, print_report
+    from vinesim.cli.claims_progress import following
+    from vinesim.papers.reproduce import prepare, reproduce, to_json
+
+    if out is not None:
+        for item in wanted:
+            prepare(out, item)
+    findings: list[Any] = []
+    made: dict[Path, Any] = {}  # items share studies
+    for number, item in enumerate(wanted, 1):
+        with following(f"{item.id} ({number} of {len(wanted)})", quiet=as_json, out=out) as (watch, say):
+            report = reproduce(item, out, workers=workers, watch=watch, say=say, made=made)
+        findings += report.findings
+        if not as_json:
+            print_report(report)
+    if as_json:
+        sys.stdout.write(to_json(findings))
+    else:
+        print_hint(findings, len(wanted), out)
+
+
+def _print_list(wanted: list[Any], as_json: bool) -> None:
+    if as_json:
+        import json
+
+        rows = [{"id": i.id, "paper": i.paper, "title": i.title, "claims": len(i.claims)} for i in wanted]
+        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    else:
+        from vinesim.cli.claims import print_items
+
+        print_items(wanted)

@@ -1,0 +1,149 @@
+"""``vinesim sweep``: every run of a study, resumable, on one machine or many."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from vinesim.model.study import Study
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    study: Path = typer.Argument(..., metavar="STUDY.yaml", help="Study file."),
+    out: Path = typer.Option(
+        ..., metavar="DIR", help="Folder of the sweep. What is done there is kept and not done again."
+    ),
+    backend: str = typer.Option("loky", help="loky (processes of this machine), dask or ray."),
+    workers: int = typer.Option(None, metavar="N", help="Worker processes; without it one a core, 1 is this process."),
+    address: str = typer.Option(None, metavar="ADDR", help="Of a Dask scheduler or a Ray cluster that is running."),
+    shard: str = typer.Option(None, metavar="K/N", help="Do the K-th of N parts, as on N machines."),
+    changes: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario."),
+    as_json: bool = typer.Option(False, "--json", help="Print the points with their numbers as JSON and nothing else."),
+) -> None:
+    """Run every combination of a study's axes, and what is missing only; then a table of the points."""
+    from vinesim.formats.study_file import read_study
+    from vinesim.studies.sweep import sweep as run
+
+    found = _changed(read_study(study), changes)
+    with _watching(out, quiet=as_json) as (watch, say):
+        done = run(
+            found,
+            out,
+            backend=backend,
+            workers=workers,
+            address=address,
+            shard=_shard(shard),
+            watch=watch,
+            say=say,
+        )
+    if as_json:
+        from vinesim.cli.sweep_table import as_document
+        from vinesim.formats.result_folder import to_json
+
+        sys.stdout.write(to_json(as_document(done)))
+    else:
+        from vinesim.cli.sweep_table import print_sweep
+
+        print_sweep(done, out)
+    if done.failures:
+        raise typer.Exit(1)
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    from vinesim.model.errors import InputError, Problem
+
+    if text is None:
+        return None
+    if not (match := re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)):
+        raise InputError([Problem("--shard", "K/N with K from 1 to N, as 1/2", repr(text))])
+    return int(match[1]), int(match[2])
+
+
+def _changed(study: "Study", changes: list[str]) -> "Study":
+    """The study with other values in its scenario."""
+    if not changes:
+        return study
+    from dataclasses import replace
+
+    from vinesim.formats.study_file import scenario_source
+    from vinesim.model.errors import InputError, Problem
+
+    if any(change.partition("=")[0].strip() == "seed" for change in changes):
+        raise InputError([Problem("--set", "a key of the scenario other than seed", "seed", "Set seed: in the study.")])
+    source = scenario_source(study).overridden(changes)
+    return replace(study, scenario=source.data, origin=source)
+
+
+@contextmanager
+def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
+    """Give ``sweep`` its ``watch`` and ``say``: a bar on standard error with runs done, rate and time left.
+
+    Ctrl-C, or SIGTERM, ends the sweep and tells how to go on.
+    """
+    import signal
+
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("sweeping"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs{task.fields[rate]}{task.fields[failed]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    shown = bar.add_task("sweep", total=None, rate="", failed="")
+
+    def watch(progress: Any) -> None:
+        speed = bar.tasks[0].speed
+        bar.update(
+            shown,
+            total=progress.n_runs,
+            completed=progress.n_done,
+            rate=f", {speed:,.0f} a second" if speed else "",
+            failed=f", {progress.n_failed} failed" if progress.n_failed else "",
+        )
+
+    def say(text: str) -> None:
+        if not quiet:
+            console.print(f"vinesim: {text}", style="dim", highlight=False)
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
+    bar.start()
+    try:
+        with redirect_stdout(sys.stderr):  # what policies and Ray print is no part of the result
+            yield watch, say
+    except KeyboardInterrupt:
+        bar.stop()
+        print(f"vinesim: stopped; what is done is in {out}, the same command goes on", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(130) from None
+    finally:
+        bar.stop()
+        for kind, handler in before.items():
+            signal.signal(kind, handler)

@@ -1,0 +1,171 @@
+"""The points of a sweep as a table that fits a terminal, and as JSON."""
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from vinesim.formats.quantities import format_time_us
+from vinesim.model.result import Table
+
+if TYPE_CHECKING:
+    from vinesim.studies.sweep import Failure, Sweep
+
+WIDTH = 100
+MAX_POINTS, MAX_FAILURES = 40, 10
+NOISE = 1e-9  # of the mean: what rounding makes of equal values
+MAIN = {  # number -> title; as many as fit
+    "jobs.latency_us.mean": "latency, mean",
+    "jobs.latency_us.p99": "latency, p99",
+    "utilization.overall": "utilisation",
+    "deadlines.missed_pct": "missed, %",
+    "makespan_us": "makespan",
+    "energy_j": "energy, J",
+}
+
+
+def print_sweep(sweep: "Sweep", out: Path) -> None:
+    """Print what was done, the points with their main numbers, what failed, and how to go on."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    table = sweep.table
+    if table.n_rows:
+        _print_points(console, sweep, table)
+    n_new = sweep.n_runs - sweep.n_found - len(sweep.failures)
+    there = f", {sweep.n_found:,} were there" if sweep.n_found else ""
+    console.print(f"{sweep.n_runs:,} runs: {n_new:,} done now{there}.")
+    _print_unfinished(console, table)
+    _print_failures(console, sweep.failures)
+    console.print(f"The sweep is {out}. Query it, also while it runs, with DuckDB:")
+    console.print(f"  SELECT * FROM read_parquet('{out}/runs/*.parquet', union_by_name = true)")  # noqa: S608
+    console.print(f"Read it in Python with vinesim.read_sweep('{out}'). A page: vinesim report {out}")
+
+
+def as_document(sweep: "Sweep") -> dict[str, Any]:
+    """The sweep for ``--json``: runs, failures, and each point with the mean and interval of its numbers."""
+    return {
+        "runs": sweep.n_runs,
+        "found": sweep.n_found,
+        "failures": [dict(vars(failure)) for failure in sweep.failures],
+        "points": _points(sweep),
+    }
+
+
+def _points(sweep: "Sweep") -> list[dict[str, Any]]:
+    from vinesim.studies.rows import number_columns
+    from vinesim.studies.statistics import summarize_points
+
+    table, axes = sweep.table, list(sweep.study.columns)
+    names = [name for name in number_columns(table, axes) if table[name].dtype.kind == "f"]
+    found = summarize_points(table, ["point", *axes], names) if table.n_rows else Table({"point": np.empty(0)})
+    rows = []
+    for i in range(found.n_rows):
+        numbers = {
+            name: {part: _plain(found[f"{name}.{part}"][i]) for part in ("n", "mean", "low", "high")} for name in names
+        }
+        rows.append({"point": {name: _plain(found[name][i]) for name in axes}, "numbers": numbers})
+    return rows
+
+
+def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
+    from rich.box import SIMPLE
+    from rich.table import Table as RichTable
+
+    from vinesim.studies.statistics import summarize_points
+
+    axes = list(sweep.study.columns)
+    names = [name for name in _main(sweep) if name in table]
+    found = summarize_points(table, ["point", *axes], names)
+    shown = range(min(found.n_rows, MAX_POINTS))
+    columns = [_Column(title, [_label(found[name][i]) for i in shown], "left") for name, title in _short(axes).items()]
+    columns += [_Column(MAIN.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
+    columns = _fitting(columns, min(WIDTH, console.width))
+    rich = RichTable(box=SIMPLE, pad_edge=False, title=sweep.study.description or None, title_justify="left")
+    for column in columns:
+        rich.add_column(column.title, justify=column.justify, no_wrap=True)
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        rich.add_row(*cells)
+    console.print(rich, no_wrap=True)
+    if found.n_rows > MAX_POINTS:
+        console.print(f"... and {found.n_rows - MAX_POINTS:,} points more.")
+    if any("±" in cell for column in columns for cell in column.cells):
+        console.print("±: half the width of the 95 % confidence interval of the mean over the replications.")
+
+
+class _Column(NamedTuple):
+    title: str
+    cells: list[str]
+    justify: Literal["left", "right"]
+
+
+def _fitting(columns: list[_Column], width: int) -> list[_Column]:
+    """The first columns that fit into that many characters."""
+    found, taken = columns[:1], 0
+    for i, column in enumerate(columns):
+        taken += max(len(column.title), *map(len, column.cells)) + 3
+        if i and taken <= width:
+            found.append(column)
+    return found
+
+
+def _short(names: list[str]) -> dict[str, str]:
+    """Each name with its last steps, as few as tell it from the others."""
+    ends = {name: [".".join(name.split(".")[-k:]) for k in range(1, name.count(".") + 2)] for name in names}
+    taken = Counter(end for found in ends.values() for end in found)
+    return {name: next((end for end in found if taken[end] == 1), name) for name, found in ends.items()}
+
+
+def _main(sweep: "Sweep") -> list[str]:
+    """The numbers to show: those that are recorded or aimed at, before the others."""
+    wanted = [sweep.study.until.of] if sweep.study.until is not None else []
+    return list(dict.fromkeys([*wanted, *(name for name in sweep.study.record if name not in MAIN), *MAIN]))
+
+
+def _cell(found: Table, name: str, row: int) -> str:
+    mean = float(found[f"{name}.mean"][row])
+    half = (float(found[f"{name}.high"][row]) - float(found[f"{name}.low"][row])) / 2
+    if math.isnan(mean):
+        return "-"
+    half = 0.0 if half < NOISE * abs(mean) else half
+    return _number(name, mean) + ("" if math.isnan(half) else f" ± {_number(name, half)}")
+
+
+def _number(name: str, value: float) -> str:
+    if name.endswith("_us") or "_us." in name:
+        return format_time_us(value)
+    if name.startswith("utilization"):
+        return f"{value:.1%}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def _label(value: Any) -> str:
+    plain = _plain(value)
+    return "-" if plain is None else f"{plain:g}" if isinstance(plain, float) else str(plain)
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if plain != plain else plain
+
+
+def _print_unfinished(console: Any, table: Table) -> None:
+    reasons = Counter(table.get("exit_reason", np.empty(0)))
+    reasons.pop("ALL_DONE", None)
+    for reason, n in reasons.items():
+        console.print(f"{n:,} runs ended with {reason}: their latencies are of the jobs that finished.")
+
+
+def _print_failures(console: Any, failures: "tuple[Failure, ...]") -> None:
+    from vinesim.studies.run import named
+
+    if not failures:
+        return
+    console.print(f"{len(failures):,} runs FAILED; the same command tries them again:")
+    for failure in failures[:MAX_FAILURES]:
+        point = ", ".join(word for word in (named(failure.point), f"seed={failure.seed}") if word)
+        console.print(f"  {point}: {failure.message}")
+    if len(failures) > MAX_FAILURES:
+        console.print(f"  ... and {len(failures) - MAX_FAILURES:,} more")

@@ -1,0 +1,181 @@
+"""Many runs of one model, one after the other, in one call of a kernel.
+
+``run_events`` below stands for the event loop of a policy: ``engine/compiled.py`` binds both. Before each run what the
+run before it changed is set back, and nothing else: a run that finished leaves the event queue empty, and its tasks'
+times are all written anew.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vinesim.engine.contract import AT_HORIZON, BROKEN
+from vinesim.engine.loop import run_events
+from vinesim.state.kernel import kernel
+from vinesim.state.layout import PENDING, RUN, State
+
+NOT_RUN = -1
+WHOLE_RUN = 1 << 62  # events
+KEPT = {  # what a finished run leaves as it was, or what the next run writes before it reads it
+    "task_init_us",
+    "task_start_us",
+    "task_finish_us",
+    "queue_head",
+    "queue_tail",
+    "queue_min_us",
+    "queue_used",
+    "queue_next",
+    "queue_previous",
+    "work_due",
+    "work_next",
+}
+
+
+class Fresh(NamedTuple):
+    """Arrays that runs change, as bytes, and what they held before the first."""
+
+    changed: tuple[np.ndarray, ...]  # by every run
+    before: tuple[np.ndarray, ...]
+    kept: tuple[np.ndarray, ...]  # only by runs that did not finish all tasks
+    kept_before: tuple[np.ndarray, ...]
+
+
+class Columns(NamedTuple):
+    """What remains of each of K runs; a task column that nobody wants has no rows."""
+
+    task_unit: np.ndarray  # [K, N] int32, or [0, N]
+    task_init_us: np.ndarray  # [K, N] float64, or [0, N]
+    task_start_us: np.ndarray
+    task_finish_us: np.ndarray
+    task_in_batch: np.ndarray  # [K, N] int32, or [0, N]
+    run: np.ndarray  # [K] of RUN
+    why: np.ndarray  # [K] int64: why the loop stopped; NOT_RUN before
+    is_plain: np.ndarray  # [K] bool: all tasks started and finished, none together with another one
+
+
+TASK_COLUMNS = Columns._fields[:5]
+WHOLE = ("task_unit", "task_in_batch")  # of them, int32; the others are float64
+
+
+def fresh(state: State, scratch: Any) -> Fresh:
+    """Note what the state and the policy's arrays hold now, to be set back to."""
+    arrays = {name: getattr(state, name) for name in State._fields}
+    changed = [array for name, array in arrays.items() if name not in KEPT] + list(scratch)
+    kept = [array for name, array in arrays.items() if name in KEPT]
+    views = [tuple(array.reshape(-1).view(np.uint8) for array in some) for some in (changed, kept)]
+    return Fresh(views[0], tuple(view.copy() for view in views[0]), views[1], tuple(view.copy() for view in views[1]))
+
+
+def columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
+    """Columns for some runs."""
+    made = {
+        name: np.empty((n_runs if name in wanted else 0, n_tasks), np.int32 if name in WHOLE else np.float64)
+        for name in TASK_COLUMNS
+    }
+    return Columns(
+        **made, run=np.empty(n_runs, RUN), why=np.full(n_runs, NOT_RUN, np.int64), is_plain=np.zeros(n_runs, bool)
+    )
+
+
+@kernel
+def _set_back(arrays, before):
+    for i in range(len(arrays)):
+        array, values = arrays[i], before[i]
+        for j in range(array.shape[0]):
+            array[j] = values[j]
+
+
+@kernel
+def _is_plain(state):
+    """Whether every task started, on its own."""
+    plain = True
+    for task in range(state.task_unit.shape[0]):
+        plain &= (state.task_unit[task] >= 0) & (state.task_in_batch[task] < 0)
+    return plain
+
+
+@kernel
+def _forget(state):
+    """The times of tasks that did not start are those of an earlier run."""
+    for task in range(state.task_unit.shape[0]):
+        if state.task_unit[task] < 0:
+            state.task_init_us[task] = np.nan
+            state.task_start_us[task] = np.nan
+            state.task_finish_us[task] = np.nan
+
+
+@kernel
+def _copy(rows, k, values):
+    for i in range(values.shape[0]):
+        rows[k, i] = values[i]
+
+
+@kernel
+def _copy_until(rows, k, times, end_us):
+    """What lies after the end of the run did not happen."""
+    for i in range(times.shape[0]):
+        rows[k, i] = times[i] if times[i] <= end_us else np.nan
+
+
+@kernel
+def _keep(state, columns, k, end_us):
+    """Write the run's columns to row k."""
+    if columns.task_unit.shape[0] > 0:
+        for task in range(state.task_unit.shape[0]):
+            columns.task_unit[k, task] = max(state.task_unit[task], PENDING)  # what was dropped did not start
+    if columns.task_init_us.shape[0] > 0:
+        _copy(columns.task_init_us, k, state.task_init_us)
+    if columns.task_start_us.shape[0] > 0:
+        _copy_until(columns.task_start_us, k, state.task_start_us, end_us)
+    if columns.task_finish_us.shape[0] > 0:
+        _copy_until(columns.task_finish_us, k, state.task_finish_us, end_us)
+    if columns.task_in_batch.shape[0] > 0:
+        _copy(columns.task_in_batch, k, state.task_in_batch)
+
+
+def run_block(
+    model,
+    state,
+    options,
+    scratch,
+    may_overcommit,
+    sees_every_event,
+    horizon_us,
+    arrival,
+    arrival_us,
+    seeds,
+    fresh,
+    columns,
+):
+    """Run once for each seed, with the arrivals of its row if there is one; ``arrival`` is what the model looks at.
+
+    Stops after a run in which the policy broke its contract.
+    """
+    n_tasks, is_clean = model.task_operations.shape[0], False
+    for k in range(seeds.shape[0]):
+        _set_back(fresh.changed, fresh.before)
+        if not is_clean:
+            _set_back(fresh.kept, fresh.kept_before)
+        is_clean = False
+        if arrival_us.shape[0] > 0:
+            for job in range(arrival.shape[0]):
+                arrival[job] = arrival_us[k, job]
+        run = state.run[0]
+        run.random = seeds[k]
+        why = run_events(
+            model, state, options, scratch, may_overcommit, sees_every_event, horizon_us, np.inf, WHOLE_RUN
+        )
+        columns.run[k] = run
+        columns.why[k] = why
+        if why == BROKEN:
+            return
+        is_done = run.n_done == n_tasks
+        is_plain = is_done and _is_plain(state)
+        is_clean = is_plain
+        columns.is_plain[k] = is_plain
+        if not is_plain:
+            _forget(state)
+        if is_done:
+            _keep(state, columns, k, np.inf)
+        else:
+            _keep(state, columns, k, horizon_us if why == AT_HORIZON else min(run.now_us, horizon_us))

@@ -1,0 +1,85 @@
+"""Outages: at their instants, between the events of the loop, nodes go down and come up."""
+
+import math
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.outage import Outage, units_of
+from vinesim.model.result import Lost
+from vinesim.model.scenario import Scenario
+from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.state.layout import Model
+
+
+class OutageClock:
+    """The outages of one run: when the next one begins or ends, what happens then, and what was lost."""
+
+    def __init__(self, run: Any, model: Model, scenario: Scenario):
+        self.run = run
+        rack, shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
+        self._units = {outage: units_of(outage, rack, shelf) for outage in scenario.outages}
+        self._ends: dict[float, list[Outage]] = defaultdict(list)
+        self._begins: dict[float, list[Outage]] = defaultdict(list)
+        for outage in scenario.outages:
+            self._begins[outage.down_us].append(outage)
+            if outage.up_us < math.inf:
+                self._ends[outage.up_us].append(outage)
+        self._times = sorted({*self._begins, *self._ends})
+        self._n_done = 0
+        self._lost: list[Lost] = []
+
+    @property
+    def next_us(self) -> float:
+        """When the next outage begins or ends; infinite if none does."""
+        return self._times[self._n_done] if self._n_done < len(self._times) else math.inf
+
+    def tick(self) -> None:
+        """Nodes come up, then nodes go down; then the policy is to be asked."""
+        time_us = self.next_us
+        for outage in self._ends[time_us]:
+            self.run.open(self._units[outage])
+        begun = self._begins[time_us]
+        for outage in begun:
+            self.run.close(self._units[outage])
+        requeued = [self._units[outage] for outage in begun if outage.running == "requeue"]
+        self._interrupt(np.concatenate(requeued) if requeued else np.empty(0, np.int64), time_us)
+        self.run.ask_after_outage()
+        self._n_done += 1
+
+    def _interrupt(self, units: np.ndarray, time_us: float) -> None:
+        """What runs on the units is lost, and pending again."""
+        columns = self.run.columns()
+        unit = columns["task_unit"]
+        tasks = np.flatnonzero(np.isin(unit, units) & (unit >= 0) & (columns["task_finish_us"] > time_us))
+        is_follower = np.isin(tasks, self.run.followers())
+        if len(tasks):
+            start_us = columns["task_start_us"][tasks]
+            end_us = np.full(len(tasks), time_us)
+            self._lost.append(
+                Lost(tasks, unit[tasks], columns["task_init_us"][tasks], start_us.copy(), end_us, is_follower)
+            )
+        self.run.interrupt(tasks, is_follower)
+
+    def lost(self) -> Lost:
+        """All runs of tasks that were lost, in the order in which they were."""
+        if not self._lost:
+            nothing = np.empty(0)
+            whole = np.empty(0, np.int64)
+            return Lost(whole, whole.astype(np.int32), nothing, nothing, nothing, np.empty(0, bool))
+        return Lost(*map(np.concatenate, zip(*self._lost, strict=True)))
+
+
+def check_policy(scenario: Scenario, policy: Policy) -> None:
+    """Raise :class:`InputError` for a policy that cannot have outages."""
+    name = policy.name or type(policy).__name__
+    if not isinstance(policy, OnlinePolicy):
+        raise InputError([Problem("outages", f"an online policy; {name} places batches", "outages")])
+    if policy.plans:
+        raise InputError([Problem("outages", f"none; {name} plans before the run", "outages")])
+    keeps_tasks = any("tasks" in size for _, size in policy.scratch.values())
+    if keeps_tasks and not policy.takes_back and any(outage.running == "requeue" for outage in scenario.outages):
+        expected = f"outages with running: finish; {name} does not take tasks back"
+        raise InputError([Problem("outages", expected, "requeue", "Or choose another policy.")])

@@ -1,0 +1,62 @@
+"""A series of counts: a CSV file with a time and a number of events a line, from each time to the next.
+
+The header line is optional. Times are numbers (seconds), or dates as 2014-02-14 14:30:00. This is the form of the
+Numenta Anomaly Benchmark (timestamp, value) and of counts of requests per interval in general.
+"""
+
+import csv
+import datetime
+import os
+
+import numpy as np
+
+from vinesim.formats.files import read_text
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+
+
+def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Times in us, rising, and the count from each to the next. Raises :class:`InputError`."""
+    times: list[float] = []
+    counts: list[float] = []
+    problems: list[Problem] = []
+    for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
+        if not row or row[0].lstrip().startswith("#"):
+            continue
+        time, count = _time_us(row[0]), _count(row[1] if len(row) > 1 else "")
+        if time is None and number == 1:
+            continue  # the header
+        if time is None:
+            problems.append(Problem(f"{path}:{number}:1", "a time in seconds, or a date", repr(row[0])[:40]))
+        elif times and time <= times[-1]:
+            problems.append(Problem(f"{path}:{number}:1", "a time after the one before it", repr(row[0])[:40]))
+        elif count is None:
+            problems.append(Problem(f"{path}:{number}:2", "a count, 0 or more", repr(row[1:2])[:40]))
+        else:
+            times.append(time)
+            counts.append(count)
+    if not problems and len(times) < 2:
+        problems.append(Problem(str(path), "two lines `time,count` or more", f"{len(times)}"))
+    if problems:
+        raise InputError(problems[:MAX_PROBLEMS], len(problems))
+    return np.array(times), np.array(counts)
+
+
+def _time_us(text: str) -> float | None:
+    try:
+        return float(text) * 1e6
+    except ValueError:
+        pass
+    try:
+        date = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    date = date if date.tzinfo is not None else date.replace(tzinfo=datetime.UTC)
+    return date.timestamp() * 1e6
+
+
+def _count(text: str) -> float | None:
+    try:
+        count = float(text)
+    except ValueError:
+        return None
+    return count if 0 <= count < float("inf") else None

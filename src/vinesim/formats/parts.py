@@ -1,0 +1,35 @@
+"""What the documents of scenario and study files are made of: parts, and checks that say what they expected."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+
+
+def wrong(expected: str, found: str, remedy: str = "") -> PydanticCustomError:
+    """What a check raises: the parts of a problem, without its place."""
+    return PydanticCustomError("problem", "{expected}", {"expected": expected, "found": found, "remedy": remedy})
+
+
+class Part(BaseModel):
+    """Nothing is guessed: unknown keys and values of another type are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def one_of(*names: str) -> Any:
+    """A check that exactly one of the keys is there."""
+
+    def check(part: Any) -> Any:
+        given = [name for name in names if getattr(part, name) is not None]
+        if len(given) != 1:
+            expected = "exactly one of " + ", ".join(names)
+            raise wrong(expected, " and ".join(given) or "none of them", "Keep one." if given else "")
+        return part
+
+    return model_validator(mode="after")(check)
+
+
+def schema_one_of(*names: str) -> dict[str, Any]:
+    """The same check in JSON Schema."""
+    return {"oneOf": [{"required": [name]} for name in names]}

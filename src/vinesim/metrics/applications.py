@@ -1,0 +1,136 @@
+"""What the client-server applications of a run got: deadlines missed, latencies, batches, kinds of units.
+
+Source: Symphony paper, section V (requests that miss their QoS; average percentage a minute).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.metrics.latency import Method, distribution
+from vinesim.metrics.record import EVERYTHING, Record
+from vinesim.metrics.tables import Tables
+from vinesim.model.application import application_names
+from vinesim.model.result import Table
+
+MINUTE_US = 6e7
+GOAL = 0.99  # share of requests in time that counts as good
+
+
+def measured(
+    tables: Tables, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = "applications"
+) -> dict[str, Any]:
+    """For each application with requests: how many, how many missed their deadline, and its latencies; for all of them
+    the mean of the percentages, Jain's index of the shares in time, and how many reach 99 %. Of a run, or of K as [K].
+    """
+    missed = missed_jobs(tables)
+    found: dict[str, Any] = {}
+    shares = []
+    for code, title in _used(tables):
+        mine = np.asarray(tables.scenario.workload.application) == code
+        n, n_missed = int(mine.sum()), missed[..., mine].sum(axis=-1)
+        shares.append(1.0 - n_missed / n)
+        found[title] = {
+            "requests": np.full(missed.shape[:-1], n)[()],
+            "missed": n_missed,
+            "missed_pct": 100.0 * n_missed / n,
+            "latency_us": distribution(tables.job_latency_us[..., mine], method, record, f"{name}.{title}.latency_us"),
+        }
+    in_time = np.stack(shares, axis=-1)
+    squares = (in_time**2).sum(axis=-1)
+    n_applications = in_time.shape[-1]
+    jain = np.where(
+        squares > 0, in_time.sum(axis=-1) ** 2 / (n_applications * np.where(squares > 0, squares, 1.0)), 1.0
+    )
+    everyone = {
+        "missed_pct": 100.0 * (1.0 - in_time.mean(axis=-1)),
+        "worst_missed_pct": 100.0 * (1.0 - in_time.min(axis=-1)),
+        "jain": jain[()],
+        "reach_99_pct": (in_time >= GOAL).sum(axis=-1),
+    }
+    return {"mean": everyone, **found}
+
+
+def missed_jobs(tables: Tables) -> np.ndarray:
+    """[..., J] whether each job has a deadline and was not done by then."""
+    due = tables.scenario.workload.deadline_us
+    assert due is not None
+    missed: np.ndarray = np.isfinite(due) & ~(tables.job_finish_us <= due)
+    return missed
+
+
+def table(tables: Tables) -> Table:
+    """One row an application with requests."""
+    work, outcome = tables.scenario.workload, tables.outcome
+    assert work.application is not None
+    used = _used(tables)
+    codes = np.array([code for code, _ in used], np.int32)
+    task_code = np.repeat(work.application, tables.counts)
+    n_codes = int(work.application.max()) + 1
+
+    def count(which: np.ndarray, of: np.ndarray) -> np.ndarray:
+        return np.bincount(of[which], minlength=n_codes)[codes]
+
+    missed = missed_jobs(tables)
+    requests = np.bincount(work.application, minlength=n_codes)[codes]
+    started = outcome.task_unit >= 0
+    leads = started.copy()
+    leads[outcome.followers] = False
+    fastest = np.argmax(tables.scenario.affinity[np.unique(tables.unit_type)], axis=0)  # by task type
+    fastest_type = np.unique(tables.unit_type)[fastest][np.repeat(work.job_task_type, tables.counts)]
+    on_fastest = started & (tables.unit_type[np.where(started, outcome.task_unit, 0)] == fastest_type)
+    n_started = np.maximum(1, count(started, task_code))
+    minutes = by_minute(tables)
+    latency = [distribution(tables.job_latency_us[work.application == code]) for code in codes]
+    rows = [minutes["application"] == code for code in codes]
+    return Table(
+        {
+            "application": codes,
+            "name": np.array([name for _, name in used]),
+            "requests": requests,
+            "missed": count(missed, work.application),
+            "missed_pct": 100.0 * count(missed, work.application) / requests,
+            "missed_pct_minutes": np.array([minutes["missed_pct"][row].mean() for row in rows]),
+            "missed_pct_worst_minute": np.array([minutes["missed_pct"][row].max() for row in rows]),
+            "dropped": count(outcome.task_unit[work.job_first[:-1]] < 0, work.application),
+            "goodput_per_s": (requests - count(missed, work.application)) / max(tables.makespan_us, 1e-9) * 1e6,
+            "p50_us": np.array([d["p50"] for d in latency]),
+            "p90_us": np.array([d["p90"] for d in latency]),
+            "p99_us": np.array([d["p99"] for d in latency]),
+            "p99_9_us": np.array([d["p99_9"] for d in latency]),
+            "batch_mean": count(started, task_code) / np.maximum(1, count(leads, task_code)),
+            "on_fastest": count(on_fastest, task_code) / n_started,
+        }
+    )
+
+
+def by_minute(tables: Tables) -> Mapping[str, np.ndarray]:
+    """For each minute of arrival and application with requests in it: minute, application, requests, missed_pct."""
+    work = tables.scenario.workload
+    assert work.application is not None
+    n_codes = int(work.application.max()) + 1
+    key = (tables.arrival_us // MINUTE_US).astype(np.int64) * n_codes + work.application
+    requests = np.bincount(key)
+    missed = np.bincount(key[missed_jobs(tables)], minlength=len(requests))
+    there = np.flatnonzero(requests)
+    return {
+        "minute": there // n_codes,
+        "application": there % n_codes,
+        "requests": requests[there],
+        "missed_pct": 100.0 * missed[there] / requests[there],
+    }
+
+
+def has_applications(tables: Tables) -> bool:
+    """Whether there is something to tell."""
+    work = tables.scenario.workload
+    return work.application is not None and work.deadline_us is not None
+
+
+def _used(tables: Tables) -> list[tuple[int, str]]:
+    """(code, name) of the applications that have requests."""
+    work = tables.scenario.workload
+    assert work.application is not None
+    n = np.bincount(work.application)
+    return [(code, name) for code, name in enumerate(application_names(work)) if code < len(n) and n[code]]

@@ -1,0 +1,49 @@
+"""Lower bounds on the energy of a period: what no placement of its tasks can go below.
+
+Each task is charged to the type of server where it is cheapest, with the share of a server's wake-up that it fills.
+Source: the relaxation of variable cost and size bin packing (the energy-aware scheduler thesis' section 3.4 names the
+problem; it gives no bound).
+"""
+
+import numpy as np
+
+from vinesim.model.accounting import EnergyReading
+
+OVERFULL = 1.0 + 1e-9  # of a capacity: demands such as 0.1 do not add up exactly
+
+
+def energy_bound(
+    demand: np.ndarray,
+    time_s: np.ndarray,
+    capacity: np.ndarray,
+    awake_w: np.ndarray,
+    per_demand_w: np.ndarray,
+    asleep_w: np.ndarray,
+    n_servers: np.ndarray,
+    period_s: float,
+    reading: EnergyReading = "run_time",
+    overcommit: bool = False,
+) -> float:
+    """J. ``demand`` [C, P] and ``time_s`` [C, P] (infinite: cannot run) of the tasks, by type of server; capacity,
+    powers and number of servers [P].
+
+    Placements that load no server beyond its capacity; all placements with ``overcommit``. Infinite if there is none.
+    """
+    able = np.isfinite(time_s)
+    if not overcommit:
+        able &= demand <= capacity * OVERFULL
+    time = np.where(able, time_s, 0.0)
+    if reading == "eq2":  # servers without a task draw their sleep power, and there are some at least
+        base = float(asleep_w.min()) * max(0, int(n_servers.sum()) - len(demand)) * period_s
+        task = awake_w * demand + per_demand_w * demand * time
+        return base + float(np.where(able, task, np.inf).min(axis=1, initial=np.inf).sum())
+    runs = np.minimum(time, period_s) if reading == "run_time" else period_s
+    task = per_demand_w * demand * runs
+    wake = np.maximum(0.0, awake_w - asleep_w) * period_s
+    base = float((np.minimum(awake_w, asleep_w) * n_servers).sum() * period_s)
+    if not overcommit:
+        task = task + wake * demand / (capacity * OVERFULL)
+    cheapest = np.where(able, task, np.inf).min(axis=1, initial=np.inf)
+    if overcommit and len(demand):
+        base += float(wake[n_servers > 0].min())
+    return base + float(cheapest.sum())

@@ -1,0 +1,75 @@
+"""A lower bound on the deadlines that any scheduler misses."""
+
+import numpy as np
+
+from vinesim.model.application import listed_by_code
+from vinesim.model.scenario import Scenario
+
+WINDOWS_US = (1e4, 1e5, 1e6, 1e7, 1e8)
+
+
+def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US) -> dict[str, int]:
+    """How many requests miss their deadline at least, by any scheduler that knows all times and the future.
+
+    ``alone``: those that not even the fastest unit, idle at their arrival, could do in time. ``crowded``: what is
+    bounded beside them by capacity. The time is cut into windows. Requests that arrive and are due within one need, to
+    be in time, their share of the capacity of the window: at least the time that each adds to a full batch on the unit
+    type where that is the least share of the type's capacity. Sharing and splitting are free in the bound, batches
+    always full, types without use for a request idle for it; so no schedule can do better, and most cannot reach it.
+    Of several lengths of windows the one that bounds best is taken. Jobs of several tasks count as their largest task.
+    """
+    work, center = scenario.workload, scenario.datacenter
+    if work.deadline_us is None:
+        return {"alone": 0, "crowded": 0, "missed": 0}
+    time, added = _least_times(scenario)
+    room = work.deadline_us - work.arrival_us
+    deployed = np.unique(center.unit_type)
+    alone = ~(time[:, deployed] <= room[:, None] * (1 + 1e-12)).any(axis=1)
+    parallel = np.array(
+        [p.capacity if p.parallelism is None else min(p.parallelism, p.capacity) for p in center.processor_types]
+    )
+    speed = np.bincount(center.unit_type, minlength=len(parallel)) * parallel
+    share = np.where(time <= room[:, None], added, np.inf)[:, deployed] / speed[deployed]
+    least = share.min(axis=1)  # of a us of all capacity, summed over types
+    crowded = max(_crowded(work.arrival_us, work.deadline_us, least, alone, w, len(deployed)) for w in windows_us)
+    n_alone = int(alone.sum())
+    return {"alone": n_alone, "crowded": crowded, "missed": n_alone + crowded}
+
+
+def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
+    """[J, P] us that a job takes alone, and that it adds to a full batch; infinite where it cannot run."""
+    work = scenario.workload
+    head = work.job_first[:-1]
+    if work.n_tasks > work.n_jobs:
+        counts = np.diff(work.job_first)
+        order = np.lexsort((work.operations, np.repeat(np.arange(work.n_jobs), counts)))
+        head = order[work.job_first[1:] - 1]
+    speed = scenario.affinity.T[work.job_task_type]
+    size = work.operations[head][:, None]
+    with np.errstate(divide="ignore"):
+        own = size / speed if work.times_us is None else np.where(speed > 0, work.times_us[head], np.inf)
+    overhead = np.zeros_like(scenario.affinity) if scenario.overhead_us is None else scenario.overhead_us
+    before = overhead.T[work.job_task_type]
+    limit = np.ones(work.n_jobs)
+    if work.application is not None and scenario.applications:
+        listed = listed_by_code(work, scenario.applications)
+        limit = np.array([1 if a is None else a.batch_limit for a in listed])[work.application]
+    factor = np.ones(work.n_jobs) if work.time_factor is None else work.time_factor[head]
+    smallest = np.where(limit > 1, factor.min(), factor)[:, None]  # in a batch the leader's factor counts for all
+    return (before + own) * smallest, (before / limit[:, None] + own) * smallest
+
+
+def _crowded(
+    arrival: np.ndarray, due: np.ndarray, share: np.ndarray, alone: np.ndarray, window_us: float, n_types: int
+) -> int:
+    """Requests that the windows of one length cannot hold, the smallest done first."""
+    window = np.floor(arrival / window_us)
+    inside = np.flatnonzero((due <= (window + 1) * window_us) & ~alone)
+    if not len(inside):
+        return 0
+    inside = inside[np.lexsort((share[inside], window[inside]))]
+    number = window[inside]
+    first = np.flatnonzero(np.diff(number, prepend=-1.0))
+    total = np.cumsum(share[inside])
+    before = np.repeat(np.concatenate(([0.0], total[first[1:] - 1])), np.diff(np.append(first, len(inside))))
+    return int((total - before > n_types * window_us * (1 + 1e-9)).sum())

@@ -1,0 +1,141 @@
+"""Energy and over-commitment of a batch policy's periods, counted right after each placement.
+
+Source: energy-aware scheduler thesis, equations 1 to 6, in the readings of :class:`~vinesim.model.Accounting`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vinesim.metrics.bounds import OVERFULL, energy_bound
+from vinesim.model.scenario import Scenario
+
+US_PER_S = 1e6
+BOUND_ENTRIES = 4_000_000  # tasks x types that are looked at together
+
+
+class PeriodAccounts:
+    """Adds up the periods of one run. Units are in the engine's order."""
+
+    def __init__(self, scenario: Scenario, unit_type: np.ndarray, period_us: float):
+        types = scenario.datacenter.processor_types
+        self.accounting = scenario.accounting
+        self.period_us = period_us
+        self.codes = np.unique(unit_type)
+        self.unit_type = unit_type
+        self.capacity = np.array([p.capacity for p in types])
+        self.awake_w = np.array([p.idle_power_w for p in types])
+        self.per_demand_w = np.array([np.nan if p.dynamic_power_w is None else p.dynamic_power_w for p in types])
+        self.asleep_w = np.array([p.idle_power_w if p.sleep_power_w is None else p.sleep_power_w for p in types])
+        self.sleeps = np.array([p.sleep_power_w is not None for p in types])
+        self.n_of_type = np.bincount(unit_type, minlength=len(types))
+        self.has_power = not np.isnan(self.per_demand_w[self.codes]).any()
+        self.unit_energy_j = np.zeros(len(unit_type))
+        self.unit_active_us = np.zeros(len(unit_type))
+        self.was_active = np.zeros(len(unit_type), bool)
+        self.rows: list[tuple[int, float, float, float]] = []
+
+    def add(
+        self,
+        unit: np.ndarray,
+        demand: np.ndarray,
+        remaining: np.ndarray,
+        elsewhere: Callable[[slice], np.ndarray],
+        moved_from: np.ndarray,
+        left_us: float,
+    ) -> None:
+        """A period in which C tasks run, in the order of their arrival.
+
+        ``unit`` [C] where; ``demand`` [C], 0 = the whole unit; ``remaining`` [C] us. ``elsewhere(rows)`` gives the time
+        of some of the tasks on each type in use. ``moved_from`` are the units that tasks left, ``left_us`` is the time
+        to the run's horizon.
+        """
+        amount = np.where(demand > 0, demand, self.capacity[self.unit_type[unit]])
+        within = np.minimum(remaining, self.period_us)
+        load = np.bincount(unit, amount, minlength=len(self.unit_type))
+        active = np.zeros(len(load), bool)
+        active[unit] = True
+        longest = np.zeros(len(load))
+        np.maximum.at(longest, unit, np.minimum(within, left_us))
+        self.unit_active_us += longest
+        energy = bound = np.nan
+        if self.has_power:
+            spent = self._energy(unit, amount, remaining, within, load, active, moved_from)
+            self.unit_energy_j += spent
+            energy = float(spent.sum())
+            bound = self._bound(demand, elsewhere)
+        self.was_active = active
+        self.rows.append((int(active.sum()), energy, self._slav(unit, amount, within, load), bound))
+
+    def _energy(
+        self,
+        unit: np.ndarray,
+        amount: np.ndarray,
+        remaining: np.ndarray,
+        within: np.ndarray,
+        load: np.ndarray,
+        active: np.ndarray,
+        moved_from: np.ndarray,
+    ) -> np.ndarray:
+        """[U] J."""
+        period = self.period_us / US_PER_S
+        awake, per_demand, asleep = (w[self.unit_type] for w in (self.awake_w, self.per_demand_w, self.asleep_w))
+        n_units, reading = len(load), self.accounting.energy
+        if reading == "eq1xT":
+            spent = (awake + per_demand * load) * period
+        elif reading == "eq2":
+            task = awake[unit] * amount + per_demand[unit] * amount * remaining / US_PER_S
+            spent = np.bincount(unit, task, minlength=n_units)
+        else:
+            work = np.bincount(unit, amount * within / US_PER_S, minlength=n_units)
+            spent = awake * period + per_demand * work
+        spent = np.where(active, spent, asleep * period)
+        woken = active & ~self.was_active & self.sleeps[self.unit_type]
+        moves = np.bincount(moved_from, minlength=n_units)
+        return spent + self.accounting.wake_up_j * woken + self.accounting.migration_j * moves
+
+    def _slav(self, unit: np.ndarray, amount: np.ndarray, within: np.ndarray, load: np.ndarray) -> float:
+        """Demand x s beyond capacity."""
+        capacity = self.capacity[self.unit_type]
+        tasks = np.flatnonzero((load > capacity * OVERFULL)[unit])
+        if not len(tasks):
+            return 0.0
+        if self.accounting.slav == "eq3":
+            beyond = (load - capacity)[unit[tasks]]
+        else:
+            tasks = tasks[np.argsort(unit[tasks], kind="stable")]
+            u = unit[tasks]
+            total = np.cumsum(amount[tasks])
+            is_first = np.concatenate(([True], u[1:] != u[:-1]))
+            before = (total - amount[tasks])[is_first]
+            after = total - np.repeat(before, np.diff(np.append(np.flatnonzero(is_first), len(u))))
+            beyond = np.where(after > capacity[u] * OVERFULL, after - capacity[u], 0.0)
+        return float((beyond * within[tasks]).sum() / US_PER_S)
+
+    def _bound(self, demand: np.ndarray, elsewhere: Callable[[slice], np.ndarray]) -> float:
+        """J; some tasks at a time, as there may be as many types as units."""
+        codes, period = self.codes, self.period_us / US_PER_S
+        powers = self.awake_w[codes], self.per_demand_w[codes], self.asleep_w[codes]
+        step = max(1, BOUND_ENTRIES // len(codes))
+
+        def of(rows: slice, n_servers: np.ndarray) -> float:
+            amount = np.where(demand[rows, None] > 0, demand[rows, None], self.capacity[codes])
+            time_s = elsewhere(rows) / US_PER_S
+            capacity, reading = self.capacity[codes], self.accounting.energy
+            return energy_bound(amount, time_s, capacity, *powers, n_servers, period, reading)
+
+        bound = of(slice(0, step), self.n_of_type[codes])
+        for begin in range(step, len(demand), step):
+            bound += of(slice(begin, begin + step), np.zeros(len(codes), np.int64))
+        return bound
+
+    def table(self) -> dict[str, np.ndarray]:
+        """The columns of the table ``periods``."""
+        active, energy, slav, bound = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
+        return {
+            "period": np.arange(len(active), dtype=np.int64),
+            "active": np.array(active, np.int64),
+            "energy_j": np.array(energy, np.float64),
+            "slav": np.array(slav, np.float64),
+            "bound_j": np.array(bound, np.float64),
+        }

@@ -1,0 +1,70 @@
+"""How well a linear model of the last completions predicts: the error of each batch, as known when it started.
+
+The model is that of the policy ``symphony``: for each application and processor type, least squares of time over size
+through the last observations, the slope not below 0. Recomputed from a result; no run keeps it.
+"""
+
+import numpy as np
+
+from vinesim.metrics.tables import Tables
+
+
+def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray]:
+    """For each batch: start_us, application, unit_type, predicted_us (0 without history) and actual_us; by start.
+
+    Batches on nodes of several tasks count one by one. What finished at the very start of a batch is known to it.
+    """
+    work, outcome = tables.scenario.workload, tables.outcome
+    assert work.application is not None
+    done = np.isfinite(outcome.task_finish_us) & (outcome.task_unit >= 0)
+    leads = done.copy()
+    leads[outcome.followers] = False
+    code = np.repeat(work.application, tables.counts)
+    size = _batch_sizes(tables, done, leads)
+    lead = np.flatnonzero(leads)
+    key = code[lead].astype(np.int64) * (int(tables.unit_type.max()) + 1) + tables.unit_type[outcome.task_unit[lead]]
+    begin, end = outcome.task_init_us[lead], outcome.task_finish_us[lead]
+    predicted = np.zeros(len(lead))
+    for one in np.unique(key):
+        mine = np.flatnonzero(key == one)
+        mine = mine[np.argsort(end[mine], kind="stable")]
+        known = np.searchsorted(end[mine], begin[mine], side="right")
+        predicted[mine] = _predicted(size[mine], (end - begin)[mine], known, window)
+    order = np.argsort(begin, kind="stable")
+    columns = {
+        "start_us": begin,
+        "application": code[lead],
+        "unit_type": tables.unit_type[outcome.task_unit[lead]],
+        "predicted_us": predicted,
+        "actual_us": end - begin,
+    }
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _batch_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> np.ndarray:
+    """Operations of each batch, in the order of its first task. A batch is what began on a unit at one time."""
+    outcome, operations = tables.outcome, tables.scenario.workload.operations
+    tasks = np.flatnonzero(done)
+    code = np.repeat(tables.scenario.workload.application, tables.counts)  # type: ignore[arg-type]
+    order = np.lexsort((tasks, code[tasks], outcome.task_init_us[tasks], outcome.task_unit[tasks]))
+    ordered = tasks[order]
+    number = np.cumsum(leads[ordered]) - 1
+    total = np.bincount(number, operations[ordered])
+    result = np.empty(len(total))
+    result[np.argsort(np.argsort(ordered[leads[ordered]]))] = total
+    return result
+
+
+def _predicted(size: np.ndarray, time: np.ndarray, known: np.ndarray, window: int) -> np.ndarray:
+    """Predictions for ``size`` [M], each from the last ``window`` of the first ``known`` [M] observations."""
+    base, unit = size.mean(), time.mean()  # sums of small numbers
+    x, y = size - base, time - unit
+    sums = [np.concatenate(([0.0], np.cumsum(v))) for v in (x, y, x * x, x * y)]
+    first = np.maximum(0, known - window)
+    n = known - first
+    sx, sy, sxx, sxy = (s[known] - s[first] for s in sums)
+    spread = n * sxx - sx * sx
+    flat = spread <= 1e-9 * np.maximum(n * (sxx + base * base), 1e-300)
+    slope = np.maximum(0.0, np.where(flat, 0.0, (n * sxy - sx * sy) / np.where(flat, 1.0, spread)))
+    level = np.where(n > 0, (sy - slope * sx) / np.maximum(n, 1) + unit, 0.0)
+    return np.where(n > 0, np.maximum(0.0, level + slope * x), 0.0)

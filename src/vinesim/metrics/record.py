@@ -1,0 +1,20 @@
+"""Which numbers are wanted, so that what nobody wants is not computed."""
+
+from collections.abc import Sequence
+
+
+class Record:
+    """The numbers whose dotted names begin with one of some names; all of them if none is given."""
+
+    def __init__(self, prefixes: Sequence[str] = ()):
+        self._prefixes = tuple(prefixes)
+
+    def __call__(self, name: str) -> bool:
+        """Whether the number, or any number below that name, is wanted."""
+        inside = f"{name}."
+        return not self._prefixes or any(
+            name == prefix or name.startswith(f"{prefix}.") or prefix.startswith(inside) for prefix in self._prefixes
+        )
+
+
+EVERYTHING = Record()

@@ -1,0 +1,135 @@
+"""Client-server applications: what each registers with the scheduler, and the deadlines that follow from it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import Workload
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application as it registers: its requests are the jobs of the workload that carry its name.
+
+    Source: Symphony paper, Table I (newAppRegistration).
+    """
+
+    name: str
+    response_time_us: float  # a request is due so long after its arrival
+    per_size: bool = False  # response_time_us is for each unit of size: for each operation of the request
+    average_load: float = 1.0  # requests per second that it expects
+    batch_limit: int = 1  # requests that it can consolidate: MAX_A
+    nodes: Sequence[tuple[int, int]] = ()  # (rack, shelf) of the nodes that hold its data; empty: all
+    nodes_per_request: int = 1  # a request is so many tasks, started at once on as many nodes, on one processor type
+
+    def __post_init__(self) -> None:
+        where, problems = f"application {self.name}", []
+        for what in ("response_time_us", "average_load"):
+            value = getattr(self, what)
+            if not (0 < value < math.inf):
+                problems.append(Problem(f"{where}, {what}", "a finite number above 0", f"{value}"))
+        for what in ("batch_limit", "nodes_per_request"):
+            value = getattr(self, what)
+            if value != int(value) or not 1 <= value < 2**31:
+                problems.append(Problem(f"{where}, {what}", "a whole number, 1 or more", f"{value}"))
+        nodes = tuple((int(rack), int(shelf)) for rack, shelf in self.nodes)
+        if len(set(nodes)) < len(nodes):
+            problems.append(Problem(f"{where}, nodes", "each node once", f"{len(nodes) - len(set(nodes))} again"))
+        if nodes and len(nodes) < self.nodes_per_request:
+            problems.append(
+                Problem(f"{where}, nodes", f"{self.nodes_per_request} or more, one a task", f"{len(nodes)}")
+            )
+        if problems:
+            raise InputError(problems)
+        object.__setattr__(self, "nodes", nodes)
+
+
+def with_deadlines(work: Workload, applications: Sequence[Application]) -> Workload:
+    """The workload with the deadlines of its applications; unchanged if it has deadlines of its own.
+
+    The size of a request is the operations of its largest task. Jobs of an application that is not listed have none.
+    """
+    if work.deadline_us is not None or not applications or work.application is None:
+        return work
+    listed = listed_by_code(work, applications)
+    response = np.array([math.inf if a is None else a.response_time_us for a in listed])
+    per_size = np.array([a is not None and a.per_size for a in listed])
+    due = response[work.application]
+    scaled = per_size[work.application]
+    if scaled.any():
+        is_single = work.n_jobs == work.n_tasks
+        size = work.operations if is_single else np.maximum.reduceat(work.operations, work.job_first[:-1])
+        due = np.where(scaled, due * size, due)
+    return replace(work, deadline_us=work.arrival_us + due)
+
+
+def listed_by_code(work: Workload, applications: Sequence[Application]) -> list[Application | None]:
+    """The application of each of the workload's codes; None where it is not listed."""
+    by_name = {a.name: a for a in applications}
+    return [by_name.get(name) for name in application_names(work)]
+
+
+def application_names(work: Workload) -> list[str]:
+    """The name of each of the workload's application codes."""
+    if work.application is None:
+        return list(work.application_names)
+    n = max(len(work.application_names), int(work.application.max()) + 1)
+    return [*work.application_names, *map(str, range(len(work.application_names), n))]
+
+
+def nodes_by_type(center: Datacenter, application: Application | None) -> np.ndarray:
+    """[P] how many of the application's nodes have a unit of each processor type."""
+    place = center.rack.astype(np.int64) * center.n_shelves + center.shelf
+    kind = center.unit_type
+    if application is not None and application.nodes:
+        inside = np.isin(place, [rack * center.n_shelves + shelf for rack, shelf in application.nodes])
+        place, kind = place[inside], kind[inside]
+    found = np.unique(np.stack([kind.astype(np.int64), place]), axis=1)[0]
+    return np.bincount(found, minlength=len(center.processor_types))
+
+
+def wrong_applications(
+    work: Workload, applications: Sequence[Application], center: Datacenter, affinity: np.ndarray
+) -> list[Problem]:
+    """What is wrong with applications beside a workload, a datacenter and the affinities [P, T]."""
+    problems, names = [], [a.name for a in applications]
+    places = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
+    for i, application in enumerate(applications):
+        if application.name in names[:i]:
+            problems.append(Problem(f"applications[{i}]", "each application once", repr(application.name)))
+        for rack, shelf in application.nodes:
+            if (rack, shelf) not in places:
+                expected = "a node of the datacenter with a unit"
+                problems.append(Problem(f"applications[{i}].nodes", expected, f"rack {rack}, shelf {shelf}"))
+    if work.application is None:
+        problems.append(Problem("applications", "a workload whose jobs have applications", "none has one"))
+        return problems
+    n_types = len(work.task_types)
+    found = np.bincount(work.application * np.int64(n_types) + work.job_task_type)
+    kinds = np.pad(found, (0, -len(found) % n_types)).reshape(-1, n_types) > 0  # [A, T]
+    tasks = np.diff(work.job_first)
+    listed = listed_by_code(work, applications)
+    for code, name in enumerate(application_names(work)):
+        one = listed[code]
+        if code >= len(kinds) or not kinds[code].any():
+            continue
+        if one is None:
+            problems.append(Problem("applications", f"an entry for {name!r}, which the workload has", "none"))
+            continue
+        if kinds[code].sum() > 1:
+            problems.append(Problem(f"applications, {name}", "requests of one task type", "several"))
+        able = affinity[:, kinds[code]].min(axis=1) > 0
+        n_nodes = nodes_by_type(center, one)[able].max(initial=0)
+        if n_nodes < one.nodes_per_request:
+            expected = f"{one.nodes_per_request} of its nodes with a unit of one type that can run it"
+            problems.append(Problem(f"applications, {name}", expected, f"{n_nodes}"))
+        if one.nodes_per_request > 1:
+            n = np.unique(tasks[work.application == code])
+            if (n != one.nodes_per_request).any():
+                expected = f"requests of {one.nodes_per_request} tasks, one a node"
+                problems.append(Problem(f"applications, {name}", expected, ", ".join(map(str, n[:5]))))
+    return problems

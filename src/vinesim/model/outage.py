@@ -1,0 +1,59 @@
+"""Outages: times at which a node takes no tasks. Source: RBSS paper, 3 (compute nodes are added and deleted)."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import Problem
+
+Running = Literal["requeue", "finish"]
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The node at (rack, shelf) is down from ``down_us`` to ``up_us``; infinite: for ever.
+
+    ``running``: what runs there then is lost and pending again (requeue), or comes to its end first (finish: the node
+    is drained). A node that joins later is down from 0 on.
+    """
+
+    rack: int
+    shelf: int
+    down_us: float
+    up_us: float = math.inf
+    running: Running = "requeue"
+
+
+def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Problem]:
+    """What is wrong with them: times, nodes that are not there, outages of one node at the same time."""
+    nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
+    last: dict[tuple[int, int], tuple[int, Outage]] = {}
+    for i, outage in sorted(enumerate(outages), key=lambda item: item[1].down_us):
+        where, node = f"outages[{i}]", (outage.rack, outage.shelf)
+        if node not in nodes:
+            yield Problem(where, "a (rack, shelf) with a unit", f"{node}")
+        if not 0 <= outage.down_us < math.inf:
+            yield Problem(f"{where}.down", "a finite time, 0 or more", f"{outage.down_us:g}")
+        elif not outage.down_us < outage.up_us:
+            yield Problem(f"{where}.up", f"a time after down ({outage.down_us:g} us)", f"{outage.up_us:g}")
+        if outage.running not in get_args(Running):
+            yield Problem(f"{where}.running", "one of " + ", ".join(get_args(Running)), repr(outage.running))
+        before = last.get(node)
+        if before is not None and outage.down_us < before[1].up_us:
+            yield Problem(where, f"a time when outages[{before[0]}] of that node is over", f"{outage.down_us:g} us")
+        last[node] = (i, outage)
+
+
+def instants(outages: Sequence[Outage]) -> list[float]:
+    """[I] us: when nodes go down or come up, rising, each once."""
+    times = {time for outage in outages for time in (outage.down_us, outage.up_us)}
+    return sorted(time for time in times if math.isfinite(time))
+
+
+def units_of(outage: Outage, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
+    """The units of its node, by their rack and shelf [U]."""
+    return np.flatnonzero((rack == outage.rack) & (shelf == outage.shelf))

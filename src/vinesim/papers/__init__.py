@@ -1,0 +1,1 @@
+"""The papers: one folder each, with its studies, figures and claims."""

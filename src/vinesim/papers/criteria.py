@@ -1,0 +1,222 @@
+"""When a measurement agrees with a claim: small criteria that a claim declares beside it.
+
+A measurement is a number, a text, a sequence of them, or a mapping of labels to them. NaN agrees with nothing.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+
+class Criterion(Protocol):
+    """Something that a measurement does or does not meet."""
+
+    def holds(self, measured: Any) -> bool:
+        """Whether the measurement meets it."""
+
+    def __str__(self) -> str:
+        """The criterion in words."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number within a share ``rel`` of ``value``."""
+
+    value: float
+    rel: float
+
+    def holds(self, measured: Any) -> bool:
+        """Whether |measured - value| <= rel x |value|."""
+        return abs(measured - self.value) <= self.rel * abs(self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:g} within {100 * self.rel:g} %"
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number from ``low`` to ``high``, both included."""
+
+    low: float
+    high: float
+
+    def holds(self, measured: Any) -> bool:
+        """Whether low <= measured <= high."""
+        return self.low <= measured <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Above:
+    """A number above ``limit``."""
+
+    limit: float
+
+    def holds(self, measured: Any) -> bool:
+        """Whether measured > limit."""
+        return measured > self.limit
+
+    def __str__(self) -> str:
+        return f"above {self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Below:
+    """A number below ``limit``."""
+
+    limit: float
+
+    def holds(self, measured: Any) -> bool:
+        """Whether measured < limit."""
+        return measured < self.limit
+
+    def __str__(self) -> str:
+        return f"below {self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Equal:
+    """Equal to ``value``: a number up to rounding (1e-9), anything else exactly."""
+
+    value: Any
+
+    def holds(self, measured: Any) -> bool:
+        """Whether the two are equal."""
+        if isinstance(self.value, int | float) and not isinstance(self.value, bool):
+            return math.isclose(measured, self.value, rel_tol=1e-9, abs_tol=1e-12)
+        return bool(measured == self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:g}" if isinstance(self.value, float) else f"{self.value}"
+
+
+@dataclass(frozen=True)
+class Rising:
+    """Numbers each larger than the one before; with ``slack`` a drop by that share is allowed."""
+
+    slack: float = 0.0
+
+    def holds(self, measured: Any) -> bool:
+        """Whether they rise in the order given."""
+        return all(b > a if self.slack == 0 else b >= a * (1 - self.slack) for a, b in pairwise(parts(measured)))
+
+    def __str__(self) -> str:
+        return "rising" + (f", drops up to {100 * self.slack:g} % allowed" if self.slack else "")
+
+
+@dataclass(frozen=True)
+class Falling:
+    """Numbers each smaller than the one before; with ``slack`` a rise by that share is allowed."""
+
+    slack: float = 0.0
+
+    def holds(self, measured: Any) -> bool:
+        """Whether they fall in the order given."""
+        return all(b < a if self.slack == 0 else b <= a * (1 + self.slack) for a, b in pairwise(parts(measured)))
+
+    def __str__(self) -> str:
+        return "falling" + (f", rises up to {100 * self.slack:g} % allowed" if self.slack else "")
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Numbers that differ by at most a share ``rel`` of the smallest."""
+
+    rel: float
+
+    def holds(self, measured: Any) -> bool:
+        """Whether largest - smallest <= rel x |smallest|."""
+        numbers = parts(measured)
+        least = min(numbers)
+        return all(number - least <= self.rel * abs(least) for number in numbers)
+
+    def __str__(self) -> str:
+        return f"equal within {100 * self.rel:g} %"
+
+
+@dataclass(frozen=True)
+class Each:
+    """Every part of the measurement meets ``criterion``; there is at least one."""
+
+    criterion: Criterion
+
+    def holds(self, measured: Any) -> bool:
+        """Whether every part meets it."""
+        found = parts(measured)
+        return bool(found) and all(self.criterion.holds(part) for part in found)
+
+    def __str__(self) -> str:
+        return f"each {self.criterion}"
+
+
+@dataclass(frozen=True)
+class Some:
+    """At least one part of the measurement meets ``criterion``."""
+
+    criterion: Criterion
+
+    def holds(self, measured: Any) -> bool:
+        """Whether a part meets it."""
+        return any(self.criterion.holds(part) for part in parts(measured))
+
+    def __str__(self) -> str:
+        return f"at least one {self.criterion}"
+
+
+class Parts:
+    """The parts of the measurement meet one criterion each, in order."""
+
+    def __init__(self, *criteria: Criterion):
+        self.criteria = criteria
+
+    def holds(self, measured: Any) -> bool:
+        """Whether there are as many parts as criteria, and each meets its own."""
+        found = parts(measured)
+        return len(found) == len(self.criteria) and all(
+            criterion.holds(part) for criterion, part in zip(self.criteria, found, strict=True)
+        )
+
+    def __str__(self) -> str:
+        return "; ".join(str(criterion) for criterion in self.criteria)
+
+
+class All:
+    """The whole measurement meets every criterion."""
+
+    def __init__(self, *criteria: Criterion):
+        self.criteria = criteria
+
+    def holds(self, measured: Any) -> bool:
+        """Whether it meets all of them."""
+        return all(criterion.holds(measured) for criterion in self.criteria)
+
+    def __str__(self) -> str:
+        return " and ".join(str(criterion) for criterion in self.criteria)
+
+
+def about(value: float) -> Between:
+    """The order of magnitude of ``value``: up to a factor of the square root of ten either way."""
+    return Between(value / math.sqrt(10), value * math.sqrt(10))
+
+
+@dataclass(frozen=True)
+class NotSimulated:
+    """Nothing can be measured: the statement is about real hardware."""
+
+    def holds(self, measured: Any) -> bool:
+        """Never."""
+        return False
+
+    def __str__(self) -> str:
+        return "not simulated"
+
+
+def parts(measured: Any) -> list[Any]:
+    """The parts of a measurement: the values of a mapping, the items of a sequence, or the one value."""
+    if isinstance(measured, Mapping):
+        return list(measured.values())
+    return list(measured) if isinstance(measured, Iterable) and not isinstance(measured, str) else [measured]

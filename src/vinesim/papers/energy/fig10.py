@@ -1,0 +1,50 @@
+"""Figure 10: execution times on the thesis' first computer; here what this machine needs."""
+
+from typing import TYPE_CHECKING
+
+from vinesim.papers.claim import Claim
+from vinesim.papers.criteria import NotSimulated
+from vinesim.papers.data import Data
+from vinesim.papers.energy.speed import NO_THESIS_HARDWARE, POLICIES, SIZES, placement_s
+from vinesim.papers.item import Item
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+MS = 1e3
+
+
+def _times(data: Data) -> dict[str, float]:
+    """Milliseconds for the larger size."""
+    return {name: MS * seconds for name, seconds in data.result("seconds")["2N, 2M"].items()}
+
+
+def _draw(data: Data) -> dict[str, "Figure"]:
+    from vinesim.plots.bars import Bars, bar_figure
+
+    seconds = data.result("seconds")
+    series = [Bars(size, [MS * seconds[size][name] for name in POLICIES]) for size in SIZES]
+    figure = bar_figure(list(POLICIES), series, "policy; here all on the CPU", "one batch, ms", scale="log")
+    return {"energy-fig10": figure}
+
+
+ITEM = Item(
+    id="energy-fig10",
+    paper="energy",
+    title="Execution times on system 1 (not simulated; what this machine needs)",
+    source="section 4.1, Figure 10",
+    runs={"seconds": placement_s},
+    draw=_draw,
+    claims=(
+        Claim(
+            id="EF10.1",
+            source="section 4.1, Figure 10",
+            statement="Execution times fall by orders of magnitude from BF over DCBF to ABF",
+            expected="on a logarithmic scale",
+            measure=_times,
+            judge=NotSimulated(),
+            unit="ms",
+            note=NO_THESIS_HARDWARE,
+        ),
+    ),
+)

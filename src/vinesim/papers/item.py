@@ -1,0 +1,37 @@
+"""An item of a paper: a figure, a table, or the statements of its text, with all that is needed to reproduce it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vinesim.papers.claim import Claim
+from vinesim.papers.data import Data
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+Changes = Mapping[str, Any]  # key of a scenario file -> value, as with `--set`
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure, a table or the text of a paper.
+
+    ``studies`` are swept; ``runs`` are single runs for what a sweep's numbers cannot tell (a task table, a time
+    series), each a function of the changes to make to its scenario, called when a claim or figure first asks for it.
+    ``draw`` gives the figures by file name without suffix.
+    """
+
+    id: str  # as fig4
+    paper: str  # the folder beside this file: vinesim, energy, rbss or symphony
+    title: str
+    source: str
+    claims: tuple[Claim, ...]
+    studies: Mapping[str, str] = field(default_factory=dict)  # name -> study file in the paper's folder
+    runs: Mapping[str, Callable[[Changes], Any]] = field(default_factory=dict)
+    draw: Callable[[Data], Mapping[str, "Figure"]] | None = None
+
+    def study_file(self, name: str) -> Path:
+        """The study file of that name."""
+        return Path(__file__).parent / self.paper / self.studies[name]

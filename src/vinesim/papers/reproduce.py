@@ -1,0 +1,132 @@
+"""Reproduce an item: sweep its studies, judge its claims, draw its figures."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.papers.claim import Finding
+from vinesim.papers.data import Data
+from vinesim.papers.item import Item
+
+if TYPE_CHECKING:
+    from vinesim.studies.sweep import Sweep
+
+CLAIMS = "claims.json"
+SWEEP = "sweep"
+FEW_RUNS = 1000  # of about 7 ms: worker processes, 3 s each to start, do not make them faster
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out for one item."""
+
+    item: Item
+    findings: tuple[Finding, ...]
+    files: tuple[Path, ...]
+    seconds: float
+
+
+def reproduce(
+    item: Item,
+    out: Path | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    watch: Callable[..., Any] | None = None,
+    say: Callable[[str], None] | None = None,
+    made: dict[Path, "Sweep"] | None = None,
+) -> Report:
+    """Run what the item needs and judge its claims.
+
+    With ``out`` the figures (PNG and SVG), claims.json and the folders of the sweeps go to ``out``/<id>; runs that are
+    there already are not done again. ``workers`` is how many processes sweep; None: this one for small studies, all
+    cores for others. ``changes`` are made to every scenario, as with ``--set``; what a study's axes set
+    stays. ``made`` are sweeps of the same changes by study file, which are not made again; the new ones are added.
+    Raises :class:`InputError`, and before any run when figures are wanted and Matplotlib is not there.
+    """
+    begun = time.perf_counter()
+    folder = None if out is None else prepare(out, item)
+    data = gather(item, folder, changes=changes, workers=workers, watch=watch, say=say, made=made)
+    findings = tuple(claim.check(data) for claim in item.claims)
+    files = () if folder is None else _write(item, data, findings, folder)
+    return Report(item, findings, files, time.perf_counter() - begun)
+
+
+def gather(
+    item: Item,
+    folder: Path | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    watch: Callable[..., Any] | None = None,
+    say: Callable[[str], None] | None = None,
+    made: dict[Path, "Sweep"] | None = None,
+) -> Data:
+    """The rows of the item's sweeps; its single runs follow when a claim or a figure asks for them."""
+    from vinesim.formats.study_file import read_study
+    from vinesim.papers.single import changed
+    from vinesim.studies.run import named
+    from vinesim.studies.sweep import sweep
+
+    changes = dict(changes or {})
+    made = {} if made is None else made
+    tables = {}
+    for name in item.studies:
+        study = changed(read_study(item.study_file(name)), changes)
+        target = None if folder is None else folder / SWEEP / name
+        n_workers = 1 if workers is None and study.n_runs <= FEW_RUNS else workers
+        before = made.get(item.study_file(name))
+        if before is not None and before.folder is not None and target is not None and not target.exists():
+            shutil.copytree(before.folder, target)
+        if before is None or target is not None:
+            swept = sweep(study, target, workers=n_workers, watch=watch, say=say)
+        else:
+            swept = before
+        made[item.study_file(name)] = swept
+        if swept.failures:
+            raise InputError([Problem(f"{item.id}: {named(f.point)}", "numbers", f.message) for f in swept.failures])
+        tables[name] = swept.table
+    return Data(tables, {name: partial(run, changes) for name, run in item.runs.items()})
+
+
+def prepare(out: Path, item: Item) -> Path:
+    """The item's folder in ``out``, made if it is not there; checks first that its figures can be drawn."""
+    if item.draw is not None:
+        from vinesim.plots.style import matplotlib
+
+        matplotlib()
+    folder = out / item.id
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        found = wrong.strerror or str(wrong)
+        raise InputError([Problem(f"--out {out}", "a folder that can be made", found, "Give another name.")]) from None
+    if not os.access(folder, os.W_OK):
+        raise InputError([Problem(f"--out {out}", "a folder that can be written", f"no permission in {folder}")])
+    return folder
+
+
+def _write(item: Item, data: Data, findings: tuple[Finding, ...], folder: Path) -> tuple[Path, ...]:
+    path = folder / CLAIMS
+    draft = folder / f".{CLAIMS}.draft"
+    draft.write_text(to_json(findings))
+    os.replace(draft, path)
+    files = [path]
+    if item.draw is not None:
+        from vinesim.plots.style import save
+
+        for name, figure in item.draw(data).items():
+            files += save(figure, folder / name)
+    return tuple(files)
+
+
+def to_json(findings: tuple[Finding, ...] | list[Finding]) -> str:
+    """The rows of the findings as JSON."""
+    return json.dumps([finding.row() for finding in findings], indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,164 @@
+"""Figure 11: job latency against the inter-arrival time, for a scheduler that knows speeds and one that does not."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.criteria import Alike, Between, Equal, Falling, Parts, Rising, Within
+from vinesim.papers.data import Data
+from vinesim.papers.item import Item
+from vinesim.papers.single import run
+from vinesim.papers.vinesim.direct import execution_us
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+STUDY = Path(__file__).with_name("fig11.yaml")
+LATENCY = "jobs.latency_us.mean"
+HIGH, FLAT = "HIGH", "FLAT"
+ONCE, XY = "FLAT once", "FLAT (x, y)"
+N_GPUS, N_TASKS = 20, 2500
+GPU_TASK_US, CPU_TASK_US = 25.0, 500.0
+GPUS_KEEP_UP_US = 6.25  # 5 tasks x 25 us / 20 GPUs
+
+
+def _latency(data: Data, scheduler: str, iat_us: float) -> float:
+    return data.mean("main", LATENCY, scheduler=scheduler, **{"arrivals.iat": iat_us})
+
+
+def _both(data: Data, iat_us: float) -> dict[str, float]:
+    return {scheduler: _latency(data, scheduler, iat_us) for scheduler in (HIGH, FLAT)}
+
+
+def _with_load(data: Data, scheduler: str) -> dict[str, float]:
+    """Latency from light to medium load."""
+    return {f"{iat} us": _latency(data, scheduler, iat) for iat in (500, 200, 150, 100, 50)}
+
+
+def _around_gpu_time(data: Data, scheduler: str) -> dict[str, float]:
+    """Latency where jobs come just less and just more often than a GPU ends a task, every 25 us."""
+    return {f"{iat} us": _latency(data, scheduler, iat) for iat in (30, 24)}
+
+
+def _share_on_gpus(data: Data) -> float:
+    """The share of FLAT's tasks that ran on GPUs at 1000 us, from the time for which GPUs were busy."""
+    at = {"scheduler": FLAT, "arrivals.iat": 1000}
+    utilization = data.values("main", "utilization.by_type.GPU", **at)
+    busy_us = utilization * N_GPUS * data.values("main", "makespan_us", **at)
+    return float(np.mean(busy_us / GPU_TASK_US / N_TASKS))
+
+
+def _longest_wait(data: Data) -> dict[str, float]:
+    """The longest mean wait of a task in any run in which the GPUs alone would keep up."""
+    table = data.table("main")
+    wait = table["tasks.latency_us.mean"] - table["tasks.response_us.mean"]
+    light = table["arrivals.iat"] >= GPUS_KEEP_UP_US
+    return {name: float(np.max(wait[light & data.rows("main", scheduler=name)])) for name in (HIGH, FLAT)}
+
+
+def _draw(data: Data) -> dict[str, "Figure"]:
+    from vinesim.plots.lines import Axis, Line, Panel, line_figure
+
+    def panel(title: str, schedulers: tuple[str, ...]) -> Panel:
+        lines = []
+        for name in schedulers:
+            curve = data.curve("main", LATENCY, along="arrivals.iat", scheduler=name)
+            lines.append(Line(name, curve.x, curve.mean, curve.low, curve.high))
+        return Panel(title, lines)
+
+    panels = [panel("as in the paper", (HIGH, FLAT)), panel("three readings of FLAT", (HIGH, FLAT, ONCE, XY))]
+    x, y = Axis("inter-arrival time, us", "log0"), Axis("mean job latency, us", "log")
+    return {"fig11": line_figure(panels, x, y, columns=2)}
+
+
+ITEM = Item(
+    id="fig11",
+    paper="vinesim",
+    title="Job latency against the inter-arrival time: best-available and oblivious scheduling",
+    source="section 8.5, Figure 11",
+    studies={"main": "fig11.yaml", "wide": "fig11_wide.yaml"},
+    runs={"flat": partial(run, STUDY, {"policy": "flat", "arrivals.iat": 1000})},
+    draw=_draw,
+    claims=(
+        Claim(
+            id="F11.1",
+            source="section 8.5",
+            statement="A task takes 20 times as long on a CPU as on a GPU",
+            expected="CPU: 500, GPU: 25 us",
+            measure=lambda data: execution_us(data.result("flat")),
+            judge=Parts(Equal(CPU_TASK_US), Equal(GPU_TASK_US)),
+            unit="us",
+        ),
+        Claim(
+            id="F11.2",
+            source="section 8.5, Fig. 11",
+            statement="Low load: FLAT's latency is 20 times that of HIGH",
+            expected="20",
+            measure=lambda data: _latency(data, FLAT, 1000) / _latency(data, HIGH, 1000),
+            judge=Within(20, 0.05),
+        ),
+        Claim(
+            id="F11.3",
+            source="section 8.5, Fig. 11",
+            statement="All jobs at once: both schedulers perform alike",
+            expected="HIGH = FLAT",
+            measure=lambda data: _both(data, 0),
+            judge=Alike(0.02),
+            unit="us",
+        ),
+        Claim(
+            id="F11.4",
+            source="section 8.5",
+            statement="Low load: FLAT runs every second task on a GPU",
+            expected="0.5",
+            measure=_share_on_gpus,
+            judge=Within(0.5, 0.05),
+        ),
+        Claim(
+            id="F11.5",
+            source="section 8.5, Fig. 11",
+            statement="FLAT's latency falls while the load grows, from about 200 us between jobs on",
+            expected="falls",
+            measure=lambda data: _with_load(data, FLAT),
+            judge=Falling(),
+            unit="us",
+            other_reading=OtherReading(
+                "from 200 us, order drawn once a run",
+                lambda data: {iat: us for iat, us in _with_load(data, ONCE).items() if iat != "500 us"},
+            ),
+        ),
+        Claim(
+            id="F11.6",
+            source="section 8.5, Fig. 11",
+            statement="FLAT's gain from load ends where jobs come about as often as a GPU ends a task",
+            expected="no longer falling, but rising",
+            measure=lambda data: _around_gpu_time(data, FLAT),
+            judge=Rising(),
+            unit="us",
+            note="with a fresh random order for each task the latency falls on until all units are busy; if the order "
+            "is drawn once a run, a job that comes within 25 us of the last one finds its GPUs taken",
+            other_reading=OtherReading("order drawn once a run", lambda data: _around_gpu_time(data, ONCE)),
+        ),
+        Claim(
+            id="F11.7",
+            source="section 8.5",
+            statement="Jobs of 25 tasks, more than there are GPUs: HIGH does no better than FLAT",
+            expected="HIGH = FLAT",
+            measure=lambda data: {name: data.mean("wide", LATENCY, policy=name) for name in ("high", "flat")},
+            judge=Alike(0.01),
+            unit="us",
+        ),
+        Claim(
+            id="F11.8",
+            source="section 8.5",
+            statement="As long as the GPUs keep up no task waits, with either scheduler",
+            expected="0",
+            measure=_longest_wait,
+            judge=Parts(Between(-1e-6, 1e-6), Between(-1e-6, 1e-6)),
+            unit="us",
+        ),
+    ),
+)

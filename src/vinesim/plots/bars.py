@@ -1,0 +1,58 @@
+"""Figures of grouped bars: one group a category, one bar a series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.plots.style import COLORS, HATCHES, PANEL_INCHES, RC, matplotlib
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+GROUP_WIDTH = 0.8  # of the distance between groups
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One series: a value for each category [n]; ``low`` and ``high`` [n] bound its error bars."""
+
+    label: str
+    values: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+
+def bar_figure(
+    categories: Sequence[str], bars: Sequence[Bars], x_label: str, y_label: str, *, scale: str = "linear"
+) -> "Figure":
+    """Bars grouped by category, each with its value above it; ``scale`` is that of the y axis, linear or log."""
+    mpl = matplotlib()
+    with mpl.rc_context(dict(RC)):
+        from matplotlib.figure import Figure
+
+        width = max(PANEL_INCHES[0] * 1.4, 0.45 * len(categories) * len(bars))
+        figure = Figure(figsize=(width, PANEL_INCHES[1] * 1.25), layout="constrained")
+        axes = figure.subplots()
+        axes.set_yscale(scale)
+        each = GROUP_WIDTH / len(bars)
+        for number, series in enumerate(bars):
+            places = np.arange(len(categories)) + (number - (len(bars) - 1) / 2) * each
+            kind = number % len(COLORS)
+            style: dict[str, Any] = {"color": COLORS[kind], "hatch": HATCHES[kind], "edgecolor": "white"}
+            drawn = axes.bar(places, series.values, each, label=series.label, **style)
+            if series.low is not None and series.high is not None:
+                values = np.asarray(series.values)
+                errors = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
+                axes.errorbar(places, values, errors, fmt="none", ecolor="black", capsize=2)
+            axes.bar_label(drawn, fmt="{:,.4g}", fontsize=7.5, padding=2)
+        axes.set_xticks(range(len(categories)), categories)
+        axes.tick_params(axis="x", length=0)
+        axes.grid(visible=False, axis="x")
+        axes.margins(y=0.12)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        if len(bars) > 1:
+            figure.legend(loc="outside upper center", ncols=len(bars))
+    return figure

@@ -1,0 +1,222 @@
+"""The Gantt chart of a run: a row a unit, a bar a task; many units are drawn as groups, shaded by their load."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.formats.files import replacing
+from vinesim.formats.result_tables import ResultTables, open_result
+from vinesim.model.errors import InputError, Problem
+from vinesim.plots.style import COLORS, DPI, HATCHES, RC, matplotlib
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+MAX_ROWS = 150  # units; more are drawn as groups
+MAX_BARS = 5000  # tasks; more are drawn as groups
+LABELED = 120  # tasks; so many have their job's number in the bar
+FEW = 600  # tasks; so many have white edges
+MAX_MARKS = 400  # arrivals that are marked
+CELLS = 400  # intervals of a row of a group
+LEGEND = 12  # kinds in the legend
+ROW_INCHES, LEAST_INCHES, WIDTH_INCHES = 0.16, 2.4, 9.0
+CENTERED = {"ha": "center", "va": "center"}
+UNITS_OF_TIME = ((1.0, "us"), (1e3, "ms"), (1e6, "s"), (60e6, "min"), (3600e6, "h"), (86400e6, "d"))
+
+COLOR_BY = ("auto", "type", "job")
+
+_BARS = """
+SELECT tasks.job, tasks.task_type, tasks.unit, init_us, start_us, coalesce(finish_us, $end_us) AS finish_us
+FROM tasks WHERE unit >= 0 AND init_us < $to_us AND coalesce(finish_us, $end_us) > $from_us ORDER BY init_us, task
+"""
+
+
+def draw_gantt(
+    folder: str | Path, output: str | Path, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
+) -> int:
+    """Draw a result folder as a PNG or SVG file, by the name's end; returns how many tasks are shown.
+
+    ``color`` is by type (the task type), by job, or auto: by type where there are several. Raises
+    :class:`~vinesim.model.errors.InputError`.
+    """
+    problems = []
+    if Path(output).suffix not in (".png", ".svg"):
+        problems.append(Problem(str(output), "a name that ends in .png or .svg", Path(output).suffix or "none"))
+    if color not in COLOR_BY:
+        problems.append(Problem("--color", "one of " + ", ".join(COLOR_BY), repr(color)))
+    if problems:
+        raise InputError(problems)
+    with open_result(folder) as result:
+        figure, n_tasks = gantt_figure(result, from_us, to_us, color)
+    metadata = {"Software": None} if Path(output).suffix == ".png" else {"Date": None, "Creator": None}
+    with replacing(output) as draft, matplotlib().rc_context(dict(RC)):
+        figure.savefig(os.fspath(draft), dpi=DPI, metadata=metadata, format=Path(output).suffix[1:])
+    return n_tasks
+
+
+def gantt_figure(
+    result: ResultTables, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
+) -> tuple["Figure", int]:
+    """The figure of a window of time, and how many tasks it shows."""
+    end_us = float(result.summary["makespan_us"])
+    until_us = end_us if to_us is None else min(to_us, end_us)
+    if not 0 <= from_us < until_us:
+        expected = f"0 <= from < to, within the run of {end_us:g} us"
+        raise InputError([Problem("--from and --to", expected, f"{from_us:g} and {until_us:g}")])
+    bars = result.columns(_BARS, {"end_us": end_us, "from_us": from_us, "to_us": until_us})
+    units = result.columns("SELECT unit, unit_type, rack, shelf FROM units ORDER BY unit")
+    arrivals = result.columns("SELECT arrival_us FROM jobs ORDER BY job")["arrival_us"]
+    scale, name = next(((s, n) for s, n in reversed(UNITS_OF_TIME) if until_us - from_us >= s), UNITS_OF_TIME[0])
+    mpl = matplotlib()
+    with mpl.rc_context(dict(RC)):
+        from matplotlib.figure import Figure
+
+        is_grouped = len(units["unit"]) > MAX_ROWS or len(bars["job"]) > MAX_BARS
+        rows = _groups(units, result.processor_types) if is_grouped else _rows(units, result.processor_types)
+        height = max(LEAST_INCHES, ROW_INCHES * len(rows) + 1.2)
+        figure = Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
+        axes = figure.subplots()
+        if is_grouped:
+            _draw_load(figure, axes, bars, rows, from_us, until_us, scale)
+        else:
+            _draw_bars(figure, axes, bars, result.task_types, color, scale)
+        _mark_arrivals(axes, arrivals[(arrivals >= from_us) & (arrivals <= until_us)] / scale, len(rows))
+        axes.set_yticks(range(len(rows)), [label for label, _ in rows])
+        axes.tick_params(axis="y", length=0, labelsize=min(8.0, 72 * ROW_INCHES * 0.75))
+        axes.set_ylim(len(rows) - 0.4, -1.2)
+        axes.set_xlim(from_us / scale, until_us / scale)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(f"time, {name}")
+    return figure, len(bars["job"])
+
+
+def _rows(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
+    """A row a unit: its label and itself."""
+    several_racks = len(np.unique(units["rack"])) > 1
+    return [
+        (f"{f'{rack}/' if several_racks else ''}{shelf} {names[int(code)]}", np.array([unit]))
+        for unit, code, rack, shelf in zip(*(units[k] for k in ("unit", "unit_type", "rack", "shelf")), strict=True)
+    ]
+
+
+def _groups(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
+    """A row for the units of a type in a rack; for those of a type in all racks where that is too many."""
+    by_rack = [(int(rack), int(code)) for rack, code in zip(units["rack"], units["unit_type"], strict=True)]
+    alone = len(set(by_rack)) > MAX_ROWS or len(set(units["rack"].tolist())) == 1
+    keys = [(-1, code) for _, code in by_rack] if alone else by_rack
+    rows = []
+    for key in sorted(set(keys)):
+        members = np.flatnonzero([k == key for k in keys])
+        rack = "" if key[0] < 0 else f"rack {key[0]}: "
+        rows.append((f"{rack}{len(members):,} {names[key[1]]}", members))
+    return rows
+
+
+def _draw_bars(
+    figure: Any, axes: Any, bars: dict[str, np.ndarray], task_types: dict[int, str], color: str, scale: float
+) -> None:
+    """A bar a task: pale while its data is on the way; those on a unit at the same time share its row."""
+    by_job = color == "job" or (color == "auto" and len(task_types) == 1)
+    kinds = bars["job"] if by_job else bars["task_type"]
+    codes = np.unique(kinds)
+    color_of = {int(code): COLORS[i % len(COLORS)] for i, code in enumerate(codes)}
+    rounds = 1 if by_job else len(HATCHES)  # more task types than colours: hatched ones
+    hatch_of = {int(code): HATCHES[i // len(COLORS) % rounds] for i, code in enumerate(codes)}
+    lane, n_lanes = _lanes(bars)
+    height = 0.82 / n_lanes
+    low = bars["unit"] - 0.41 + lane * height
+    began, ended = bars["init_us"] / scale, bars["finish_us"] / scale
+    there = np.fmin(bars["start_us"] / scale, ended)  # of NaN and a number fmin takes the number: still on its way
+    colors = [color_of[int(kind)] for kind in kinds]
+    few = len(kinds) <= FEW
+    style: dict[str, Any] = {"align": "edge", "linewidth": 0.4, "zorder": 3}
+    edges = "white" if few else colors  # a short bar keeps the width of its edge
+    hatches = [hatch_of[int(kind)] for kind in kinds]
+    axes.barh(low, ended - there, height, there, color=colors, edgecolor=edges, hatch=hatches, **style)
+    moved = there > began
+    if moved.any():
+        pale = [c for c, is_moved in zip(colors, moved, strict=True) if is_moved]
+        style |= {"color": pale, "edgecolor": "white" if few else pale, "alpha": 0.45}
+        axes.barh(low[moved], (there - began)[moved], height[moved], began[moved], **style)
+    is_labeled = len(kinds) <= LABELED
+    if is_labeled:
+        for i in range(len(kinds)):
+            middle = ((began[i] + ended[i]) / 2, low[i] + height[i] / 2)
+            text = axes.text(
+                *middle, f"{bars['job'][i]}", fontsize=6, color="white", zorder=4, clip_on=True, **CENTERED
+            )
+            if hatches[i]:
+                text.set_bbox({"facecolor": colors[i], "edgecolor": "none", "pad": 0.6})
+    if len(codes) > LEGEND and by_job:
+        axes.set_title("Numbers and colours: jobs" if is_labeled else "Colours: jobs", loc="left")
+        return
+    from matplotlib.patches import Patch
+
+    names = [f"job {code}" if by_job else task_types[int(code)] for code in codes[:LEGEND]]
+    handles = [
+        Patch(facecolor=color_of[int(code)], hatch=hatch_of[int(code)], edgecolor="white", label=label)
+        for code, label in zip(codes, names, strict=False)
+    ]
+    if moved.any():
+        handles.append(Patch(color="#777777", alpha=0.45, label="data on its way"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 7))
+
+
+def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """[n] the lane of each bar within its unit's row, and how many lanes that row has."""
+    lane = np.zeros(len(bars["unit"]), np.int64)
+    free: dict[int, list[float]] = {}
+    for i, (unit, begin, end) in enumerate(zip(bars["unit"].tolist(), bars["init_us"], bars["finish_us"], strict=True)):
+        lanes = free.setdefault(unit, [])
+        at = next((k for k, until in enumerate(lanes) if until <= begin), len(lanes))
+        lanes[at : at + 1] = [end]
+        lane[i] = at
+    return lane, np.array([len(free[unit]) for unit in bars["unit"].tolist()], np.int64)
+
+
+def _draw_load(
+    figure: Any,
+    axes: Any,
+    bars: dict[str, np.ndarray],
+    rows: list[tuple[str, np.ndarray]],
+    from_us: float,
+    to_us: float,
+    scale: float,
+) -> None:
+    """A shade for the share of a group's units that are active in each interval."""
+    edges = np.linspace(from_us, to_us, CELLS + 1)
+    row_of = np.empty(1 + max(int(members.max()) for _, members in rows), np.int64)
+    for row, (_, members) in enumerate(rows):
+        row_of[members] = row
+    load = np.zeros((len(rows), CELLS))
+    begin, end = np.clip(bars["init_us"], from_us, to_us), np.clip(bars["finish_us"], from_us, to_us)
+    for row in range(len(rows)):
+        mine = row_of[bars["unit"]] == row
+        # Active time up to each edge, from the sorted begins and ends: no loop over tasks and intervals.
+        up_to = _time_up_to(edges, np.sort(begin[mine])) - _time_up_to(edges, np.sort(end[mine]))
+        load[row] = np.diff(up_to) / np.diff(edges) / len(rows[row][1])
+    extent = (from_us / scale, to_us / scale, len(rows) - 0.5, -0.5)
+    style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "interpolation": "nearest", "zorder": 2}
+    shown = axes.imshow(load, aspect="auto", extent=extent, **style)
+    bar = figure.colorbar(shown, ax=axes, pad=0.01, ticks=[0, 0.5, 1], format=lambda share, _: f"{share:.0%}")
+    bar.set_label("units that are active")
+
+
+def _time_up_to(edges: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """For each edge, the sum of (edge - time) over the times before it."""
+    before = np.searchsorted(times, edges)
+    return edges * before - np.concatenate([[0.0], np.cumsum(times)])[before]
+
+
+def _mark_arrivals(axes: Any, times: np.ndarray, n_rows: int) -> None:
+    """A tick above the first row for each arrival; a grey line for all if they are many."""
+    if len(times) <= MAX_MARKS:
+        axes.plot(times, np.full(len(times), -0.85), "|", color="#444444", markersize=6, zorder=5, clip_on=False)
+        what = "| arrivals"
+    else:
+        axes.plot([times[0], times[-1]], [-0.85, -0.85], color="#444444", linewidth=2, zorder=5, clip_on=False)
+        what = f"{len(times):,} arrivals"
+    style = {"fontsize": 7, "ha": "right", "va": "bottom", "color": "#444444"}
+    axes.annotate(what, (1, -0.85), xycoords=("axes fraction", "data"), **style)

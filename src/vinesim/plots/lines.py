@@ -1,0 +1,140 @@
+"""Figures of lines: a number along an axis, one line a series, in one or several panels."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.plots.style import COLORS, DASHES, MARKERS, PANEL_INCHES, RC, matplotlib
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+MANY_POINTS = 40  # beyond it a line has no markers
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series: x and y [n]; ``low`` and ``high`` [n] bound its band, as a confidence interval."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The lines that share axes."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label with the unit, its scale, and its limits.
+
+    ``scale`` is linear, log, or log0: logarithmic with room for 0 at its left end.
+    """
+
+    label: str
+    scale: str = "linear"
+    limits: tuple[float | None, float | None] = (None, None)
+    ticks: Sequence[float] | None = None
+
+
+def line_figure(
+    panels: Sequence[Panel], x: Axis, y: Axis | Sequence[Axis], *, columns: int = 3, share_y: bool = True
+) -> "Figure":
+    """The panels in rows of ``columns``, with the same x axis in all, and one legend above them.
+
+    With ``share_y`` the y axes are the same too; several ``y`` are one a panel and never shared. A label has the same
+    colour, marker and dashes in every panel.
+    """
+    ys = [y] * len(panels) if isinstance(y, Axis) else list(y)
+    share_y = share_y and isinstance(y, Axis)
+    mpl = matplotlib()
+    labels = list(dict.fromkeys(line.label for panel in panels for line in panel.lines))
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    with mpl.rc_context(dict(RC)):
+        from matplotlib.figure import Figure
+
+        size = (PANEL_INCHES[0] * max(columns, 1.4), PANEL_INCHES[1] * max(rows, 1.25) + 0.4)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
+        for axes, panel, its_y in zip(grid, panels, ys, strict=False):
+            for line in panel.lines:
+                _draw(axes, line, labels.index(line.label))
+            axes.set_title(panel.title, loc="left")
+            _set(axes, "x", x)
+            _set(axes, "y", its_y)
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
+        for place, axes in enumerate(grid[: len(panels)]):
+            is_new = place % columns == 0 or ys[place].label != ys[place - 1].label
+            axes.set_ylabel(ys[place].label if is_new else "")
+            is_lowest = place + columns >= len(panels)
+            axes.set_xlabel(x.label if is_lowest else "")
+            axes.tick_params(labelbottom=is_lowest)
+        _legend(figure, grid, labels)
+    return figure
+
+
+def _draw(axes: Any, line: Line, number: int) -> None:
+    kind = number % len(COLORS)
+    marker = MARKERS[kind] if len(line.x) <= MANY_POINTS else None
+    # Where lines coincide, the smaller and later one leaves the earlier visible around it.
+    width, size = 2.2 - 0.25 * min(number, 4), 6.0 - 0.6 * min(number, 4)
+    style = {"color": COLORS[kind], "marker": marker, "linestyle": DASHES[kind], "linewidth": width}
+    axes.plot(line.x, line.y, label=line.label, markersize=size, zorder=3 + number, **style)
+    if line.low is not None and line.high is not None:
+        axes.fill_between(line.x, line.low, line.high, color=COLORS[kind], alpha=0.2, linewidth=0)
+
+
+def _set(axes: Any, which: str, axis: Axis) -> None:
+    """Scale, limits and ticks of an axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    scale, limits = getattr(axes, f"set_{which}scale"), getattr(axes, f"set_{which}lim")
+    if axis.scale == "log0":
+        points = getattr(axes, f"{which}axis")
+        data = np.concatenate([getattr(line, f"get_{which}data")() for line in axes.get_lines()])
+        least = 10.0 ** math.floor(math.log10(data[data > 0].min()))
+        most = math.ceil(math.log10(data.max()))
+        scale("symlog", linthresh=least, linscale=0.6)
+        ticks = [0.0, *(10.0**power for power in range(round(math.log10(least)), most + 1))]
+        points.set_major_locator(FixedLocator(ticks))
+        points.set_minor_locator(FixedLocator([]))
+        points.set_major_formatter(FuncFormatter(_power))
+    else:
+        scale(axis.scale)
+    if axis.ticks is not None:
+        getattr(axes, f"set_{which}ticks")(axis.ticks, [f"{tick:g}" for tick in axis.ticks], minor=False)
+    if axis.limits != (None, None):
+        limits(*axis.limits)
+
+
+def _power(value: float, _: int) -> str:
+    return "0" if value == 0 else f"$10^{{{round(math.log10(value))}}}$"
+
+
+def _legend(figure: Any, grid: Any, labels: list[str]) -> None:
+    found: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if len(labels) > 1:
+        handles = [found[label] for label in labels]
+        width = figure.get_size_inches()[0]
+        figure.legend(handles, labels, loc="outside upper center", ncols=_columns(labels, width), handlelength=3)
+
+
+def _columns(labels: list[str], width_inches: float) -> int:
+    """How many columns of a legend fit the width, at about 0.065 inches a letter and 0.6 for the line."""
+    each = 0.065 * max(len(label) for label in labels) + 0.65
+    return max(1, min(len(labels), int(width_inches / each)))

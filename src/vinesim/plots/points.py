@@ -1,0 +1,54 @@
+"""Figures of single runs: one point a run, so that a reader sees what a mean would hide."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vinesim.plots.style import COLORS, MARKERS, PANEL_INCHES, RC, matplotlib
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+
+@dataclass(frozen=True)
+class Points:
+    """The runs of one kind: x and y [n]."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class PointsPanel:
+    """Points that share axes; ``scale`` is that of the y axis, linear or log."""
+
+    title: str
+    y_label: str
+    points: Sequence[Points]
+    scale: str = "linear"
+
+
+def points_figure(panels: Sequence[PointsPanel], x_label: str) -> "Figure":
+    """The panels side by side with the same x axis, and one legend above them."""
+    mpl = matplotlib()
+    with mpl.rc_context(dict(RC)):
+        from matplotlib.figure import Figure
+
+        size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(1, len(panels), sharex=True, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=True):
+            for kind, points in enumerate(panel.points):
+                style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5, "alpha": 0.75}
+                axes.plot(points.x, points.y, linestyle="", label=points.label, zorder=3 + kind, **style)
+            axes.set_title(panel.title, loc="left")
+            axes.set_yscale(panel.scale)
+            axes.set_xlabel(x_label)
+            axes.set_ylabel(panel.y_label)
+        handles, labels = grid[0].get_legend_handles_labels()
+        if len(labels) > 1:
+            figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+    return figure

@@ -1,0 +1,61 @@
+"""Figures of a number over time, in steps: one value an interval, as sampled utilisation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.plots.style import COLORS, DASHES, PANEL_INCHES, RC, matplotlib
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+
+@dataclass(frozen=True)
+class Series:
+    """One step line: the edges of the intervals [n + 1] and the value in each [n]."""
+
+    label: str
+    edges: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class SeriesPanel:
+    """The series that share axes."""
+
+    title: str
+    series: Sequence[Series]
+
+
+def series_figure(
+    panels: Sequence[SeriesPanel], x_label: str, y_label: str, *, limits: tuple[float, float] | None = None
+) -> "Figure":
+    """The panels side by side with the same axes, and one legend above them; ``limits`` are those of the y axis."""
+    mpl = matplotlib()
+    labels = list(dict.fromkeys(series.label for panel in panels for series in panel.series))
+    with mpl.rc_context(dict(RC)):
+        from matplotlib.figure import Figure
+
+        size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=True):
+            for series in panel.series:
+                kind = labels.index(series.label) % len(COLORS)
+                style = {"color": COLORS[kind], "linestyle": DASHES[kind], "linewidth": 2.2 - 0.3 * min(kind, 4)}
+                axes.stairs(series.values, series.edges, baseline=None, label=series.label, zorder=3 + kind, **style)
+            axes.set_title(panel.title, loc="left")
+            axes.set_xlabel(x_label)
+            if limits is not None:
+                axes.set_ylim(*limits)
+        grid[0].set_ylabel(y_label)
+        if len(labels) > 1:
+            found: dict[str, Any] = {}
+            for axes in grid:
+                for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                    found.setdefault(label, handle)
+            handles = [found[label] for label in labels]
+            figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), handlelength=3)
+    return figure

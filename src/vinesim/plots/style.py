@@ -1,0 +1,72 @@
+"""How all figures look: sizes, colours that colour-blind readers can tell apart, and the files they go to.
+
+Every series also has a marker and a dash pattern of its own, so that figures can be read in black and white.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vinesim.model.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Figure
+
+# Okabe and Ito's palette in an order of falling contrast, without its yellow.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
+HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++")
+
+PANEL_INCHES = (3.5, 2.6)  # width and height of one panel
+DPI = 160
+RC: Mapping[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.labelsize": 9,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "svg.hashsalt": "vinesim",
+    "svg.fonttype": "none",
+}
+
+
+def matplotlib() -> Any:
+    """The package Matplotlib; without it an :class:`InputError` that says how to install it."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        remedy = 'Install it: pip install "vinesim[plot]"'
+        raise InputError([Problem("figures", "the package matplotlib", "it is not installed", remedy)]) from None
+    return matplotlib
+
+
+def is_available() -> bool:
+    """Whether figures can be drawn here."""
+    from importlib.util import find_spec
+
+    return find_spec("matplotlib") is not None
+
+
+def save(figure: "Figure", stem: str | os.PathLike[str]) -> list[Path]:
+    """Write the figure as ``stem``.png and ``stem``.svg, each whole or not at all; the same figure, the same bytes."""
+    paths = []
+    with matplotlib().rc_context(dict(RC)):
+        for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
+            path = Path(f"{os.fspath(stem)}{suffix}")
+            draft = path.with_name(f".{path.name}.draft")
+            figure.savefig(draft, dpi=DPI, metadata=metadata, format=suffix[1:])
+            os.replace(draft, path)
+            paths.append(path)
+    return paths

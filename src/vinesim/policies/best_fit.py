@@ -1,0 +1,78 @@
+"""BF and BFD: the server where the task costs least."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.contract import BatchServers, BatchTasks
+from vinesim.policies.first_fit import decreasing
+from vinesim.policies.placing import Placing
+
+if TYPE_CHECKING:
+    from vinesim.policies.placement.best_fit import Cost
+
+
+@dataclass(frozen=True)
+class CostBased(Placing):
+    """The options of the policies that compare costs."""
+
+    needs_estimates: ClassVar[bool] = True
+    needs_power: ClassVar[bool] = True
+
+    cost: Literal["fitted", "literal", "fitfirst", "marginal"] = "fitted"
+    penalty: float = 1000.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.penalty < math.inf:
+            raise InputError([Problem("policy.options.penalty", "a finite number, 0 or more", f"{self.penalty}")])
+
+    def _cost(self) -> "Cost":
+        from vinesim.policies.placement.best_fit import Cost
+
+        return Cost(self.cost, self.penalty, self.period_us)
+
+
+@dataclass(frozen=True)
+class BestFit(CostBased):
+    """Each task, the oldest first, goes to the server where it costs least.
+
+    A task with room costs demand x time x beta, on an empty server (alpha - sleep) x period more, and without room
+    ``penalty`` times as much; alpha, beta and sleep are the server's powers. ``cost`` chooses among the readings of the
+    thesis' equation 9: fitted (as above), literal, fitfirst, or marginal (the energy that the period takes more).
+    ``method`` indexed finds the server that looking at all of them (scan) finds; with more than 64 types of server it
+    looks at all of them too. ``period_us`` is the batch period; with ``realloc`` all, running tasks are placed again
+    with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log servers); scan: O(servers).
+    """
+
+    name: ClassVar[str] = "bf"
+    source: ClassVar[str] = "energy-aware scheduler thesis, sections 3.3 and 3.5"
+
+    method: Literal["indexed", "scan"] = "indexed"
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        from vinesim.policies.placement.best_fit import best_fit
+        from vinesim.policies.placement.instance import Instance
+
+        return best_fit(Instance.of(tasks, servers), self._cost(), self.method)
+
+
+@dataclass(frozen=True)
+class BestFitDecreasing(BestFit):
+    """As bf, but the tasks of the largest demand come first.
+
+    ``cost``, ``penalty`` and ``method`` as in bf. ``period_us`` is the batch period; with ``realloc`` all, running
+    tasks are placed again with the new ones. Ties: the older task, (rack, shelf) order. Cost of a decision: as bf.
+    """
+
+    name: ClassVar[str] = "bfd"
+    source: ClassVar[str] = "best fit decreasing; energy-aware scheduler thesis, section 2.2"
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        order = decreasing(tasks)
+        placed = np.empty(len(order), np.int64)
+        placed[order] = super().place(BatchTasks(*(c[order] if len(c) else c for c in tasks)), servers)
+        return placed

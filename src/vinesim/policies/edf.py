@@ -1,0 +1,164 @@
+"""EDF and its relatives: one queue of requests in the order of a number that is fixed when they arrive."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.fcfs import fastest_available
+from vinesim.policies.heap import HEAP_SCRATCH, pop, push
+from vinesim.policies.symphony.parts import PARTS_SCRATCH, give_up, has_next_part, issue, next_part
+from vinesim.policies.symphony.registered import batch_limit, can_use
+from vinesim.state.layout import PENDING
+from vinesim.state.queries import (
+    deadline_us,
+    first_pending,
+    group,
+    group_size,
+    more_at_once,
+    nothing,
+    task_type,
+    time_on_type_us,
+)
+
+
+@dataclass(frozen=True)
+class Edf(OnlinePolicy):
+    """The request with the nearest deadline starts first, on the fastest type with room: a CPU if all GPUs are busy.
+
+    One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
+    taken. With ``consolidate`` a request that is the oldest of its application takes those that follow it along, up to
+    its limit; one that overtook others of its application goes alone.
+
+    Ties: order of arrival; fastest type first, then (rack, shelf). Cost of a decision: O(log pending) for the order,
+    processor types, and units of the type with room until one is on an idle node.
+    """
+
+    name: ClassVar[str] = "edf"
+    source: ClassVar[str] = "Symphony paper, section V-A"
+    sees_every_event: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
+
+    consolidate: Literal["no", "yes"] = "no"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        enter(model, state, view, False)
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        task = first_in_order(state, view)
+        return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
+
+
+@dataclass(frozen=True)
+class EdfDrop(OnlinePolicy):
+    """As ``edf``, but a request that cannot be in time any more is given up instead of started.
+
+    That is when even the fastest type, started now and alone, would end after the deadline: true times without noise.
+    With ``consolidate`` as in ``edf``.
+
+    Ties and Cost of a decision: as ``edf``. Ties: order of arrival.
+    """
+
+    name: ClassVar[str] = "edf_drop"
+    source: ClassVar[str] = "EDF with early drop, after Nexus, SOSP 2019"
+    sees_every_event: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
+
+    consolidate: Literal["no", "yes"] = "no"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        enter(model, state, view, False)
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        task = first_in_order(state, view)
+        if task < 0:
+            return nothing()
+        if view.now_us + fastest_us(model, state, task) > deadline_us(model, state, task):
+            return give_up(model, state, view, task)
+        return start_first(model, state, view, task, view.options.consolidate)
+
+
+@dataclass(frozen=True)
+class LeastLaxity(OnlinePolicy):
+    """As ``edf``, but the order is by laxity: deadline minus the time on the fastest type, alone and without noise.
+
+    With ``consolidate`` as in ``edf``.
+
+    Ties and Cost of a decision: as ``edf``. Ties: order of arrival.
+    """
+
+    name: ClassVar[str] = "least_laxity"
+    source: ClassVar[str] = "Mok and Dertouzos, 1978, without preemption"
+    sees_every_event: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
+
+    consolidate: Literal["no", "yes"] = "no"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        enter(model, state, view, True)
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        task = first_in_order(state, view)
+        return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
+
+
+def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
+    """Put the requests that have just arrived into the queue: the first part of each."""
+    if view.job < 0 or view.scratch.heap_seen[0] >= model.job_first[view.job + 1]:
+        return
+    for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
+        g = group(model, state, task)
+        if model.group_lead[g] == g:
+            key = deadline_us(model, state, task)
+            if by_laxity and key < math.inf:
+                key -= fastest_us(model, state, task)
+            push(view.scratch, task, key)
+    view.scratch.heap_seen[0] = model.job_first[view.job + 1]
+
+
+def first_in_order(state: Any, view: Any) -> int:
+    """The first request of the queue that is still pending, -1 if there is none."""
+    scratch = view.scratch
+    while scratch.heap_size[0] > 0:
+        if state.task_unit[scratch.heap[0]] == PENDING:
+            return scratch.heap[0]
+        pop(scratch)
+    return -1
+
+
+def start_first(model: Any, state: Any, view: Any, task: int, consolidate: int) -> Any:
+    """Start it, or wait."""
+    processor_type = fastest_available(model, state, task)
+    if processor_type < 0:
+        return nothing()
+    g = group(model, state, task)
+    count = 1
+    if consolidate and first_pending(model, state, g) == task:
+        count = min(batch_limit(model, g), group_size(model, state, task))
+    return issue(model, state, view, task, count, processor_type)
+
+
+def fastest_us(model: Any, state: Any, task: int) -> float:
+    """Time on the fastest deployed type that its application can use."""
+    kind, g = task_type(model, state, task), group(model, state, task)
+    shortest = math.inf
+    for i in range(model.ranking.shape[1]):
+        if model.ranking[kind, i] < 0:
+            break
+        if can_use(model, g, model.ranking[kind, i]):
+            shortest = min(shortest, time_on_type_us(model, state, task, model.ranking[kind, i]))
+    return shortest

@@ -1,0 +1,57 @@
+"""Accelerated best fit as a CUDA kernel: a block of threads for a block of servers, a thread a server.
+
+Imported only where a GPU is asked for. Source: energy-aware scheduler thesis, section 3.7 (radix min position).
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+MAX_THREADS = 1024
+
+
+@cache
+def kernel_of(n_threads: int) -> Any:
+    """The kernel for blocks of ``n_threads`` threads, a power of 2 and no fewer than the servers of a block."""
+
+    @cuda.jit
+    def place(costs, demand, kind, capacity, limit, load, task_first, server_first, placed):
+        block, i = cuda.blockIdx.x, cuda.threadIdx.x
+        least = cuda.shared.array(n_threads, np.float64)
+        position = cuda.shared.array(n_threads, np.int32)
+        first = server_first[block]
+        has_server = first + i < server_first[block + 1]
+        now, p = 0.0, 0
+        if has_server:
+            now, p = load[first + i], kind[first + i]
+        for m in range(task_first[block], task_first[block + 1]):
+            amount, cost = 0.0, np.inf
+            if has_server:
+                amount = demand[m] if demand[m] > 0.0 else capacity[p]
+                state = (0 if now + amount <= limit[p] else 2) + (1 if now == 0.0 else 0)
+                cost = costs[m, p, state]
+            least[i] = cost
+            position[i] = i
+            cuda.syncthreads()
+            half = n_threads // 2
+            while half > 0:  # halve the field: of two costs keep the lower, of equal ones the first server's
+                if i < half:
+                    is_lower = least[i + half] < least[i]
+                    is_equal = least[i + half] == least[i]
+                    if is_lower or (is_equal and position[i + half] < position[i]):
+                        least[i] = least[i + half]
+                        position[i] = position[i + half]
+                cuda.syncthreads()
+                half //= 2
+            found = least[0] < np.inf
+            if found and i == position[0]:
+                now += amount
+            if i == 0:
+                placed[m] = first + position[0] if found else -1
+            cuda.syncthreads()
+        if has_server:
+            load[first + i] = now
+
+    return place

@@ -1,0 +1,26 @@
+"""RB-FIFO: first in first out, on the resources that it requests."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vinesim.policies.resource_based.family import BY_ARRIVAL, STAYS, STRICT, ResourceBased
+from vinesim.policies.resource_based.schedule import schedule
+
+
+@dataclass(frozen=True)
+class RbFifo(ResourceBased):
+    """Jobs start in order of arrival, each on the first node that provides what it requests.
+
+    Node by node, a free CPU takes the first such job of cpu_jobs, each free accelerator, more SMs first, of acc_jobs.
+    Ties: the older job. Cost of a decision: log(pending) + processor types x groups of tasks (type x requests).
+    ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
+    one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
+    completions; ``estimate`` told, or learned from what has ended.
+    """
+
+    name: ClassVar[str] = "rb_fifo"
+    source: ClassVar[str] = "RBSS paper, 3.2.2 (RB-FIFO), Algorithms 1 and 2"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return schedule(model, state, view, BY_ARRIVAL, STRICT, STAYS)

@@ -1,0 +1,39 @@
+"""RB-LJF-BA: longest job first with bottleneck avoidance."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vinesim.policies.resource_based.family import (
+    LONGEST_AGED,
+    RELAXES,
+    SKIPS_EMPTY,
+    STAYS,
+    TWO_PHASE,
+    ResourceBased,
+)
+from vinesim.policies.resource_based.schedule import schedule
+
+
+@dataclass(frozen=True)
+class RbLjfBa(ResourceBased):
+    """As rb_ljf, by waiting time + estimate; a node that got nothing relaxes requests, by half each call.
+
+    A node with a free device counts the calls that gave it nothing, and takes the shortest job of which 0.5^calls of
+    the requests fits. ``count_empty``: calls count, too, while no job waits. ``two_phase``: all nodes are tried
+    strictly before any relaxes. Ties: the older job. Cost of a decision: as rb_ljf.
+    ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
+    one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
+    completions; ``estimate`` told, or learned from what has ended.
+    """
+
+    name: ClassVar[str] = "rb_ljf_ba"
+    source: ClassVar[str] = "RBSS paper, 3.2.3 (RB-LJF-BA)"
+
+    count_empty: bool = True
+    two_phase: bool = False
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        options = view.options
+        relaxing = RELAXES + TWO_PHASE * options.two_phase + SKIPS_EMPTY * (1 - options.count_empty)
+        return schedule(model, state, view, LONGEST_AGED, relaxing, STAYS)

@@ -1,0 +1,109 @@
+"""Step 1, queue assignment: cpu_jobs, acc_jobs and ocl_jobs, and who is in them. Source: RBSS paper, 3.2.2."""
+
+from typing import Any
+
+from vinesim.policies.resource_based.family import (
+    BY_ARRIVAL,
+    BY_CPU_TIME,
+    BY_LENGTH,
+    IN_ORDER,
+    LONGEST,
+    SHORTEST,
+    STAYS,
+    STRICT,
+    TO_MOVE,
+)
+from vinesim.state.layout import PENDING
+from vinesim.state.queries import arrival_us, estimate_us, task_type, time_on_type_us
+from vinesim.state.skew_heap import join, without_root
+
+
+def group_of(model: Any, task: int) -> int:
+    """The task's group."""
+    return int(model.task_group[task]) if len(model.task_group) else 0
+
+
+def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
+    """The task's least time on a deployed CPU, or on a deployed accelerator; infinite if none can run it."""
+    best_us = float("inf")
+    kind = task_type(model, state, task)
+    for i in range(model.ranking.shape[1]):
+        p = int(model.ranking[kind, i])
+        if p < 0:
+            break
+        if model.type_is_cpu[p] == on_cpu:
+            best_us = min(best_us, time_on_type_us(model, state, task, p))
+    return best_us
+
+
+def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) -> float:
+    """The key of the task in its queue: the least comes first. Aging, now - submit + estimate, is the same for all that
+    wait but for the submit time, so that it needs no clock."""
+    estimate = scratch.estimate[task]
+    if order == BY_ARRIVAL:
+        return 0.0
+    if order == SHORTEST:
+        return estimate
+    if order == LONGEST:
+        return -estimate
+    return arrival_us(model, state, task) - estimate
+
+
+def told(model: Any, state: Any, view: Any, task: int) -> float:
+    """The estimate of the task as it enters its queue."""
+    kind = task_type(model, state, task)
+    if view.options.estimate == 1 and view.scratch.ended[kind] > 0:
+        return view.scratch.ended_us[kind] / view.scratch.ended[kind]
+    return estimate_us(model, state, task)
+
+
+def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: int, moving: int) -> None:
+    """The task joins the heaps of its queues. One that comes back finds its old place, with its old estimate."""
+    scratch = view.scratch
+    scratch.waiting[0] += 1
+    scratch.changed[0] = 1
+    if model.task_operations[task] == 0.0:
+        scratch.has_empty[0] = 1
+    if scratch.held[task] == 0:
+        scratch.estimate[task] = told(model, state, view, task)
+        scratch.order_key[task] = place_in_order(model, state, scratch, task, order)
+        scratch.cpu_us[task] = fastest_us(model, state, task, True)
+        accelerator_us = fastest_us(model, state, task, False)
+        is_faster = accelerator_us < scratch.cpu_us[task]
+        scratch.for_accelerator[task] = is_faster if view.options.kind == 0 else accelerator_us < float("inf")
+    group, item = group_of(model, task), task + 1
+    queue = 2 * group + int(scratch.for_accelerator[task])
+    held = int(scratch.held[task])
+    if held & IN_ORDER == 0:
+        scratch.order_root[queue] = join(
+            scratch.order_key, scratch.order_left, scratch.order_right, 1, scratch.order_root[queue], item
+        )
+        held |= IN_ORDER
+    if relaxing != STRICT and held & BY_LENGTH == 0:
+        scratch.short_root[queue] = join(
+            scratch.estimate, scratch.short_left, scratch.short_right, 1, scratch.short_root[queue], item
+        )
+        held |= BY_LENGTH
+    if moving != STAYS and scratch.for_accelerator[task] == 1 and scratch.cpu_us[task] < float("inf"):
+        if held & TO_MOVE == 0:
+            scratch.move_root[group] = join(
+                scratch.order_key, scratch.move_left, scratch.move_right, moving, scratch.move_root[group], item
+            )
+            held |= TO_MOVE
+        if held & BY_CPU_TIME == 0:
+            scratch.cpu_root[group] = join(
+                scratch.cpu_us, scratch.cpu_left, scratch.cpu_right, 1, scratch.cpu_root[group], item
+            )
+            held |= BY_CPU_TIME
+    scratch.held[task] = held
+
+
+def without_started(
+    state: Any, held: Any, heap: int, key: Any, left: Any, right: Any, direction: int, root: int
+) -> int:
+    """The heap with a waiting task at its root, or empty."""
+    root = int(root)
+    while root > 0 and state.task_unit[root - 1] != PENDING:
+        held[root - 1] = int(held[root - 1]) & ~heap
+        root = without_root(key, left, right, direction, root)
+    return root

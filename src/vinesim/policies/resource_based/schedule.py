@@ -1,0 +1,228 @@
+"""SCHEDULE: node after node, the free devices of each get their jobs. Source: RBSS paper, section 3.2.3.
+
+A call begins when an instant's arrivals and completions are all known. Its starts are asked for one by one, so the
+place that it has come to is kept in the scratch. Nodes without a free device of a type that may get a job are passed
+over in the index; their free passes count all the same, as the calls since ``passed``.
+"""
+
+import math
+from typing import Any
+
+from vinesim.policies.resource_based.family import RELAXES, SKIPS_EMPTY, STAYS, STRICT, TWO_PHASE
+from vinesim.policies.resource_based.queues import enter
+from vinesim.policies.resource_based.selection import first_job, look_at_queues, moved_job, next_free, relaxed_job
+from vinesim.state.layout import FINISH, OUTAGE, WAKE_UP
+from vinesim.state.queries import (
+    first_interrupted,
+    has_room,
+    is_up,
+    more_at_once,
+    next_interrupted,
+    nothing,
+    start,
+    task_type,
+    wait_until,
+)
+
+MOST_PASSES = 1100  # 0.5 to this power is 0: nothing is left of a request
+
+
+def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> Any:
+    """What every policy of the family decides."""
+    scratch = view.scratch
+    if scratch.in_call[0] == 0:
+        hear(model, state, view, order, relaxing, moving)
+        if more_at_once(model, state) or not is_time_to_call(view):
+            return later(view)
+        if scratch.waiting[0] > 0 or relaxing & SKIPS_EMPTY == 0:
+            scratch.calls[0] += 1
+        begin_call(scratch)
+    task, unit = next_start(model, state, view, relaxing, moving)
+    while task < 0 and relaxing != STRICT and view.options.polling_us <= 0.0 and is_hopeful(model, scratch, relaxing):
+        scratch.calls[0] += 1  # no event is to come: only more free passes can help
+        begin_call(scratch)
+        task, unit = next_start(model, state, view, relaxing, moving)
+    if task < 0:
+        scratch.in_call[0] = 0
+        if scratch.waiting[0] > 0 and (not is_stuck(model, scratch) or is_hopeful(model, scratch, relaxing)):
+            return later(view)
+        return nothing()
+    scratch.passed[model.node_first[model.unit_node[unit]]] = scratch.calls[0]
+    scratch.waiting[0] -= 1
+    scratch.running[0] += 1
+    scratch.stuck[0] = 0
+    scratch.changed[0] = 1
+    if scratch.waiting[0] == 0:
+        scratch.in_call[0] = 0  # the loop does not ask again
+    return start(task, unit)
+
+
+def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
+    """What happened: tasks arrive, or one ends and its node has a free device again."""
+    scratch = view.scratch
+    if scratch.ready[0] == 0:
+        order_devices(model, scratch)
+        scratch.ready[0] = 1
+    if view.event == WAKE_UP:
+        first, end = int(model.job_first[view.job]), int(model.job_first[view.job + 1])
+        scratch.arrived[0] += end - first
+        scratch.stuck[0] = 0
+        for task in range(first, end):
+            enter(model, state, view, task, order, relaxing, moving)
+    elif view.event == OUTAGE:
+        hear_outages(model, state, view, order, relaxing, moving)
+    elif view.event == FINISH:
+        scratch.running[0] -= 1
+        scratch.stuck[0] = 0
+        kind = task_type(model, state, view.task)
+        scratch.ended[kind] += 1
+        scratch.ended_us[kind] += view.now_us - state.task_start_us[view.task]
+        node = model.unit_node[view.unit]
+        first, end = int(model.node_first[node]), int(model.node_first[node + 1])
+        was_full = True
+        for other in range(first, end):
+            if other != view.unit and is_free(model, state, view.options, other):
+                was_full = False
+        if was_full:
+            scratch.passed[first] = scratch.calls[0]
+
+
+def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
+    """Tasks that were interrupted are back in their queues; free passes of nodes that are up again begin anew."""
+    scratch = view.scratch
+    scratch.stuck[0] = 0
+    task = first_interrupted(model, state)
+    while task >= 0:
+        scratch.running[0] -= 1
+        enter(model, state, view, task, order, relaxing, moving)
+        task = next_interrupted(model, state, task)
+    for node in range(len(model.node_first) - 1):
+        first = int(model.node_first[node])
+        if first < model.node_first[node + 1]:
+            is_down = not is_up(model, state, first)
+            if scratch.was_down[first] == 1 and not is_down:
+                scratch.passed[first] = scratch.calls[0]
+            scratch.was_down[first] = is_down
+
+
+def is_free(model: Any, state: Any, options: Any, unit: int) -> bool:
+    """Whether the unit can take a job."""
+    return has_room(model, state, unit) and (options.sharing or state.unit_load[unit] == 0.0)
+
+
+def order_devices(model: Any, scratch: Any) -> None:
+    """CPUs first, then accelerators, those with more SMs first; by their codes among equals."""
+    for rank in range(len(model.affinity)):
+        scratch.device_order[rank] = rank
+        at = rank
+        while at > 0 and is_tried_before(model, rank, int(scratch.device_order[at - 1])):
+            scratch.device_order[at] = scratch.device_order[at - 1]
+            at -= 1
+        scratch.device_order[at] = rank
+
+
+def is_tried_before(model: Any, one: int, other: int) -> bool:
+    """Whether devices of the first type are tried before those of the second, whose code is lower."""
+    if model.type_is_cpu[one] or model.type_is_cpu[other]:
+        return model.type_is_cpu[one] and not model.type_is_cpu[other]
+    return model.type_sms[one] > model.type_sms[other]
+
+
+def is_time_to_call(view: Any) -> bool:
+    """Whether SCHEDULE is called now: at once, or when a period ends. Periods that passed unasked had nothing to do."""
+    scratch, period_us = view.scratch, view.options.polling_us
+    if period_us <= 0.0:
+        return True
+    polls = max(int(scratch.polls[0]), math.floor(view.now_us / period_us))
+    while polls * period_us < view.now_us:
+        polls += 1
+    scratch.polls[0] = polls
+    return polls * period_us == view.now_us
+
+
+def later(view: Any) -> Any:
+    """Ask again when the period ends, where calls are periodic."""
+    scratch, period_us = view.scratch, view.options.polling_us
+    if period_us <= 0.0 or scratch.waiting[0] == 0:
+        return nothing()
+    polls = int(scratch.polls[0])
+    while not polls * period_us > view.now_us:
+        polls += 1
+    return wait_until(polls * period_us)
+
+
+def begin_call(scratch: Any) -> None:
+    """Start from the first node."""
+    scratch.in_call[0] = 1
+    scratch.in_second_phase[0] = 0
+    scratch.node[0] = -1
+    scratch.unit[0] = 0
+
+
+def is_stuck(model: Any, scratch: Any) -> bool:
+    """Whether nothing runs and nothing is to arrive."""
+    return scratch.running[0] == 0 and scratch.arrived[0] == len(model.task_job)
+
+
+def is_hopeful(model: Any, scratch: Any, relaxing: int) -> bool:
+    """Whether the decay may still help where all else is stuck."""
+    scratch.stuck[0] += 1
+    return relaxing != STRICT and scratch.waiting[0] > 0 and is_stuck(model, scratch) and scratch.stuck[0] < MOST_PASSES
+
+
+def next_start(model: Any, state: Any, view: Any, relaxing: int, moving: int) -> tuple[int, int]:
+    """The next job that the call starts, and its unit; -1, -1 at the end of the call."""
+    scratch, n_types = view.scratch, len(model.affinity)
+    if scratch.changed[0] == 1:
+        look_at_queues(model, state, scratch, relaxing, moving)
+        scratch.changed[0] = 0
+    while True:
+        node = int(scratch.node[0])
+        if node < 0:
+            node = next_node(model, state, view)
+            if node < 0 and relaxing & TWO_PHASE and scratch.in_second_phase[0] == 0:
+                scratch.in_second_phase[0] = 1
+                scratch.unit[0] = 0
+                continue
+            if node < 0:
+                return -1, -1
+            scratch.node[0] = node
+            scratch.rank[0] = 0
+            scratch.unit[0] = model.node_first[node]
+        first, end = int(model.node_first[node]), int(model.node_first[node + 1])
+        while scratch.in_second_phase[0] == 0 and scratch.rank[0] < 2 * n_types:
+            rank = int(scratch.rank[0])
+            moves = rank >= n_types
+            p = int(scratch.device_order[rank - n_types if moves else rank])
+            unit = -1
+            if scratch.wanted[p] == 1 and (not moves or (moving != STAYS and model.type_is_cpu[p])):
+                unit = next_free(model, state, view.options, p, int(scratch.unit[0]))
+            if unit < 0 or unit >= end:
+                scratch.rank[0] += 1
+                scratch.unit[0] = first
+                continue
+            scratch.unit[0] = unit + 1
+            if moves:
+                task = moved_job(model, state, view, unit, first, end, moving)
+            else:
+                task = first_job(model, state, view, unit)
+            if task >= 0:
+                return task, unit
+        passes = int(scratch.calls[0]) - int(scratch.passed[first])
+        scratch.node[0] = -1
+        scratch.unit[0] = end
+        if relaxing & RELAXES and passes > 0 and (scratch.in_second_phase[0] == 1 or relaxing & TWO_PHASE == 0):
+            task, unit = relaxed_job(model, state, view, first, end, 0.5**passes)
+            if task >= 0:
+                return task, unit
+
+
+def next_node(model: Any, state: Any, view: Any) -> int:
+    """The next node, from ``scratch.unit`` on, with a free unit of a type that may get a job; -1 if there is none."""
+    first = -1
+    for p in range(len(model.affinity)):
+        if view.scratch.wanted[p] == 1:
+            unit = next_free(model, state, view.options, p, int(view.scratch.unit[0]))
+            if unit >= 0 and (first < 0 or unit < first):
+                first = unit
+    return int(model.unit_node[first]) if first >= 0 else -1

@@ -1,0 +1,274 @@
+"""Symphony: the most urgent application issues its oldest requests to the resource that suits them."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.symphony.batching import batch_size, trimmed
+from vinesim.policies.symphony.history import HISTORY_SCRATCH, LONGEST, is_known, observe, predict
+from vinesim.policies.symphony.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
+from vinesim.policies.symphony.registered import average_load, batch_limit, can_use
+from vinesim.policies.symphony.urgency import load_of, slack_us, urgency
+from vinesim.state.queries import (
+    deadline_us,
+    demand,
+    group,
+    group_size,
+    is_allowed,
+    least_busy,
+    more_at_once,
+    next_pending,
+    nothing,
+    oldest_pending,
+    operations,
+    operations_started,
+    started_us,
+    task_type,
+)
+
+SIGNED, ABSOLUTE, FIT, WAIT = range(4)  # readings of eq. 5
+NEVER, ALWAYS, BOUNDED = range(3)  # whether to defer
+
+
+@dataclass(frozen=True)
+class Symphony(OnlinePolicy):
+    """Algorithm 1: the application of highest urgency issues up to its limit of requests, on its best resource.
+
+    A resource is a processor type; of its units the one on the least loaded node is taken. Times are learned.
+    The defaults are the paper's to the letter where the letter has one meaning; ``symphony_recommended`` differs.
+
+    ``urgency``: how it follows from slack (eq. 2); ``power``: the exponent of polynomial; ``slack_unit_us``: the unit
+    of slack under an exponential. ``resource``: the reading of eq. 5 among available types: ``signed`` takes the most
+    slack, ``absolute`` the least |U|, ``fit`` the least slack that is not negative, else the most; under ``wait`` an
+    application whose best type is taken waits for it. ``order``: applications by signed U or by |U|. ``load``: eq. 4
+    to the letter, ``fixed`` so that load always makes more urgent, or ``off``; ``load_tau_us``: average the pending
+    requests over such a time (0: the present number). ``estimate``: of the ``head``, or of the whole ``batch``.
+    ``trim``: batches end where the first request would be late. ``defer``: hold an application that would be late on
+    every available type but not on a busy one; ``bounded``: if that one is expected to be free in time, and
+    ``backlog`` batches take all that the application has pending. ``contention``: estimates know how many share a
+    unit. ``prior``: the estimate of a type without history, ``zero`` or the longest of the ``other`` types.
+    ``window``: observations that the model looks back at, 256 at most.
+
+    Ties: first application of the workload, fastest type, then (rack, shelf). Cost of a decision: applications with
+    pending requests x processor types; units of the type with room, until one is on an idle node.
+    """
+
+    name: ClassVar[str] = "symphony"
+    source: ClassVar[str] = "Symphony paper, section IV and Algorithm 1"
+    sees_every_event: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = {
+        **HISTORY_SCRATCH,
+        **PARTS_SCRATCH,
+        "learned": ("i8", "one"),  # the task of the last completion that was learned from, + 1
+        "slowdown": ("f8", "tasks"),  # of each running task when it started
+        "expected_us": ("f8", "units"),  # when what was last started on a unit is expected to end
+        "load_mean": ("f8", "groups"),  # of the pending requests, over load_tau_us
+        "load_now": ("f8", "groups"),  # pending requests when that was last brought up to date
+        "load_at_us": ("f8", "groups"),
+    }
+
+    urgency: Literal["linear", "polynomial", "exponential"] = "polynomial"
+    power: float = 3.0
+    slack_unit_us: float = 1000.0
+    resource: Literal["signed", "absolute", "fit", "wait"] = "signed"
+    order: Literal["signed", "absolute"] = "signed"
+    load: Literal["literal", "fixed", "off"] = "literal"
+    load_tau_us: float = 0.0
+    estimate: Literal["head", "batch"] = "head"
+    trim: Literal["no", "yes"] = "no"
+    defer: Literal["no", "yes", "bounded"] = "no"
+    backlog: int = 2
+    contention: Literal["no", "yes"] = "no"
+    prior: Literal["zero", "other"] = "zero"
+    window: int = LONGEST
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 0.1 <= self.power <= 1000:
+            problems.append(Problem("policy.options.power", "a number from 0.1 to 1000", f"{self.power}"))
+        if not self.backlog >= 0:
+            problems.append(Problem("policy.options.backlog", "0 or more", f"{self.backlog}"))
+        if not 1 <= self.window <= LONGEST:
+            problems.append(Problem("policy.options.window", f"1 to {LONGEST}", f"{self.window}"))
+        if not 0 < self.slack_unit_us < math.inf:
+            problems.append(Problem("policy.options.slack_unit_us", "a time above 0", f"{self.slack_unit_us}"))
+        if problems:
+            raise InputError(problems)
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        learn(model, state, view)
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        best, best_group, best_urgency, best_type = -1, -1, 0.0, -1
+        task = oldest_pending(model, state)
+        while task >= 0:
+            g = group(model, state, task)
+            if model.group_lead[g] == g:
+                processor_type, value = candidate(model, state, view, g, task)
+                is_better = value > best_urgency or (value == best_urgency and g < best_group)
+                if processor_type >= 0 and (best < 0 or is_better):
+                    best, best_group, best_urgency, best_type = task, g, value, processor_type
+            task = next_pending(model, state, task)
+        if best < 0:
+            return nothing()
+        return issued(model, state, view, best_group, best, best_type)
+
+
+def row_of(model: Any, g: int, processor_type: int) -> int:
+    """The row of the history table of a group on a processor type; the parts of a request share one."""
+    return model.group_lead[g] * len(model.affinity) + processor_type
+
+
+def learn(model: Any, state: Any, view: Any) -> None:
+    """After a completion: add it to the history, once."""
+    scratch = view.scratch
+    if view.task < 0 or scratch.learned[0] == view.task + 1:
+        return
+    scratch.learned[0] = view.task + 1
+    took = view.now_us - started_us(model, state, view.task)
+    if view.options.contention:
+        left = state.unit_load[view.unit] + demand(model, state, view.task, view.unit)
+        took /= 0.5 * (max(1.0, scratch.slowdown[view.task]) + slowdown_at(model, view.unit, left))
+    row = row_of(model, group(model, state, view.task), model.unit_type[view.unit])
+    observe(scratch, row, view.options.window, operations_started(model, state, view.task), took)
+
+
+def slowdown_at(model: Any, unit: int, load: float) -> float:
+    """How much slower than alone a task is on a unit under that load."""
+    return max(1.0, load / model.unit_parallelism[unit])
+
+
+def slowdown_with(model: Any, state: Any, task: int, unit: int) -> float:
+    """The same if the task joins those that run on the unit."""
+    return slowdown_at(model, unit, state.unit_load[unit] + demand(model, state, task, unit))
+
+
+def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int, float]:
+    """The resource for the application whose first request is ``task``, and its urgency there; resource -1: none is
+    available, or the application is held."""
+    options = view.options
+    load = load_of(pending(model, state, view, g, task), average_load(model, g))
+    most, slack_most = -1, 0.0  # the available type with the most slack
+    least, slack_least = -1, 0.0  # the one with the least that is not negative
+    near, slack_near = -1, 0.0  # the one with the least |slack|
+    busy, slack_busy = -1, 0.0  # the taken type with the most slack
+    kind = task_type(model, state, task)
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0:
+            break
+        if not can_use(model, g, p):
+            continue
+        is_free = is_available(model, state, task, p)
+        slack = slack_of(model, state, view, g, task, p, is_free)
+        if not is_free:
+            if (busy < 0 or slack > slack_busy) and could_run(model, state, view, g, task, p, slack):
+                busy, slack_busy = p, slack
+            continue
+        if most < 0 or slack > slack_most:
+            most, slack_most = p, slack
+        if slack >= 0.0 and (least < 0 or slack < slack_least):
+            least, slack_least = p, slack
+        if near < 0 or abs(slack) < abs(slack_near):
+            near, slack_near = p, slack
+    chosen, slack = most, slack_most
+    if options.resource == ABSOLUTE:
+        chosen, slack = near, slack_near
+    elif options.resource == FIT and least >= 0:
+        chosen, slack = least, slack_least
+    elif options.resource == WAIT and busy >= 0 and slack_busy > slack_most:
+        chosen = -1
+    if options.defer != NEVER and slack_most < 0.0 and busy >= 0 and slack_busy >= 0.0:
+        chosen = -1
+    value = urgency(slack, load, options.urgency, options.power, options.load, options.slack_unit_us)
+    return chosen, abs(value) if options.order == ABSOLUTE and options.urgency < 2 else value
+
+
+def pending(model: Any, state: Any, view: Any, g: int, task: int) -> float:
+    """n_A: pending requests of the application, now or averaged."""
+    n, tau_us = float(group_size(model, state, task)), view.options.load_tau_us
+    if not tau_us > 0.0:
+        return n
+    scratch = view.scratch
+    kept = math.exp((scratch.load_at_us[g] - view.now_us) / tau_us)
+    scratch.load_mean[g] = scratch.load_now[g] + (scratch.load_mean[g] - scratch.load_now[g]) * kept
+    scratch.load_now[g], scratch.load_at_us[g] = n, view.now_us
+    return max(scratch.load_mean[g], 1e-9)
+
+
+def estimate(model: Any, view: Any, g: int, kind: int, processor_type: int, size: float) -> float:
+    """EPT of a size, alone on its unit."""
+    book = view.scratch
+    row = row_of(model, g, processor_type)
+    if is_known(book, row) or view.options.prior == 0:
+        return predict(book, row, size)
+    longest = 0.0
+    for i in range(model.ranking.shape[1]):
+        if model.ranking[kind, i] < 0:
+            break
+        longest = max(longest, predict(book, row_of(model, g, model.ranking[kind, i]), size))
+    return longest
+
+
+def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, is_free: bool) -> float:
+    """Eq. 1 for the first request of an application on a processor type, in the reading of the options."""
+    options = view.options
+    slowdown = 1.0
+    if options.contention and is_free:
+        slowdown = slowdown_with(model, state, task, least_busy(model, state, task, processor_type))
+    size = operations(model, state, task)
+    due = deadline_us(model, state, task)
+    if options.estimate == 1:
+        most = min(batch_limit(model, g), group_size(model, state, task))
+        if options.trim:
+            row, room = row_of(model, g, processor_type), due - view.now_us
+            size = trimmed(model, state, view.scratch, row, task, most, room, slowdown)[1]
+        else:
+            size = batch_size(model, state, task, most)
+    kind = task_type(model, state, task)
+    return slack_us(due, view.now_us, estimate(model, view, g, kind, processor_type, size) * slowdown)
+
+
+def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, slack: float) -> bool:
+    """Whether it is worth to wait for a taken type: under ``bounded`` not with a backlog, nor for one that is not
+    expected to be free in time."""
+    if view.options.defer != BOUNDED:
+        return True
+    if group_size(model, state, task) > view.options.backlog * batch_limit(model, g):
+        return False
+    for unit in range(len(model.unit_type)):
+        if (
+            model.unit_type[unit] == processor_type
+            and view.scratch.expected_us[unit] <= view.now_us + slack
+            and is_allowed(model, state, task, unit)
+        ):
+            return True
+    return False
+
+
+def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int) -> Any:
+    """Start the application's oldest requests on the chosen type: as many as it can consolidate."""
+    options, scratch = view.options, view.scratch
+    unit = least_busy(model, state, task, processor_type)
+    slowdown = slowdown_with(model, state, task, unit)
+    count = min(batch_limit(model, g), group_size(model, state, task))
+    if options.trim:
+        row, room = row_of(model, g, processor_type), deadline_us(model, state, task) - view.now_us
+        known = slowdown if options.contention else 1.0
+        count = trimmed(model, state, scratch, row, task, count, room, known)[0]
+    if options.contention:
+        scratch.slowdown[task] = slowdown
+    if options.defer == BOUNDED:
+        size = batch_size(model, state, task, count)
+        took = estimate(model, view, g, task_type(model, state, task), processor_type, size)
+        scratch.expected_us[unit] = view.now_us + took * (slowdown if options.contention else 1.0)
+    if options.load_tau_us > 0.0:
+        scratch.load_now[g] -= count
+    return issue(model, state, view, task, count, processor_type)

@@ -1,0 +1,29 @@
+"""What the application of a group of tasks registered; a group without one has the defaults."""
+
+from typing import Any
+
+
+def batch_limit(model: Any, group: int) -> int:
+    """MAX_A: how many of its requests may start together."""
+    a = model.group_application[group]
+    return model.application_limit[a] if 0 <= a < len(model.application_limit) else 1
+
+
+def average_load(model: Any, group: int) -> float:
+    """navg_A: requests per second that it expects."""
+    a = model.group_application[group]
+    return model.application_load[a] if 0 <= a < len(model.application_load) else 1.0
+
+
+def parts(model: Any, group: int) -> int:
+    """How many nodes, and tasks, each of its requests needs."""
+    a = model.group_application[group]
+    return model.application_parts[a] if 0 <= a < len(model.application_parts) else 1
+
+
+def can_use(model: Any, group: int, processor_type: int) -> bool:
+    """Whether its nodes have enough units of the type for a request: if not, the type never becomes available."""
+    a = model.group_application[group]
+    if not 0 <= a < len(model.application_limit):
+        return True
+    return model.application_nodes[a, processor_type] >= model.application_parts[a]

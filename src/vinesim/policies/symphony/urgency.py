@@ -1,0 +1,34 @@
+"""Slack and urgency: eq. 1 to 4 of the Symphony paper, section IV-A4.
+
+Only the order of urgencies matters. They are given on a scale that keeps it and cannot overflow: in place of
+U = -slack^p L the signed p-th root -slack L^(1/p), in place of U = 2^-slack L its logarithm.
+"""
+
+import math
+
+LINEAR, POLYNOMIAL, EXPONENTIAL = 0, 1, 2  # how urgency follows from slack
+LITERAL, FIXED, NO_LOAD = 0, 1, 2  # how the load counts
+
+
+def slack_us(deadline_us: float, now_us: float, estimate_us: float) -> float:
+    """Eq. 1: time that is left before the request must be issued; below 0 it is overdue."""
+    return deadline_us - (now_us + estimate_us)
+
+
+def load_of(n_pending: float, average_load: float) -> float:
+    """Eq. 3: pending requests over those expected every second."""
+    return n_pending / average_load
+
+
+def urgency(slack: float, load: float, form: int, power: float, weight: int, unit_us: float) -> float:
+    """Eq. 2 and 4 for an available resource: grows as the slack shrinks, odd-symmetric about 0, weighted by the load.
+
+    ``weight`` LITERAL multiplies whatever the sign is: with slack left, load makes less urgent. FIXED divides there.
+    ``unit_us`` is the unit of slack in 2^-slack.
+    """
+    if form == EXPONENTIAL:
+        return -slack / unit_us + (0.0 if weight == NO_LOAD else math.log2(load))
+    if weight == NO_LOAD:
+        return -slack
+    factor = load if form == LINEAR else load ** (1.0 / power)
+    return -slack / factor if weight == FIXED and slack > 0.0 else -slack * factor

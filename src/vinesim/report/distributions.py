@@ -1,0 +1,108 @@
+"""Distributions of times, binned and ranked by the database."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.result_tables import ResultTables
+from vinesim.report.rounding import rounded
+
+N_BINS = 60
+MAX_GROUPS = 8
+PROBABILITIES = [*(i / 100 for i in range(100)), *(1 - 10 ** (-i / 5) for i in range(11, 31)), 1.0]
+MEASURES = (
+    (
+        "Latency of jobs",
+        "jobs",
+        "SELECT latency_us AS x, task_type FROM jobs",
+        "from the arrival of a job until its last task is done",
+    ),
+    (
+        "Latency of tasks",
+        "tasks",
+        "SELECT finish_us - arrival_us AS x, task_type FROM tasks",
+        "from the arrival of its job until the task is done",
+    ),
+    (
+        "Response of tasks",
+        "tasks",
+        "SELECT finish_us - init_us AS x, task_type FROM tasks",
+        "from when a unit takes the task until it is done",
+    ),
+    (
+        "Waiting of tasks",
+        "tasks",
+        "SELECT init_us - arrival_us AS x, task_type FROM tasks",
+        "from the arrival of its job until a unit takes the task",
+    ),
+)
+
+_ENDS = "SELECT min(x), max(x), min(x) FILTER (x > 0) FROM measured"
+_COUNTS = """
+WITH placed AS (
+    SELECT CASE WHEN $is_log THEN ln(greatest(x, $least)) ELSE x END AS place FROM measured
+    WHERE x IS NOT NULL AND ($code IS NULL OR task_type = $code)
+)
+SELECT greatest(0, least(floor((place - $low) / $width)::BIGINT, $n - 1)) AS bin, count(*) AS n
+FROM placed GROUP BY bin
+"""
+_QUANTILES = "SELECT quantile_disc(x, $probabilities) FROM measured WHERE $code IS NULL OR task_type = $code"
+
+
+def distributions(result: ResultTables) -> dict[str, Any]:
+    """Histograms on a linear and a logarithmic axis and quantiles, of all and by task type; times in us."""
+    types = result.task_types
+    groups: list[tuple[int | None, str]] = [(None, "all")]
+    if 1 < len(types) <= MAX_GROUPS:
+        groups += types.items()
+    found = [_distribution(result, *measure, groups) for measure in MEASURES]
+    return {"probabilities": rounded(PROBABILITIES, 8), "measures": [item for item in found if item is not None]}
+
+
+def _distribution(
+    result: ResultTables, title: str, of: str, query: str, meaning: str, groups: Sequence[tuple[int | None, str]]
+) -> dict[str, Any] | None:
+    """One measure; None if no row has a value."""
+    result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {query}")
+    low, high, least = result.rows(_ENDS)[0]
+    if low is None:
+        return None
+    linear = _bounds(low, high)
+    log = _bounds(least, high) if least else None
+    return {
+        "title": title,
+        "of": of,
+        "meaning": meaning,
+        "linear": linear,
+        "log": log,
+        "groups": [
+            {
+                "name": name,
+                "linear": _counts(result, code, linear),
+                "log": log and _counts(result, code, [math.log(bound) for bound in log], least),
+                "quantiles": rounded(
+                    result.rows(_QUANTILES, {"probabilities": PROBABILITIES, "code": code})[0][0] or []
+                ),
+            }
+            for code, name in groups
+        ],
+    }
+
+
+def _bounds(low: float, high: float) -> list[float]:
+    """The ends of the bins; around a single value, where there is one only, a little to each side."""
+    if high - low > 1e-9 * abs(high):
+        return [low, high]
+    return [0.95 * low, 1.05 * high] if high > 0 else [0.0, 1.0]
+
+
+def _counts(result: ResultTables, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
+    """Rows in each of N_BINS equal bins, of the logarithms if ``least`` is given; the last one has its upper end."""
+    low, width = bounds[0], (bounds[1] - bounds[0]) / N_BINS
+    values = {"low": low, "width": width, "n": N_BINS, "code": code, "is_log": least is not None, "least": least or 1.0}
+    found = result.columns(_COUNTS, values)
+    counts = np.zeros(N_BINS, np.int64)
+    counts[found["bin"]] = found["n"]
+    return counts.tolist()

@@ -1,0 +1,78 @@
+"""One file that holds everything: text, style, scripts, data. It asks the network for nothing, and may not."""
+
+import base64
+import hashlib
+import json
+import re
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from vinesim.formats.files import replacing
+from vinesim.model.version import VERSION
+from vinesim.report.markup import Content
+
+FIRST = ("base.js", "chart.js")
+
+
+def write_report(folder: str | Path, output: str | Path) -> int:
+    """Write the page about a run or a sweep; returns its bytes.
+
+    Raises :class:`~vinesim.model.errors.InputError` if the folder holds neither, something in it is damaged, or
+    the page cannot be written.
+    """
+    page = render(_content(Path(folder))).encode()
+    with replacing(output) as draft:
+        draft.write_bytes(page)
+    return len(page)
+
+
+def _content(folder: Path) -> Content:
+    if (folder / "study.yaml").exists():
+        from vinesim.report.sweep import sweep_page
+
+        return sweep_page(folder)
+    from vinesim.report.run import run_page
+
+    return run_page(folder)
+
+
+def render(content: Content) -> str:
+    """The page as HTML."""
+    style = _asset("uPlot.min.css") + _asset("page.css")
+    library = f"/*\n{_asset('uPlot.LICENSE.txt')}*/\n{_asset('uPlot.iife.min.js')}"
+    script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, (*FIRST, *content.scripts))) + "\n})();\n"
+    parts = {
+        "title": escape(content.title),
+        "lead": escape(content.lead),
+        "version": escape(VERSION),
+        "style": style,
+        "style_hash": _hash(style),
+        "library": library,
+        "library_hash": _hash(library),
+        "script": script,
+        "script_hash": _hash(script),
+        "links": "".join(f'<li><a href="#{s.anchor}">{escape(s.title)}</a></li>' for s in content.sections),
+        "sections": "\n".join(
+            f'<section id="{s.anchor}" aria-labelledby="{s.anchor}-title">'
+            f'<h2 id="{s.anchor}-title">{escape(s.title)}</h2>{s.html}</section>'
+            for s in content.sections
+        ),
+        "data": _json(content.data),
+    }
+    return re.sub(r"{{(\w+)}}", lambda found: parts[found[1]], _asset("template.html"))
+
+
+def _asset(name: str) -> str:
+    return files("vinesim.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """What the page's security policy calls an inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _json(data: object) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,74 @@
+"""The rack view: utilisation of units over time, as the finest cells that a page can hold."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.result_tables import ResultTables
+from vinesim.report.activity import busy_share
+from vinesim.report.rounding import rounded
+
+MAX_CELLS = 10_000
+MAX_BYTES = 400_000  # of the matrix, before base64: a page stays below 1 MB
+MAX_INTERVALS = 200
+
+
+def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, Any]:
+    """Cells in (rack, shelf) order and their utilisation in equal intervals, quantised to 8 bit.
+
+    A cell is a unit; with more than MAX_CELLS units the units of a shelf, of a rack, or of several racks.
+
+    Args:
+        result: where :func:`~vinesim.report.activity.find_stretches` was called.
+        type_order: position of each processor type's code in the page's list of types.
+    """
+    units = result.columns("SELECT unit_type, rack, shelf, utilization, active_us, energy_j FROM units ORDER BY unit")
+    level, cell = _cells(units["rack"], units["shelf"])
+    first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
+    n_cells = len(first)
+    n_intervals = max(1, min(MAX_INTERVALS, MAX_BYTES // n_cells))
+    share = busy_share(result, cell, n_cells, n_intervals)
+    n_units = np.diff(np.r_[first, len(cell)])
+    view: dict[str, Any] = {
+        "level": level,
+        "n_units": n_units.tolist() if level != "unit" else None,
+        "utilization": rounded(np.bincount(cell, units["utilization"]) / n_units, 4),
+        "n_intervals": n_intervals,
+        "end_us": float(result.summary["makespan_us"]),
+        "matrix": base64.b64encode(np.rint(255 * share).astype(np.uint8).tobytes()).decode("ascii"),
+    }
+    racks, shelves = units["rack"][first], units["shelf"][first]
+    if level.startswith("rack"):
+        last = units["rack"][np.r_[first[1:], len(cell)] - 1]
+        names = [str(a) if a == b else f"{a} to {b}" for a, b in zip(racks.tolist(), last.tolist(), strict=True)]
+        return view | {"rack": [0] * n_cells, "racks": [], "shelf": list(range(n_cells)), "shelves": names}
+    rack_names, rack = np.unique(racks, return_inverse=True)
+    shelf_names, shelf = np.unique(shelves, return_inverse=True)
+    view |= {"rack": rack.tolist(), "racks": rack_names.tolist()}
+    view |= {"shelf": shelf.tolist(), "shelves": shelf_names.tolist()}
+    if level == "unit":
+        view["type"] = [type_order[code] for code in units["unit_type"].tolist()]
+        view["slot"] = _slots(rack, shelf)
+    return view
+
+
+def _cells(rack: np.ndarray, shelf: np.ndarray) -> tuple[str, np.ndarray]:
+    """(what a cell is, [U] the cell of each unit) for units in (rack, shelf) order."""
+    if len(rack) <= MAX_CELLS:
+        return "unit", np.arange(len(rack))
+    new_rack = np.r_[True, rack[1:] != rack[:-1]]
+    node = np.cumsum(new_rack | np.r_[True, shelf[1:] != shelf[:-1]]) - 1
+    if node[-1] < MAX_CELLS:
+        return "shelf", node
+    place = np.cumsum(new_rack) - 1
+    together = -(-int(place[-1] + 1) // MAX_CELLS)
+    return ("rack" if together == 1 else "racks"), place // together
+
+
+def _slots(rack: np.ndarray, shelf: np.ndarray) -> list[int]:
+    """The position of each unit among those of its shelf."""
+    starts = np.r_[True, (rack[1:] != rack[:-1]) | (shelf[1:] != shelf[:-1])]
+    place = np.arange(len(rack))
+    return (place - np.maximum.accumulate(np.where(starts, place, 0))).tolist()

@@ -1,0 +1,19 @@
+"""Numbers as short as the page needs them."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def rounded(values: Iterable[Any] | np.ndarray, digits: int = 6) -> list[Any]:
+    """Each number with so many significant digits; what is missing or not finite is None, whole numbers are ints."""
+    return [_short(value, digits) for value in (values.tolist() if isinstance(values, np.ndarray) else values)]
+
+
+def _short(value: Any, digits: int) -> Any:
+    if value is None or not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 2**53 else short

@@ -1,0 +1,156 @@
+"""The page of one run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.quantities import format_time_us
+from vinesim.formats.result_tables import ResultTables, open_result
+from vinesim.report.activity import find_stretches
+from vinesim.report.distributions import distributions
+from vinesim.report.markup import Content, Section, facts, figures, notice, table
+from vinesim.report.racks import rack_view
+from vinesim.report.rounding import rounded
+from vinesim.report.usage import usage
+
+LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
+REASONS = {
+    "ALL_DONE": "Every task has finished.",
+    "HORIZON": "The horizon of the scenario came before the last task was done.",
+    "STALLED": "Tasks are pending that nothing can ever run.",
+    "INTERRUPTED": "The run was interrupted.",
+}
+MAX_PERIODS = 2000
+
+
+def run_page(folder: Path) -> Content:
+    """Read a result folder. Raises :class:`~vinesim.model.errors.InputError`."""
+    with open_result(folder) as result:
+        names = result.processor_types
+        units = result.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]
+        order = {code: place for place, code in enumerate(names)}
+        find_stretches(result)
+        type_of_unit = np.array([order[code] for code in units.tolist()], np.int64)
+        data = {
+            "types": list(names.values()),
+            "latency": distributions(result),
+            "usage": usage(result, list(names.values()), type_of_unit),
+            "racks": rack_view(result, order),
+        }
+        counts = {name: int((type_of_unit == order[code]).sum()) for code, name in names.items()}
+        sections = [
+            Section("summary", "Summary", _summary(result.summary, counts)),
+            Section("latency", "Latency", ""),
+            Section("usage", "Utilisation over time", ""),
+            Section("racks", "Racks", ""),
+        ]
+        if "periods" in result.names:
+            data["periods"] = _periods(result)
+            sections.append(Section("periods", "Periods", ""))
+        sections.append(Section("provenance", "Provenance", facts(_provenance(result.summary))))
+        return Content(
+            title=_title(result.summary, len(units)),
+            lead=f"{result.folder.resolve().name}: {_lead(result.summary)}",
+            sections=sections,
+            data=data,
+            scripts=("latency.js", "usage.js", "rack_layout.js", "racks.js", "periods.js"),
+        )
+
+
+def _title(summary: dict[str, Any], n_units: int) -> str:
+    jobs, tasks = summary["jobs"]["count"], summary["tasks"]["count"]
+    return f"{_n(jobs, 'job')}, {_n(tasks, 'task')} on {_n(n_units, 'unit')}, policy {summary['provenance']['policy']}"
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _lead(summary: dict[str, Any]) -> str:
+    mean = summary["jobs"]["latency_us"]["mean"]
+    ended = format_time_us(summary["makespan_us"])
+    if mean is None:
+        return f"no job is done after {ended}"
+    return f"a job takes {format_time_us(mean)} on average; the run ends after {ended}"
+
+
+def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
+    """The numbers that the terminal shows."""
+    latency = summary["jobs"]["latency_us"]
+    headline = [
+        ("Mean latency of jobs", _time(latency["mean"]), f"{summary['jobs']['finished']:,} done"),
+        ("p99 latency of jobs", _time(latency["p99"]), f"max {_time(latency['max'])}"),
+        ("Utilisation", f"{summary['utilization']['overall']:.1%}", "of all units"),
+        ("Makespan", _time(summary["makespan_us"]), ""),
+    ]
+    if summary["energy_j"] is not None:
+        headline.append(("Energy", f"{summary['energy_j']:,.3f} J", ""))
+    if summary["cost"]["purchase"] is not None:
+        headline.append(("Cost of purchase", f"{summary['cost']['purchase']:,.0f}", ""))
+    if "deadlines" in summary:
+        missed = summary["deadlines"]
+        headline.append(("Deadlines missed", f"{missed['missed_pct']:.3f} %", _n(missed["missed"], "job")))
+    rows = [
+        [name, f"{summary[group]['finished']:,}", *(_time(summary[group][key][quantile]) for quantile in LATENCIES)]
+        for name, group, key in (
+            ("jobs", "jobs", "latency_us"),
+            ("tasks", "tasks", "latency_us"),
+            ("response", "tasks", "response_us"),
+        )
+    ]
+    by_type = summary["utilization"]["by_type"]
+    shares = [[name, f"{counts.get(name, 0):,}", f"{share:.1%}"] for name, share in by_type.items()]
+    warning = "" if summary["exit_reason"] == "ALL_DONE" else notice(_ended(summary))
+    return (
+        warning
+        + figures(headline)
+        + '<div class="beside">'
+        + table("Latency", ["", "count", *LATENCIES.values()], rows)
+        + table("Utilisation by type", ["type", "units", "utilisation"], shares)
+        + "</div>"
+    )
+
+
+def _ended(summary: dict[str, Any]) -> str:
+    words = REASONS.get(summary["exit_reason"], summary["exit_reason"])
+    if summary["exit_reason"] == "ALL_DONE":
+        return words
+    done = f"{summary['tasks']['finished']:,} of {summary['tasks']['count']:,} tasks are done."
+    reason = summary["provenance"].get("reason")
+    return f"{words} {done}" + (f" {reason[0].upper()}{reason[1:]}." if reason else "")
+
+
+def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    where = summary["provenance"]
+    options = ", ".join(f"{name}={value}" for name, value in (where.get("options") or {}).items())
+    facts = [
+        ("Policy", str(where["policy"])),
+        ("Options of the policy", options or "none"),
+        ("Seed", str(where.get("seed"))),
+        ("Content id of the scenario", str(where.get("content_id"))),
+        ("Ended with", f"{summary['exit_reason']}: {_ended(summary)}"),
+        ("VineSim", str(where.get("version"))),
+        ("Engine", str(where.get("engine"))),
+    ]
+    if where.get("events") is not None:
+        facts.append(("Events", f"{where['events']:,}"))
+    if where.get("wall_s") is not None:
+        facts.append(("Simulated in", f"{where['wall_s']:.3f} s"))
+    return facts
+
+
+def _periods(result: ResultTables) -> dict[str, Any]:
+    """At most MAX_PERIODS periods: beyond that, neighbours are averaged."""
+    n = result.rows("SELECT count(*) FROM periods")[0][0]
+    stride = max(1, -(-n // MAX_PERIODS))
+    found = result.columns(
+        "SELECT min(period) AS period, avg(active) AS active, avg(energy_j) AS energy_j, avg(slav) AS slav "
+        "FROM periods GROUP BY period // $stride ORDER BY 1",
+        {"stride": stride},
+    )
+    return {"stride": stride, **{name: rounded(values) for name, values in found.items()}}
+
+
+def _time(value: float | None) -> str:
+    return "-" if value is None else format_time_us(value)

@@ -1,0 +1,208 @@
+"""The page of a sweep, also of one that is still running: what its Parquet files hold so far."""
+
+import glob
+import json
+import math
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.files import read_text
+from vinesim.formats.study_file import read_study
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.study import OWN_COLUMNS, Study
+from vinesim.report.markup import Content, Section, facts, notice, table
+from vinesim.report.rounding import rounded
+from vinesim.studies.statistics import t_factor
+
+CONFIDENCE = 0.95
+MAX_VALUES = 40_000  # means and half widths on the page
+MAX_FAILURES = 50
+FIRST = (
+    "jobs.latency_us.mean",
+    "jobs.latency_us.p99",
+    "utilization.overall",
+    "makespan_us",
+    "energy_j",
+    "deadlines.missed_pct",
+    "tasks.latency_us.mean",
+)
+
+
+@dataclass(frozen=True)
+class Points:
+    """What is known of each point of a study: [P] each."""
+
+    n_runs: np.ndarray
+    means: dict[str, np.ndarray]  # by number; NaN without a value
+    halves: dict[str, np.ndarray]  # half widths of the intervals; NaN with fewer than two values
+    left_out: list[str]  # numbers that the page has no room for
+    ended: dict[str, int]  # runs by exit reason
+
+
+def sweep_page(folder: Path) -> Content:
+    """Read the folder of a sweep. Raises :class:`InputError`."""
+    file = folder / "study.yaml"
+    study = read_study(file)
+    files = sorted((folder / "runs").glob("*.parquet"))
+    confidence = study.until.confidence if study.until is not None else CONFIDENCE
+    points = read_points(folder, files, study, confidence)
+    failures = _failures(folder)
+    n_done = int(points.n_runs.sum())
+    sections = [Section("study", "Study", _study(study, points, n_done, len(failures)))]
+    if points.means:
+        sections.append(Section("curves", "Curves", ""))
+    if failures:
+        rows = [[run, message] for run, message in list(failures.items())[:MAX_FAILURES]]
+        text = table(f"{len(failures):,} runs failed", ["run", "why"], rows).replace("<table>", '<table class="texts">')
+        sections.append(Section("failures", "Failures", text))
+    source = f'<details class="values"><summary>study.yaml</summary><pre>{escape(read_text(file))}</pre></details>'
+    sections.append(Section("provenance", "Provenance", facts(_provenance(study, folder)) + source))
+    return Content(
+        title=study.description or f"Sweep {folder.resolve().name}",
+        lead=f"{_n(study.n_points, 'point')}, {_n(n_done, 'run')} done",
+        sections=sections,
+        data={"sweep": _data(study, points, confidence)} if points.means else {},
+        scripts=("sweep.js",),
+    )
+
+
+def read_points(folder: Path, files: list[Path], study: Study, confidence: float) -> Points:
+    """Mean and Student's t interval of every number at every point, over the replications there are.
+
+    Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4.1.
+    """
+    import duckdb
+
+    n_runs = np.zeros(study.n_points, np.int64)
+    if not files:
+        return Points(n_runs, {}, {}, [], {})
+    with duckdb.connect() as connection:
+        try:
+            connection.read_parquet([glob.escape(str(file)) for file in files], union_by_name=True).create_view("every")
+            types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE every").fetchall()}
+            missing = [name for name in (*OWN_COLUMNS, *study.columns) if name not in types]
+            if missing:
+                raise InputError([Problem(str(folder / "runs"), f"columns {', '.join(missing)}", ", ".join(types))])
+            connection.execute(
+                "CREATE TEMP TABLE runs AS "
+                "SELECT DISTINCT ON (point, replication) * FROM every WHERE point BETWEEN 0 AND $last",
+                {"last": study.n_points - 1},
+            )
+            own = {*OWN_COLUMNS, *study.columns}
+            names = [name for name, kind in types.items() if name not in own and kind == "DOUBLE"]
+            names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+            room = max(1, MAX_VALUES // (2 * study.n_points))
+            kept, left_out = names[:room], names[room:]
+            sums = [f", avg({x}), stddev_samp({x}), count({x})" for x in map(_finite, kept)]
+            query = f"SELECT point, count(*){''.join(sums)} FROM runs GROUP BY point"  # noqa: S608
+            rows = connection.execute(query).fetchall()
+            query = "SELECT exit_reason, count(*) FROM runs GROUP BY ALL ORDER BY ALL"
+            ended = dict(connection.execute(query).fetchall()) if "exit_reason" in types else {}
+        except duckdb.Error as error:
+            found = str(error).splitlines()[0]
+            raise InputError([Problem(str(folder / "runs"), "Parquet files of a sweep", found)]) from None
+    means = {name: np.full(study.n_points, np.nan) for name in kept}
+    halves = {name: np.full(study.n_points, np.nan) for name in kept}
+    for point, count, *values in rows:
+        n_runs[point] = count
+        for i, name in enumerate(kept):
+            mean, deviation, n = values[3 * i : 3 * i + 3]
+            if n:
+                means[name][point] = mean
+            if n > 1:
+                halves[name][point] = t_factor(confidence, n - 1) * deviation / math.sqrt(n)
+    return Points(n_runs, means, halves, left_out, ended)
+
+
+def _finite(name: str) -> str:
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"CASE WHEN isfinite({quoted}) THEN {quoted} END"
+
+
+def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
+    return {
+        "axes": [
+            {"columns": list(axis.columns), "labels": [_labels(axis.labels, c) for c in range(len(axis.columns))]}
+            for axis in study.axes
+        ],
+        "n_runs": points.n_runs.tolist(),
+        "confidence": confidence,
+        "numbers": [
+            {"name": name, "mean": rounded(points.means[name]), "half": rounded(points.halves[name], 3)}
+            for name in points.means
+        ],
+    }
+
+
+def _labels(labels: tuple[tuple[Any, ...], ...], column: int) -> list[Any]:
+    """Numbers as they are where all are numbers, else texts."""
+    values = [label[column] for label in labels]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) for value in values):
+        return values
+    return [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
+    text = ""
+    if study.until is None and n_done < study.n_runs:
+        text += notice(f"{n_done:,} of {_n(study.n_runs, 'run')} are done: the curves show what there is.")
+    if n_failed:
+        text += notice(f"{_n(n_failed, 'run')} failed; see Failures.")
+    early = {reason: n for reason, n in points.ended.items() if reason != "ALL_DONE"}
+    if early:
+        text += notice(f"Not every run did all its tasks: {', '.join(f'{r} {n:,}' for r, n in early.items())}.")
+    if points.left_out:
+        text += notice(f"The page has no room for {len(points.left_out)} numbers: {', '.join(points.left_out)}.")
+    rows = []
+    for axis in study.axes:
+        for c, column in enumerate(axis.columns):
+            values = [_text(label[c]) for label in axis.labels]
+            shown = ", ".join(values if len(values) <= 12 else [*values[:5], "...", *values[-2:]])
+            rows.append([column, f"{len(values)}", shown])
+    axes = table("Axes", ["axis", "positions", "values"], rows).replace("<table>", '<table class="texts">')
+    return text + (axes if rows else "")
+
+
+def _provenance(study: Study, folder: Path) -> list[tuple[str, str]]:
+    until = study.until
+    again = _n(study.replications, "replication") + " of each point"
+    if until is not None:
+        again += (
+            f", more until the half width of {until.of} is within {until.ci_width:g} of its mean, "
+            f"at most {until.at_most}"
+        )
+    return [
+        ("Folder", folder.resolve().name),
+        ("Runs", again),
+        ("Seeds", f"from {study.seed}, the same for every point"),
+        ("Warm-up", "none" if study.warm_up is None else str(study.warm_up)),
+    ]
+
+
+def _failures(folder: Path) -> dict[str, str]:
+    """Message of each run that only failed, by run id, from the journals."""
+    failed: dict[str, str] = {}
+    done = set()
+    for file in sorted((folder / "journal").glob("*.jsonl")):
+        for line in file.read_bytes().splitlines():
+            try:
+                found = json.loads(line)
+                if "failed" in found:
+                    failed[str(found["run_id"])] = str(found["failed"])
+                else:
+                    done.add(found["run_id"])
+            except (ValueError, KeyError, TypeError):  # a torn line
+                continue
+    return {run: message for run, message in failed.items() if run not in done}
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

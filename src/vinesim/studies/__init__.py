@@ -1,0 +1,1 @@
+"""Many runs: studies expanded, run, kept and compared."""

@@ -1,0 +1,62 @@
+"""Open the back-end of a name."""
+
+import importlib.util
+from collections.abc import Callable
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.studies.backends.contract import Backend
+
+BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}  # name -> the package it needs
+
+
+def check_backend(backend: str, workers: int | None, address: str | None) -> None:
+    """Raise :class:`InputError` with all that is wrong with the choice."""
+    problems = []
+    if backend not in BACKENDS:
+        problems.append(Problem("--backend", "one of " + ", ".join(BACKENDS), repr(backend)))
+    elif importlib.util.find_spec(BACKENDS[backend]) is None:
+        remedy = f"Install it: pip install 'vinesim[{backend}]'."
+        problems.append(Problem(f"--backend {backend}", f"the package {BACKENDS[backend]}", "it is not there", remedy))
+    if workers is not None and workers < 1:
+        problems.append(Problem("--workers", "1 or more", f"{workers}"))
+    if address is not None and backend == "loky":
+        remedy = "Give --backend dask or ray with it."
+        problems.append(Problem("--address", "a back-end that has one", "loky, which is this machine", remedy))
+    if problems:
+        raise InputError(problems)
+
+
+def open_backend(
+    backend: str, workers: int | None, address: str | None, n_orders: int, say: Callable[[str], None]
+) -> Backend:
+    """The back-end with its workers, for that many orders.
+
+    ``workers`` None is all cores of this machine, or all that the cluster at the address has. One worker on this
+    machine is this process itself. Raises :class:`InputError` for a cluster that cannot be reached.
+    """
+    check_backend(backend, workers, address)
+    wanted = (
+        workers if workers is not None or address is not None else (1 if n_orders == 1 else min(n_orders, _cores()))
+    )
+    if address is None and backend == "loky" and wanted == 1:
+        from vinesim.studies.backends.here import Here
+
+        return Here()
+    if backend == "loky":
+        from vinesim.studies.backends.loky import Loky
+
+        return Loky(min(wanted or 1, n_orders))
+    if backend == "dask":
+        from vinesim.studies.backends.dask import Dask
+
+        return Dask(wanted, address, say)
+    from vinesim.studies.backends.ray import Ray
+
+    return Ray(wanted, address, say)
+
+
+def _cores() -> int:
+    """Cores that this process may use, by affinity and control groups."""
+    from joblib import cpu_count
+
+    return cpu_count()

@@ -1,0 +1,99 @@
+"""A Dask cluster: worker processes of this machine, or those of the scheduler at an address."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.studies.backends.address import check_address
+from vinesim.studies.backends.contract import Finished, WorkerDied, unfit
+from vinesim.studies.work import Order, work
+
+EXPECTED = "the address of a Dask scheduler, as tcp://host:8786"
+PORT = 8786  # Dask's own
+TIMEOUT_S = 15.0  # for the scheduler to answer
+WORKERS_TIMEOUT_S = 600.0  # for the first worker to come: batch systems start them late
+SETTINGS = {
+    "distributed.scheduler.allowed-failures": 0,  # the sweep counts them
+    "distributed.deploy.lost-worker-timeout": "1 day",  # a worker that dies twice in 15 s would never be replaced
+}
+
+
+class Dask:
+    """The workers of a scheduler; those that come later are used too."""
+
+    blames_exactly = False
+
+    def __init__(self, workers: int | None, address: str | None, say: Callable[[str], None]):
+        """``workers`` at an address is how many orders are in hand at once; None: one a thread of its workers."""
+        import dask
+        from distributed import Client
+
+        self._in_hand = workers if address is not None else None
+        self._futures: dict[Any, Order] = {}
+        if address is not None:
+            check_address(address, EXPECTED, PORT)
+        self._settings = dask.config.set(SETTINGS)
+        self._cluster = _local(workers) if address is None else None
+        try:
+            self._client = Client(self._cluster or address, timeout=TIMEOUT_S, set_as_default=False)
+        except (OSError, ValueError) as wrong:  # TimeoutError is an OSError
+            found = "something else" if isinstance(wrong, TimeoutError) else str(wrong)
+            raise InputError([Problem(f"--address {address}", EXPECTED, found)]) from None
+        try:
+            self._wait_for_workers(address, say)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_for_workers(self, address: str | None, say: Callable[[str], None]) -> None:
+        if not self._client.nthreads():
+            say("waiting for the first Dask worker")
+        try:
+            self._client.wait_for_workers(1, timeout=WORKERS_TIMEOUT_S)
+        except TimeoutError:
+            found = f"none in {WORKERS_TIMEOUT_S:g} s"
+            raise InputError([Problem(f"--address {address}", "a scheduler with workers", found)]) from None
+        if any(threads > 1 for threads in self._client.nthreads().values()):
+            say("a Dask worker does one run at a time; start as many workers as cores, with --nthreads 1")
+
+    @property
+    def n_slots(self) -> int:
+        """As many as wanted, or the threads of all workers."""
+        return self._in_hand or max(1, sum(self._client.nthreads().values()))
+
+    def submit(self, order: Order) -> None:
+        """Send an order to the scheduler."""
+        self._futures[self._client.submit(work, order, pure=False)] = order
+
+    def finished(self) -> list[Finished]:
+        """Wait for one. The scheduler itself may have tried an order on several workers."""
+        from distributed import wait
+        from distributed.scheduler import KilledWorker
+
+        with self._client.as_current():
+            done = wait(list(self._futures), return_when="FIRST_COMPLETED").done
+        found = []
+        for future in done:
+            order = self._futures.pop(future)
+            try:
+                found.append(Finished(order, future.result()))
+            except KilledWorker:
+                found.append(Finished(order, WorkerDied("its Dask worker died (killed, out of memory, or a crash)")))
+            except Exception as wrong:
+                raise unfit("dask", wrong) from wrong
+        return found
+
+    def close(self) -> None:
+        """Take back what is in hand, and end the workers that were started here."""
+        self._client.cancel(list(self._futures))
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+        self._settings.__exit__(None, None, None)
+
+
+def _local(workers: int | None) -> Any:
+    from distributed import LocalCluster
+
+    return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)

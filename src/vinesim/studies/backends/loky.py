@@ -1,0 +1,77 @@
+"""Processes of this machine, by joblib's loky.
+
+Each worker is an executor of its own with one process: when it dies, the order it had in hand is known, and the other
+workers go on.
+"""
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any
+
+from vinesim.studies.backends.contract import Finished, WorkerDied
+from vinesim.studies.work import Order, work
+
+LOOK_S = 1.0  # how often a worker looks whether the sweep is still there
+
+
+class Loky:
+    """So many worker processes."""
+
+    blames_exactly = True
+
+    def __init__(self, workers: int):
+        self.n_slots = workers
+        self._free: list[Any] = [_executor() for _ in range(workers)]
+        self._busy: dict[Future, tuple[Order, Any]] = {}
+
+    def submit(self, order: Order) -> None:
+        """Give an order to a free worker."""
+        executor = self._free.pop()
+        self._busy[executor.submit(work, order)] = order, executor
+
+    def finished(self) -> list[Finished]:
+        """Wait for one; a worker that died is replaced."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        done, _ = wait(self._busy, return_when=FIRST_COMPLETED)
+        found = []
+        for future in done:
+            order, executor = self._busy.pop(future)
+            try:
+                found.append(Finished(order, future.result()))
+                self._free.append(executor)
+            except BrokenProcessPool:
+                executor.shutdown(wait=True, kill_workers=True)
+                self._free.append(_executor())
+                found.append(Finished(order, WorkerDied("its worker process died (killed, out of memory, or a crash)")))
+        return found
+
+    def close(self) -> None:
+        """End the processes."""
+        executors = [*self._free, *(executor for _, executor in self._busy.values())]
+        threads = [threading.Thread(target=executor.shutdown, args=(True, True)) for executor in executors]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def _executor() -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(1, timeout=None, initializer=_begin, initargs=(os.getpid(),))
+
+
+def _begin(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and end when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_S)
+    os._exit(1)

@@ -1,0 +1,121 @@
+"""Runs that differ in nothing but when the jobs arrive and the seed, for the engine to do in one call."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.document import checked_part
+from vinesim.formats.scenario_datacenter import data_nodes
+from vinesim.formats.scenario_document import ArrivalsPart
+from vinesim.formats.scenario_workload import arrivals_of
+from vinesim.formats.study_file import scenario_source
+from vinesim.formats.yaml_source import steps_of
+from vinesim.model.errors import InputError
+from vinesim.model.scenario import Scenario
+from vinesim.model.streams import stream
+from vinesim.model.study import Study
+from vinesim.studies.run import Run
+from vinesim.studies.scenarios import scenario_of
+from vinesim.workloads.registry import GENERATORS
+
+MAX_TIMES = 4_000_000  # arrival times of a batch: 32 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """K runs of one scenario. Run k is ``scenario`` with the arrivals ``arrival_us[k]`` and the seed ``seeds[k]``."""
+
+    runs: tuple[Run, ...]
+    scenario: Scenario  # of the first run
+    arrival_us: np.ndarray | None  # [K, J] float64; None: one run, with the scenario's own
+    seeds: np.ndarray  # [K] int64
+
+
+def batches(study: Study, runs: Iterable[Run]) -> Iterator[Batch]:
+    """The runs in batches; each run is in one of them.
+
+    Runs that set everything but arrivals and seed alike are put together, where the rest of the workload depends
+    neither on arrivals nor, for different seeds, on the seed. A batch's runs are in their order; batches may come
+    between one another's runs. Raises :class:`InputError`, with the point, when a scenario is wrong.
+    """
+    rest = _Rest()
+    alike: dict[str, list[Run]] = {}
+    for run in runs:
+        alike.setdefault(rest(run), []).append(run)
+    for group in alike.values():
+        yield from _batches_of(study, group)
+
+
+class _Rest:
+    """What a run sets besides arrivals, as text; once for each point."""
+
+    def __init__(self) -> None:
+        self._settings: Mapping[str, Any] | None = None
+        self._text = ""
+
+    def __call__(self, run: Run) -> str:
+        if run.settings is not self._settings:
+            rest = [(key, value) for key, value in run.settings.items() if not _is_of_arrivals(key)]
+            self._text = json.dumps(rest, default=lambda value: f"object {id(value)}")
+            self._settings = run.settings
+        return self._text
+
+
+def _is_of_arrivals(key: str) -> bool:
+    return (steps_of(key) or (key,))[0] == "arrivals"
+
+
+def _batches_of(study: Study, runs: list[Run]) -> Iterator[Batch]:
+    """The batches of runs that set everything but arrivals and seed alike."""
+    scenario = scenario_of(study, runs[0])
+    by_arrivals, by_seeds = _what_fits(study, runs[0], scenario) if len(runs) > 1 else (False, False)
+    groups: dict[int, list[Run]] = {}
+    for i, run in enumerate(runs):
+        groups.setdefault((0 if by_seeds else run.seed) if by_arrivals else i, []).append(run)
+    most = max(1, MAX_TIMES // scenario.workload.n_jobs)
+    for group in groups.values():
+        for start in range(0, len(group), most):
+            piece = group[start : start + most]
+            yield _batch(study, piece, scenario if piece[0] is runs[0] else scenario_of(study, piece[0]))
+
+
+def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
+    """Whether other arrivals leave the rest of the workload as it is, and whether other seeds do."""
+    part = scenario_source(study).changed(run.settings).data["workload"]
+    if part.get("generator") is None:
+        return True, True  # a file
+    spec, nodes = GENERATORS[part["generator"]], data_nodes(scenario.datacenter)
+    return spec.arrivals_apart, spec.arrivals_apart and not spec.depends_on_seed(part.get("options") or {}, nodes)
+
+
+def _batch(study: Study, runs: list[Run], scenario: Scenario) -> Batch:
+    seeds = np.array([run.seed for run in runs], np.int64)
+    times = None
+    if len(runs) > 1:
+        times = np.empty((len(runs), scenario.workload.n_jobs))
+        times[0] = scenario.workload.arrival_us
+        for k, run in enumerate(runs[1:], 1):
+            times[k] = _arrival_us(study, run, scenario)
+    return Batch(tuple(runs), scenario, times, seeds)
+
+
+def _arrival_us(study: Study, run: Run, scenario: Scenario) -> np.ndarray:
+    """When the jobs of a run arrive, [J], us."""
+    source = scenario_source(study).changed(run.settings)
+    given = source.data.get("arrivals")
+    if given is None:  # a table's own times
+        return scenario_of(study, run).workload.arrival_us
+    try:
+        part = checked_part(source, ("arrivals",), ArrivalsPart, given)
+        arrivals = None if part is None else arrivals_of(source, part, study.folder)
+        source.raise_if_any()
+        assert arrivals is not None
+        times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals"))
+    except InputError:
+        return scenario_of(study, run).workload.arrival_us  # which tells what is wrong
+    if not (np.isfinite(times).all() and (times[1:] >= times[:-1]).all() and times[0] >= 0):
+        return scenario_of(study, run).workload.arrival_us
+    return times

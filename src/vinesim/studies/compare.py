@@ -1,0 +1,228 @@
+"""Which of two is better: replications compared in pairs that met the same random numbers.
+
+The runs of a pair share their seed and so their workload; what the two policies (or sizes, or networks) have in common
+cancels in the difference. Significance is by Student's t for paired differences, corrected for the number of
+comparisons by Holm's method.
+Source: Law, Simulation Modeling and Analysis, 5th edition, sections 10.2 and 11.2 (paired t, common random numbers);
+Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6(2), 1979.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Table
+from vinesim.studies.points import check_columns, group, numbers_of
+from vinesim.studies.statistics import NOWHERE, Interval, check_share, mean_interval
+
+LOWER_IS_BETTER = (
+    "jobs.latency_us",
+    "tasks.latency_us",
+    "tasks.wait_us",
+    "tasks.response_us",
+    "makespan_us",
+    "energy_j",
+    "energy",
+    "cost",
+    "deadlines",
+    "periods.energy_j",
+    "periods.slav",
+)
+HIGHER_IS_BETTER = ("jobs.finished", "tasks.finished")  # not utilisation: slow units are busy for longer
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two labels compared at one point of the other axes; differences are second - first."""
+
+    point: dict[str, Any]  # the labels on the other axes
+    first: Any
+    second: Any
+    first_mean: float  # over the matched replications, as all that follows
+    second_mean: float
+    difference: Interval
+    ratio: float  # second_mean / first_mean
+    variance_ratio: float  # variance of the difference with independent runs / with the common random numbers
+    p: float  # of the paired t test, not corrected; NaN from one replication
+    p_holm: float  # corrected for all pairs of the comparison
+    significant: bool  # p_holm <= 1 - confidence
+    better: Any  # the label of the better one; None if not significant, or if better has no direction
+    unmatched: tuple[str, ...]  # replications left out, and why
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs of labels on one axis, at each point of the others."""
+
+    by: str
+    of: str
+    direction: str  # "lower" or "higher" is better; "" where neither is declared
+    confidence: float
+    pairs: tuple[Pair, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The pairs as plain mappings, one a pair, ready for JSON."""
+        return [asdict(pair) for pair in self.pairs]
+
+
+def compare(
+    sweep: Any,
+    by: str,
+    of: str,
+    *,
+    confidence: float = 0.95,
+    baseline: Any = None,
+    better: str | None = None,
+    axes: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare the labels on the axis ``by`` in the number ``of``, pair by pair, at each point of the other axes.
+
+    ``sweep`` is a :class:`~vinesim.studies.sweep.Sweep`, or its table with the names of its ``axes``. With a
+    ``baseline`` (a label of ``by``) each other label is compared with it alone. ``better`` is ``"lower"`` or
+    ``"higher"`` where the number's own direction is not known or not meant.
+    Runs are matched by seed. Raises :class:`InputError` for unknown names and for runs that cannot be told apart.
+    """
+    check_share("confidence", confidence)
+    if better not in (None, "lower", "higher"):
+        raise InputError([Problem("better", "lower or higher", repr(better))])
+    table, others = _table_and_other_axes(sweep, by, axes)
+    if not len(table) or not table.n_rows:
+        raise InputError([Problem("the sweep", "runs that are done", "none")])
+    check_columns(table, [by, *others, "seed"], "by")
+    values = numbers_of(table, of)
+    direction = direction_of(of) if better is None else better
+    chosen = _choose([label for (label,) in group(table, [by])], by, baseline)
+    pairs: list[Pair] = []
+    for key, rows in group(table, others).items():
+        here = Table({name: table[name][rows] for name in (by, "seed")})
+        runs = {
+            label: _by_seed(here["seed"][own], values[rows[own]], by, label)
+            for (label,), own in group(here, [by]).items()
+        }
+        point = dict(zip(others, key, strict=True))
+        for first, second in chosen:
+            pairs.append(_pair(point, first, second, runs.get(first, {}), runs.get(second, {}), confidence))
+    if not pairs:
+        raise InputError([Problem("by", "an axis with two labels or more", f"{by}, which has one")])
+    return Comparison(by, of, direction, confidence, _judged(pairs, direction, 1 - confidence))
+
+
+def direction_of(number: str) -> str:
+    """Whether "lower" or "higher" is better in a number; "" where nothing is declared."""
+    for names, word in ((LOWER_IS_BETTER, "lower"), (HIGHER_IS_BETTER, "higher")):
+        if any(number == name or number.startswith(f"{name}.") for name in names):
+            return word
+    return ""
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """[n] p values corrected for their number by Holm's step-down method; NaN stays and does not count."""
+    corrected = np.full(len(p), np.nan)
+    order = np.argsort(p)[: int(np.isfinite(p).sum())]  # NaN comes last
+    steps = p[order] * np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return corrected
+
+
+def paired_p(differences: np.ndarray) -> float:
+    """Two-sided p of Student's t test that the mean of the differences is 0; NaN for fewer than two."""
+    n = len(differences)
+    if n < 2:
+        return math.nan
+    from scipy.stats import t
+
+    mean, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(n)
+    if error == 0:  # the replications do not differ: the difference is exact
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * t.sf(abs(mean) / error, n - 1))
+
+
+def _table_and_other_axes(sweep: Any, by: str, axes: Sequence[str] | None) -> tuple[Table, list[str]]:
+    """The rows, and the columns of the axes other than the one that ``by`` belongs to."""
+    if isinstance(sweep, Table):
+        groups = [(name,) for name in axes or (by,)]
+    else:
+        sweep, groups = sweep.table, [axis.columns for axis in sweep.study.axes]
+    if not any(by in columns for columns in groups):
+        names = ", ".join(name for columns in groups for name in columns)
+        raise InputError([Problem("by", f"an axis: {names}", repr(by))])
+    return sweep, [name for columns in groups if by not in columns for name in columns]
+
+
+def _by_seed(seeds: np.ndarray, values: np.ndarray, by: str, label: Any) -> dict[int, float]:
+    found = {int(seed): float(value) for seed, value in zip(seeds, values, strict=True)}
+    if len(found) < len(values):
+        raise InputError([Problem("the sweep", f"one run a seed for {by} = {label}", "several", "Name all axes.")])
+    return found
+
+
+def _choose(labels: list[Any], by: str, baseline: Any) -> list[tuple[Any, Any]]:
+    if baseline is None:
+        return list(combinations(labels, 2))
+    known = {str(label): label for label in labels}
+    if str(baseline) not in known:
+        raise InputError([Problem("baseline", f"a label of {by}: {', '.join(known)}", repr(baseline))])
+    own = known[str(baseline)]
+    return [(own, label) for label in labels if label is not own]
+
+
+def _pair(
+    point: dict[str, Any], first: Any, second: Any, a: dict[int, float], b: dict[int, float], confidence: float
+) -> Pair:
+    common = [seed for seed in a if seed in b and math.isfinite(a[seed]) and math.isfinite(b[seed])]
+    x, y = np.array([a[seed] for seed in common]), np.array([b[seed] for seed in common])
+    mean_x, mean_y = (float(v.mean()) if common else NOWHERE for v in (x, y))
+    return Pair(
+        point,
+        first,
+        second,
+        mean_x,
+        mean_y,
+        mean_interval(y - x, confidence),
+        mean_y / mean_x if mean_x else NOWHERE,
+        _variance_ratio(x, y),
+        paired_p(y - x),
+        NOWHERE,
+        False,
+        None,
+        _unmatched(first, second, a, b),
+    )
+
+
+def _variance_ratio(x: np.ndarray, y: np.ndarray) -> float:
+    """How many times the runs it would take without common random numbers; NaN where nothing varies."""
+    if len(x) < 2:
+        return NOWHERE
+    apart, together = float(x.var(ddof=1) + y.var(ddof=1)), float((y - x).var(ddof=1))
+    if together == 0:
+        return math.inf if apart else NOWHERE
+    return apart / together
+
+
+def _unmatched(first: Any, second: Any, a: dict[int, float], b: dict[int, float]) -> tuple[str, ...]:
+    found = []
+    for seed in sorted(a.keys() | b.keys()):
+        for label, runs in ((first, a), (second, b)):
+            if seed not in runs:
+                found.append(f"seed {seed}: no run of {label}")
+            elif not math.isfinite(runs[seed]):
+                found.append(f"seed {seed}: no value of {label}")
+    return tuple(found)
+
+
+def _judged(pairs: list[Pair], direction: str, alpha: float) -> tuple[Pair, ...]:
+    """The pairs with p values for all of them together, and which is better."""
+    corrected = holm(np.array([pair.p for pair in pairs]))
+    judged = []
+    for pair, p in zip(pairs, corrected.tolist(), strict=True):
+        significant = p <= alpha
+        better = None
+        if significant and direction:
+            better = pair.second if (pair.difference.estimate < 0) == (direction == "lower") else pair.first
+        judged.append(replace(pair, p_holm=p, significant=significant, better=better))
+    return tuple(judged)

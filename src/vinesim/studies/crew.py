@@ -1,0 +1,145 @@
+"""Lets a back-end do the chunks of a sweep, and deals with workers that die."""
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from vinesim.formats.study_text import inlined
+from vinesim.model.errors import InputError
+from vinesim.model.study import Study
+from vinesim.studies import journal
+from vinesim.studies.backends import Backend, WorkerDied, open_backend
+from vinesim.studies.backends.here import Here
+from vinesim.studies.chunks import Chunk, chunk_of
+from vinesim.studies.store import Store, write_chunk
+from vinesim.studies.work import Done, Order, forget, know
+
+MAX_DEATHS = 3  # workers that a run may cost before it is given up
+
+
+@dataclass
+class Crew:
+    """The workers of one sweep; they are started when there is something to do.
+
+    Attributes:
+        failed: messages of the runs that failed, by run id.
+    """
+
+    study: Study
+    store: Store
+    choice: tuple[str, int | None, str | None]  # back-end, workers, address
+    say: Callable[[str], None]
+    failed: dict[str, str] = field(default_factory=dict)
+    _backend: Backend | None = None
+    _study: bytes = b""
+    _split: list[Chunk] = field(default_factory=list)  # chunks whose runs are done one by one
+    _token: Path = field(default_factory=lambda: Path(journal.FOLDER, f"{uuid4().hex}.open"))
+
+    def do(self, chunks: Sequence[Chunk], report: Callable[[int], None]) -> None:
+        """Do the chunks; ``report`` gets the number of new runs of each that is finished.
+
+        Raises :class:`InputError` when the workers can do nothing, or the folder cannot be written.
+        """
+        if not chunks:
+            return
+        if self._backend is None:
+            self._open(len(chunks))
+        backend, waiting, in_hand = self._backend, deque(map(self._order, chunks)), 0
+        assert backend is not None
+        while waiting or in_hand:
+            while waiting and in_hand < backend.n_slots and (not in_hand or not self._goes_alone(waiting[0])):
+                order = waiting.popleft()
+                backend.submit(order)
+                in_hand += 1
+                if self._goes_alone(order):
+                    break
+            for finished in backend.finished():
+                in_hand -= 1
+                order, outcome = finished.order, finished.outcome
+                if isinstance(outcome, WorkerDied) and not _is_guilty(order):
+                    again = self._again(order)
+                    report(len(order.chunk.runs) - len(order.known) - sum(len(one.chunk.runs) for one in again))
+                    waiting.extend(again)
+                    continue
+                self._take(order.chunk, outcome if isinstance(outcome, Done) else _given_up(order, outcome))
+                report(len(order.chunk.runs) - len(order.known))
+        for chunk in self._split:
+            found = self.store.known_of(chunk)
+            write_chunk(self.store.folder, chunk, found, self.store.kinds, len(found) == len(chunk.runs))
+        self._split.clear()
+
+    def close(self) -> None:
+        """End the workers, whatever they do."""
+        try:
+            if self._backend is not None:
+                self._backend.close()
+        finally:
+            forget(self._study)
+            (self.store.folder / self._token).unlink(missing_ok=True)
+
+    def _open(self, n_chunks: int) -> None:
+        token = self.store.folder / self._token
+        token.parent.mkdir(exist_ok=True)
+        token.touch()
+        self._backend = open_backend(*self.choice, n_chunks, self.say)
+        if isinstance(self._backend, Here):
+            self._study = str(self._token).encode()
+            know(self.study, self._study)
+        else:
+            self._study = _pickled(self.study)
+
+    def _order(self, chunk: Chunk) -> Order:
+        return Order(
+            chunk, self.store.known_of(chunk), self._study, str(self.store.folder.absolute()), str(self._token)
+        )
+
+    def _take(self, chunk: Chunk, done: Done) -> None:
+        if done.refused is not None:
+            raise InputError([done.refused])
+        if done.numbers is not None:
+            self.store.add(chunk, done.numbers, done.failed)
+        self.failed |= done.failed
+        self.store.done.update(run.run_id for run in chunk.runs if run.run_id not in done.failed)
+
+    def _goes_alone(self, order: Order) -> bool:
+        """Whether nothing else may be in hand, so that a death tells who did it."""
+        assert self._backend is not None
+        return order.n_deaths >= MAX_DEATHS - 1 and not self._backend.blames_exactly
+
+    def _again(self, order: Order) -> list[Order]:
+        """What to try after a worker's death: the chunk once more, and after the next one its runs one by one."""
+        n_deaths = order.n_deaths + 1
+        if n_deaths < MAX_DEATHS - 1:
+            return [replace(order, n_deaths=n_deaths)]
+        chunk = order.chunk
+        self.store.known |= self.store.in_journal(chunk)
+        self._split.append(chunk)
+        left = [run for run in chunk.runs if run.run_id not in self.store.known_of(chunk)]
+        return [replace(self._order(chunk_of([run])), n_deaths=n_deaths) for run in left]
+
+
+def _is_guilty(order: Order) -> bool:
+    """Whether one more death of a worker is one too many: it can only be this run."""
+    return len(order.chunk.runs) == 1 and order.n_deaths + 1 >= MAX_DEATHS
+
+
+def _given_up(order: Order, died: WorkerDied) -> Done:
+    return Done({}, {run.run_id: f"{died.why}, {MAX_DEATHS} times" for run in order.chunk.runs})
+
+
+def _pickled(study: Study) -> bytes:
+    """The study by value, with the classes of its policy objects where a script or notebook made them."""
+    study = replace(inlined(study), folder=study.folder)
+    if all(_is_plain(value) for axis in study.axes for setting in axis.settings for value in setting.values()):
+        return pickle.dumps(study)
+    import cloudpickle  # which joblib brings
+
+    return cloudpickle.dumps(study)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | list | dict)

@@ -1,0 +1,30 @@
+"""The numbers of a run, as the columns of a sweep: summary.json without its levels."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from vinesim.metrics.record import Record
+
+Numbers = dict[str, float | str]
+_NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and texts that the study tells
+
+
+def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
+    """The summary's numbers by their dotted names, as ``jobs.latency_us.mean``; unknown ones are NaN.
+
+    ``record`` names those kept, by how their names begin; without it all. ``exit_reason``, a text, is always kept: it
+    tells whether the others count. Provenance, which holds wall times, is left out.
+    """
+    wanted = Record(record)
+    return {name: value for name, value in _flat(summary, "") if wanted(name) or name == "exit_reason"}
+
+
+def _flat(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, float | str]]:
+    for key, value in values.items():
+        name = before + key
+        if name in _NOT_NUMBERS:
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value if isinstance(value, str) else float("nan" if value is None else value)

@@ -1,0 +1,104 @@
+"""What a policy's outcome depends on beside its name: the code in its file, and in the modules beside it.
+
+Covered are the file itself, and the modules and packages in its folder that it imports, directly or through one
+another. Not covered: packages installed elsewhere, modules imported by a name made at run time, and data files that the
+policy reads by itself.
+"""
+
+import ast
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.files import opened
+from vinesim.policies.registry import ENTRY_POINTS
+
+_BYTES_A_READ = 1 << 20
+
+
+def file_content(path: Path) -> str:
+    """The hash of a file's bytes. Raises :class:`InputError` if it cannot be read."""
+    digest = hashlib.sha256()
+    with opened(path) as stream:
+        while piece := stream.read(_BYTES_A_READ):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def code_of_file(path: Path) -> list[Any]:
+    """The hash of a Python file, and of each module beside it that it uses, by name."""
+    found = {file.relative_to(path.parent).as_posix(): file_content(file) for file in _with_modules(path)}
+    own = found.pop(path.name)
+    return [own, found]
+
+
+def _with_modules(path: Path) -> list[Path]:
+    """The file and what it imports from its folder."""
+    found: dict[Path, None] = {}
+    ahead = [path]
+    while ahead:
+        file = ahead.pop()
+        if file in found:
+            continue
+        found[file] = None
+        for name in _imported(file):
+            module, package = path.parent / f"{name}.py", path.parent / name
+            if module.is_file():
+                ahead.append(module)
+            elif (package / "__init__.py").is_file():
+                ahead += package.rglob("*.py")
+    return list(found)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """First words of the modules that a file imports; nothing for a file that is no Python."""
+    with opened(path) as stream:
+        text = stream.read()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return  # an error when the policy is loaded
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
+def code_of_entry_point(name: str) -> Any:
+    """The code of a policy of an installed package; nothing for VineSim's own, which its version tells."""
+    entry = next((entry for entry in entry_points(group=ENTRY_POINTS) if entry.name == name), None)
+    return None if entry is None else code_of_class(entry.load())
+
+
+def code_of_class(policy: Any) -> list[Any]:
+    """The code of a policy class or of an object's class, and the object's options."""
+    kind = policy if isinstance(policy, type) else type(policy)
+    options = {} if isinstance(policy, type) else dict(vars(policy))
+    if kind.__module__.startswith("vinesim."):
+        return [kind.__qualname__, None, options]
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    if kind.__module__ != "__main__" and file and Path(file).is_file():
+        return [kind.__qualname__, code_of_file(Path(file)), options]
+    return [kind.__qualname__, _source(kind), options]
+
+
+def _source(kind: type) -> list[str]:
+    """The text of a class made in a script or notebook, and of the functions that it uses."""
+    from vinesim.policies.declarations import functions_of
+
+    rule = getattr(kind, "decide", None) or getattr(kind, "place", None)
+    texts = {_text(function) for function in functions_of(rule) if not function.__module__.startswith("vinesim.")}
+    return [_text(kind), *sorted(texts)]
+
+
+def _text(thing: Any) -> str:
+    try:
+        return inspect.getsource(thing)
+    except (OSError, TypeError):
+        code = getattr(thing, "__code__", None)
+        return repr(thing) if code is None else code.co_code.hex() + repr(code.co_consts)

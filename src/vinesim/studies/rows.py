@@ -1,0 +1,140 @@
+"""The rows of a sweep: a run's place in the study and its numbers, as columns of Parquet files and back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.parquet import connected, write_table
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Table
+from vinesim.model.study import OWN_COLUMNS, Study
+from vinesim.studies.numbers import Numbers
+from vinesim.studies.run import Run
+
+Kinds = Mapping[str, type]  # of the axes' columns: float, bool or str
+
+
+def column_kinds(study: Study) -> Kinds:
+    """What the columns of the axes hold, by all their labels, so that it is the same in every file."""
+    kinds = {}
+    for axis in study.axes:
+        for i, column in enumerate(axis.columns):
+            kinds[column] = _kind([label[i] for label in axis.labels])
+    return kinds
+
+
+def _kind(labels: Sequence[Any]) -> type:
+    if all(isinstance(label, bool) for label in labels):
+        return bool
+    given = [label for label in labels if label is not None]
+    is_number = all(isinstance(label, int | float) and not isinstance(label, bool) for label in given)
+    return float if given and is_number else str
+
+
+def columns_of(runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds) -> dict[str, np.ndarray]:
+    """The rows of the runs that have numbers, as columns.
+
+    The numbers' columns are in the order of the alphabet, those that no row has are left out: so the columns depend on
+    the runs alone.
+    """
+    done = [run for run in runs if run.run_id in numbers]
+    columns: dict[str, np.ndarray] = {
+        "run_id": np.array([run.run_id for run in done], object),
+        "point": np.array([run.point_number for run in done], np.int32),
+        "replication": np.array([run.replication for run in done], np.int32),
+        "seed": np.array([run.seed for run in done], np.int64),
+    }
+    for name, kind in kinds.items():
+        columns[name] = _labels([run.point[name] for run in done], kind)
+    for name in sorted({name for run in done for name in numbers[run.run_id]}):
+        values = [numbers[run.run_id].get(name) for run in done]
+        if any(isinstance(value, str) for value in values):
+            columns[name] = np.array(values, object)
+        else:
+            column = np.array([np.nan if value is None else value for value in values], np.float64)
+            if not np.isnan(column).all():
+                columns[name] = column
+    return columns
+
+
+def _labels(labels: Sequence[Any], kind: type) -> np.ndarray:
+    if kind is float:
+        return np.array([np.nan if label is None else label for label in labels], np.float64)
+    return np.array([None if label is None else kind(label) for label in labels], object)
+
+
+def write_rows(path: Path, runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds) -> None:
+    """Write the rows of the runs that have numbers as one Parquet file; the same rows are the same bytes."""
+    write_table(path, columns_of(runs, numbers, kinds), threads=1)
+
+
+def read_rows(files: Sequence[Path]) -> Table:
+    """The rows of these files in the order of the study; of a run that is in several, one.
+
+    Raises :class:`InputError` for files that are no part of a sweep.
+    """
+    if not files:
+        return Table(columns_of([], {}, {}))
+    query = "SELECT * FROM rows QUALIFY row_number() OVER (PARTITION BY run_id) = 1 ORDER BY point, replication"
+    return Table({name: _plain(values) for name, values in _query(query, files).items()})
+
+
+def stored_ids(files: Sequence[Path]) -> dict[str, set[str]]:
+    """The ids of the runs in each file, by the file's name."""
+    found: dict[str, set[str]] = {file.name: set() for file in files}
+    if files:
+        rows = _query("SELECT run_id, parse_filename(filename) AS file FROM rows", files)
+        for run_id, file in zip(rows["run_id"].tolist(), rows["file"].tolist(), strict=True):
+            found[file].add(run_id)
+    return found
+
+
+def number_columns(table: Table, axes: Iterable[str]) -> list[str]:
+    """The columns that are numbers of the runs, not their place in the study."""
+    return [name for name in table if name not in {*OWN_COLUMNS, *axes}]
+
+
+def stored_numbers(files: Sequence[Path], axes: Iterable[str]) -> dict[str, Numbers]:
+    """The numbers of all runs in these files, by run id; ``axes`` are the columns of the axes there."""
+    table = read_rows(files)
+    columns = {name: table[name].tolist() for name in number_columns(table, axes)}
+    found = {}
+    for row, run_id in enumerate(table["run_id"].tolist()):
+        values = {name: column[row] for name, column in columns.items()}
+        found[run_id] = {name: value for name, value in values.items() if value is not None and value == value}
+    return found
+
+
+def _query(query: str, files: Sequence[Path]) -> dict[str, np.ndarray]:
+    import duckdb
+
+    names = [str(file) for file in files]
+    source = "FROM read_parquet(?, union_by_name = true, filename = true)"
+    text = query.replace("FROM rows", source).replace("SELECT *", "SELECT * EXCLUDE filename")
+    try:
+        with connected() as connection:
+            return connection.execute(text, [names]).fetchnumpy()
+    except duckdb.Error as wrong:
+        raise InputError([_problem(names, str(wrong).splitlines()[0])]) from None
+
+
+def _problem(names: Sequence[str], words: str) -> Problem:
+    where = next((name for name in names if name in words), str(Path(names[0]).parent))
+    remedy = "Remove the file and sweep again: its runs are done anew."
+    return Problem(where, "a Parquet file of a sweep", words[:200], remedy)
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """A column without a mask: NULL is NaN among numbers, None among others."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    mask = np.ma.getmaskarray(values)
+    if not mask.any():
+        return values.data
+    column = values.data.astype(object)
+    column[mask] = None
+    return column

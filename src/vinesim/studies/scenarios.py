@@ -1,0 +1,20 @@
+"""The scenario of a run."""
+
+from vinesim.formats.scenario_file import scenario_from
+from vinesim.formats.study_file import scenario_source
+from vinesim.model.errors import InputError
+from vinesim.model.scenario import Scenario
+from vinesim.model.study import Study
+from vinesim.studies.run import Run, at_point
+
+
+def scenario_of(study: Study, run: Run) -> Scenario:
+    """The scenario of a run, as ``read_scenario`` gives it for the same changes and seed.
+
+    The scenario's YAML is parsed once in a process. Raises :class:`InputError`, each problem with its point.
+    """
+    source = scenario_source(study)
+    try:
+        return scenario_from(source.changed({**run.settings, "seed": run.seed}), study.folder)
+    except InputError as error:
+        raise at_point(error, run.point) from None

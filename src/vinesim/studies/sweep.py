@@ -1,0 +1,209 @@
+"""Run a study: every run that is not done yet, on one of the back-ends, into a folder or into memory."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.study_file import read_study
+from vinesim.formats.study_file import study as study_of
+from vinesim.formats.study_text import to_yaml
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Table
+from vinesim.model.study import Axis, Study
+from vinesim.studies.check import check_points
+from vinesim.studies.chunks import chunks
+from vinesim.studies.expand import expand
+from vinesim.studies.rows import column_kinds, read_rows
+from vinesim.studies.run import Run
+from vinesim.studies.store import RUNS, STUDY, Store, read_folder, run_files
+from vinesim.studies.until import next_round
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """How far a sweep is."""
+
+    n_done: int  # runs that are finished or failed, those found in the folder too
+    n_found: int  # runs that were there at the beginning
+    n_runs: int  # of the study, as far as is known: `until` may ask for more
+    n_failed: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that gave no numbers: where it is in the study, and why."""
+
+    point: Mapping[str, Any]
+    seed: int
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A study and the rows of its runs."""
+
+    study: Study
+    failures: tuple[Failure, ...]
+    n_runs: int  # asked for
+    n_found: int  # of them, were there before
+    folder: Path | None  # None: the rows are in memory alone
+    _rows: Table | None = None
+
+    @cached_property
+    def table(self) -> Table:
+        """One row a finished run, in the order of the study: run_id, point, replication, seed, axes, numbers."""
+        return self._rows if self._rows is not None else read_rows(run_files(self.folder or Path()))
+
+
+def sweep(
+    study: Study | Mapping[str, Any] | str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    backend: str = "loky",
+    workers: int | None = None,
+    address: str | None = None,
+    shard: tuple[int, int] | None = None,
+    watch: Callable[[SweepProgress], object] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Sweep:
+    """Run what is missing of a study (or of a study file, or its mapping) and return all its rows.
+
+    ``out`` is the sweep's folder; what is done in it is kept, whatever happens, and not done again. Without it the rows
+    are in memory alone. ``backend`` is loky (processes of this machine), dask or ray, with that many ``workers`` (None:
+    all cores; 1: this process) or with the cluster at ``address``. ``shard`` (k, n) does the k-th of n parts.
+    ``watch`` is called when a chunk of runs is finished, ``say`` with what is worth a line.
+    Raises :class:`InputError` for a study, folder or back-end that cannot be used. Runs that fail are in ``failures``.
+    """
+    from vinesim.studies.backends import check_backend
+
+    check_backend(backend, workers, address)
+    _check_shard(shard)
+    if not isinstance(study, Study):
+        study = study_of(study) if isinstance(study, Mapping) else read_study(study)
+    if shard is not None and study.until is not None:
+        raise InputError([Problem("--shard", "a study without until", "until, which needs all runs of a point")])
+    check_points(_corners(study))
+    with _place(out) as folder:
+        _check_record(study, folder)
+        return _sweep(study, folder, out is None, (backend, workers, address), shard, watch, say or (lambda _: None))
+
+
+def _sweep(
+    study: Study,
+    folder: Path,
+    in_memory: bool,
+    choice: tuple[str, int | None, str | None],
+    shard: tuple[int, int] | None,
+    watch: Callable[[SweepProgress], object] | None,
+    say: Callable[[str], None],
+) -> Sweep:
+    from vinesim.studies.crew import Crew  # with the compiler, which reading a sweep needs not
+
+    runs = expand(study)
+    todo = chunks(study, runs)
+    store = Store(
+        folder, "" if in_memory else to_yaml(study, folder), todo, _possible_ids(study, runs), column_kinds(study)
+    )
+    n_runs = n_found = n_done = 0
+    crew = Crew(study, store, choice, say)
+
+    def report(n: int) -> None:
+        nonlocal n_done
+        n_done += n
+        if watch is not None:
+            watch(SweepProgress(n_done, n_found, n_runs, len(crew.failed)))
+
+    by_id = {run.run_id: run for run in runs}
+    counts = dict.fromkeys(range(study.n_points), study.replications)
+    try:
+        while todo:
+            mine = todo if shard is None else todo[shard[0] - 1 :: shard[1]]
+            missing = [chunk for chunk in mine if store.missing(chunk)]
+            found = sum(map(store.n_found, mine))
+            n_runs += sum(len(chunk.runs) for chunk in mine)
+            n_found += found
+            report(found)
+            crew.do(missing, report)
+            more = [] if study.until is None else next_round(study, counts, read_rows(run_files(folder)))
+            by_id |= {run.run_id: run for run in more}
+            todo = chunks(study, more)
+    finally:
+        crew.close()
+    store.close(is_complete=by_id.keys() <= store.done)
+    rows = read_rows(run_files(folder)) if in_memory else None
+    return Sweep(study, _failures(by_id, crew.failed), n_runs, n_found, None if in_memory else folder, rows)
+
+
+def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """The sweep in a folder, with the rows that are there; of a run that is there twice, one.
+
+    Raises :class:`InputError` for a folder that is no sweep.
+    """
+    path = Path(folder)
+    failed = read_folder(path)
+    study = read_study(path / STUDY)
+    runs = expand(study) if failed else []
+    return Sweep(study, _failures({run.run_id: run for run in runs}, failed), study.n_runs, study.n_runs, path)
+
+
+def _failures(runs: Mapping[str, Run], failed: Mapping[str, str]) -> tuple[Failure, ...]:
+    """The failures in the order of the study."""
+    return tuple(Failure(run.point, run.seed, failed[run_id]) for run_id, run in runs.items() if run_id in failed)
+
+
+def _possible_ids(study: Study, runs: Sequence[Run]) -> set[str]:
+    """The ids of all runs that the study may ask for."""
+    if study.until is not None and study.until.at_most > study.replications:
+        runs = expand(replace(study, replications=study.until.at_most))
+    return {run.run_id for run in runs}
+
+
+def _corners(study: Study) -> Study:
+    """The study with the first and last value alone of its numeric axes: what to check before a run is made."""
+    return replace(study, axes=tuple(_ends(axis) for axis in study.axes))
+
+
+def _ends(axis: Axis) -> Axis:
+    is_numeric = all(isinstance(value, int | float) for label in axis.labels for value in label)
+    if not is_numeric or len(axis) < 3:
+        return axis
+    return Axis(axis.columns, (axis.labels[0], axis.labels[-1]), (axis.settings[0], axis.settings[-1]))
+
+
+def _check_record(study: Study, folder: Path) -> None:
+    """The rows that are there must have the numbers that the study keeps."""
+    if not ((folder / STUDY).is_file() and (folder / RUNS).is_dir()):
+        return
+    record = read_study(folder / STUDY).record
+    if record != study.record:
+        kept = ", ".join(record) or "all numbers"
+        raise InputError(
+            [
+                Problem(
+                    "record",
+                    f"as in the folder: {kept}",
+                    ", ".join(study.record) or "all numbers",
+                    "Give another folder: the runs that are there lack the other numbers.",
+                )
+            ]
+        )
+
+
+def _check_shard(shard: tuple[int, int] | None) -> None:
+    if shard is not None and not 1 <= shard[0] <= shard[1]:
+        raise InputError([Problem("--shard", "K/N with K from 1 to N, as 1/2", f"{shard[0]}/{shard[1]}")])
+
+
+@contextmanager
+def _place(out: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The sweep's folder, or one that is gone afterwards."""
+    if out is not None:
+        yield Path(out)
+    else:
+        with tempfile.TemporaryDirectory(prefix="vinesim-sweep-") as folder:
+            yield Path(folder)

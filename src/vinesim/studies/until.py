@@ -1,0 +1,51 @@
+"""More replications, for the points whose number is not known well enough yet."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from vinesim.model.result import Table
+from vinesim.model.study import Study
+from vinesim.studies.expand import expand
+from vinesim.studies.run import Run
+from vinesim.studies.statistics import mean_interval
+
+GROWTH = 1.5  # replications of a point from round to round
+
+
+def next_round(study: Study, counts: dict[int, int], table: Table) -> list[Run]:
+    """The runs that the study asks for beyond those in the table; none when every point is known well enough.
+
+    ``counts`` are the replications of each point by its number, and are raised here. Each point stops for itself; the
+    seeds go on, so that replication r meets the same random numbers at all points. The schedule depends on the rows
+    alone. A point with a missing row (a run that failed) gets no more.
+    """
+    until = study.until
+    assert until is not None
+    before = dict(counts)
+    for number, values in _values(until.of, table, counts).items():
+        n = counts[number]
+        if n < until.at_most and len(values) == n and not _is_known(np.array(values), until.ci_width, until.confidence):
+            counts[number] = min(until.at_most, max(n + 1, math.ceil(GROWTH * n)))
+    if counts == before:
+        return []
+    runs = expand(replace(study, replications=max(counts.values())))
+    return [run for run in runs if before[run.point_number] <= run.replication < counts[run.point_number]]
+
+
+def _values(of: str, table: Table, counts: Mapping[int, int]) -> Mapping[int, list[float]]:
+    """The number in the replications that count so far, point by point; rows of later rounds may be there already."""
+    values: dict[int, list[float]] = {number: [] for number in counts}
+    column = table[of] if of in table else np.full(table.n_rows, np.nan)
+    for number, replication, value in zip(table["point"].tolist(), table["replication"].tolist(), column, strict=True):
+        if replication < counts[number]:
+            values[number].append(value)
+    return values
+
+
+def _is_known(values: np.ndarray, width: float, confidence: float) -> bool:
+    """Whether the interval is narrow enough, or there is nothing to measure."""
+    interval = mean_interval(values, confidence)
+    return interval.n == 0 or interval.relative_half_width <= width

@@ -1,0 +1,202 @@
+"""What a worker does: the missing runs of one chunk. The same on every back-end, and without one."""
+
+import pickle
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from vinesim.engine.many import simulate_many
+from vinesim.engine.simulate import Engine, simulate
+from vinesim.formats.files import problem_of
+from vinesim.formats.study_file import scenario_source
+from vinesim.model.errors import InputError, Problem, VineSimError
+from vinesim.model.scenario import Scenario, changed
+from vinesim.model.study import Study
+from vinesim.model.version import VERSION
+from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.registry import resolve
+from vinesim.studies.batches import Batch, batches
+from vinesim.studies.chunks import Chunk
+from vinesim.studies.identity import run_id
+from vinesim.studies.journal import Journal, read_journals
+from vinesim.studies.numbers import Numbers, numbers
+from vinesim.studies.rows import column_kinds
+from vinesim.studies.run import Run
+from vinesim.studies.scenarios import scenario_of
+from vinesim.studies.store import write_chunk
+
+_ONE_AT_A_TIME = Lock()  # loading a policy's file is not made for several threads, and threads would share one core
+
+
+@dataclass(frozen=True)
+class Order:
+    """A chunk to do, with all that a worker on another machine needs."""
+
+    chunk: Chunk
+    known: Mapping[str, Numbers]  # what is done of it already
+    study: bytes  # pickled: sent by value and made once in each process; or a name that this process knows
+    folder: str
+    token: str  # a file in the folder; a worker that sees it writes there itself
+    n_deaths: int = 0  # workers that it has cost so far
+    version: str = VERSION
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a chunk."""
+
+    numbers: Mapping[str, Numbers] | None = None  # of its finished runs by id; None where the worker has written them
+    failed: Mapping[str, str] = field(default_factory=dict)  # messages by run id
+    refused: Problem | None = None  # why the worker could do nothing, nor could it do any other
+
+
+def work(order: Order) -> Done:
+    """Do the missing runs of a chunk and write its rows, or send them where the sweep's folder is not to be seen.
+
+    Each run is in the journal as soon as it is finished. A run that fails takes no other with it.
+    """
+    if order.version != VERSION:
+        where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
+        return Done(refused=Problem(where, f"VineSim {order.version}", VERSION, remedy))
+    with _ONE_AT_A_TIME:
+        if not Path(order.folder, order.token).exists():
+            return _send(order)
+        try:
+            return _write(order)
+        except OSError as wrong:
+            return Done(refused=problem_of(order.folder, "a folder that can be written", wrong))
+
+
+def _send(order: Order) -> Done:
+    study, found, failed = _study(order.study), dict(order.known), dict[str, str]()
+    missing = _missing(order, found)
+    if problem := changed_files(study, missing):
+        return Done(refused=problem)
+    for new, wrong in _results(study, missing):
+        found |= new
+        failed |= wrong
+    return Done(found, failed)
+
+
+def _write(order: Order) -> Done:
+    study, folder = _study(order.study), Path(order.folder)
+    found, failed = {**order.known, **read_journals(folder, order.chunk.id)[0]}, dict[str, str]()
+    missing = _missing(order, found)
+    if problem := changed_files(study, missing):
+        return Done(refused=problem)
+    with Journal(folder, order.chunk.id) as journal:
+        for new, wrong in _results(study, missing):
+            journal.add(new, wrong)
+            found |= new
+            failed |= wrong
+    write_chunk(folder, order.chunk, found, column_kinds(study), is_done=not failed)
+    return Done(failed=failed)
+
+
+def _missing(order: Order, found: Mapping[str, Numbers]) -> list[Run]:
+    return [run for run in order.chunk.runs if run.run_id not in found]
+
+
+_studies: dict[bytes, Study] = {}  # of this process, by what orders call them
+
+
+def know(study: Study, name: bytes) -> None:
+    """Let orders in this process name a study, so that it is not copied."""
+    _studies[name] = study
+
+
+def forget(name: bytes) -> None:
+    """Undo :func:`know`."""
+    _studies.pop(name, None)
+
+
+def _study(name: bytes) -> Study:
+    if name not in _studies:
+        _studies.clear()
+        _studies[name] = pickle.loads(name)  # noqa: S301
+    return _studies[name]
+
+
+def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
+    """Numbers and failures of the runs, a batch at a time; a batch that fails is done run by run."""
+    left = {run.run_id: run for run in runs}
+    policies = Policies()
+    try:
+        for batch in batches(study, runs):
+            found = _batch(study, batch, policies)
+            for run_id in found:
+                del left[run_id]
+            yield found, {}
+    except Exception:  # noqa: S110 - whatever it is, each run will tell it again
+        pass
+    for run in left.values():
+        try:
+            yield {run.run_id: one(study, run, policies)}, {}
+        except Exception as wrong:
+            yield {}, {run.run_id: _message(wrong)}
+
+
+def _batch(study: Study, batch: Batch, policies: "Policies") -> dict[str, Numbers]:
+    """The numbers of the runs of a batch: of several in one call of the engine."""
+    if len(batch.runs) == 1:
+        return {batch.runs[0].run_id: one(study, batch.runs[0], policies, batch.scenario)}
+    scenario, is_plain = policies.put_into(batch.scenario)
+    if is_plain:
+        return {run.run_id: one(study, run, policies) for run in batch.runs}
+    found = simulate_many(
+        scenario,
+        arrival_us=batch.arrival_us,
+        seeds=batch.seeds,
+        workers=1,
+        record=study.record,
+        warm_up=study.warm_up,
+    )
+    columns = {name: values.tolist() for name, values in found.items()}
+    return {run.run_id: {name: column[k] for name, column in columns.items()} for k, run in enumerate(batch.runs)}
+
+
+def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
+    """The numbers of one run; ``scenario`` is its own where that is made already."""
+    scenario, is_plain = policies.put_into(scenario or scenario_of(study, run))
+    engine: Engine = "reference" if is_plain else "compiled"
+    return numbers(simulate(scenario, engine=engine, warm_up=study.warm_up).summary, study.record)
+
+
+class Policies:
+    """The policies of a chunk, each loaded once: loading a file takes longer than a short run."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Policy] = {}
+
+    def put_into(self, scenario: Scenario) -> tuple[Scenario, bool]:
+        """The scenario with its policy as an object, and whether that is plain Python."""
+        key = repr((scenario.policy, scenario.options))
+        if key not in self._known:
+            self._known[key] = resolve(scenario.policy, scenario.options)
+        policy = self._known[key]
+        is_plain = isinstance(policy, OnlinePolicy) and not policy.compiled
+        return changed(scenario, policy=policy, options={}), is_plain
+
+
+def changed_files(study: Study, runs: list[Run]) -> Problem | None:
+    """What is wrong if the files that the runs' scenarios name are not those of the sweep's beginning.
+
+    Asked for a run of each policy; so rows are never filed under the id of another code or workload. Policies that are
+    objects have come with the study.
+    """
+    for run in {repr(run.settings.get("policy")): run for run in runs}.values():
+        document = scenario_source(study).changed(run.settings).data
+        is_named = isinstance(document.get("policy"), str | None)
+        if is_named and run_id(document, study.folder, run.seed, study.warm_up) != run.run_id:
+            where = f"the files of the study on {socket.gethostname()}"
+            return Problem(where, "those of the sweep's beginning", "others", "Begin again, in another folder.")
+    return None
+
+
+def _message(error: Any) -> str:
+    if isinstance(error, InputError):
+        return "; ".join(str(problem) for problem in error.problems)
+    return str(error) if isinstance(error, VineSimError) else f"{type(error).__name__}: {error}"

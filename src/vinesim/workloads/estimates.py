@@ -1,0 +1,42 @@
+"""Estimates that are wrong by a given measure."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.streams import stream
+from vinesim.model.workload import Workload
+
+
+def with_error(
+    work: Workload, center: Datacenter, affinity: np.ndarray, overhead_us: np.ndarray | None, sd: float, seed: int
+) -> Workload:
+    """The workload with what schedulers are told about each task's time multiplied by a lognormal factor.
+
+    ``sd`` is that of the factor's logarithm; the median factor is 1. Without told times the true ones are taken: the
+    mean over the deployed types that can run the task. The stream ``estimates`` of the seed is drawn from.
+    """
+    factor = np.exp(stream(seed, "estimates").normal(0.0, sd, work.n_tasks))
+    true_us = mean_times(work, center, affinity, overhead_us) if work.estimate_us is None else work.estimate_us
+    return replace(work, estimate_us=true_us * factor)
+
+
+def mean_times(work: Workload, center: Datacenter, affinity: np.ndarray, overhead_us: np.ndarray | None) -> np.ndarray:
+    """[N] us: execution time of each task, mean over the deployed processor types that can run it."""
+    codes = np.unique(center.unit_type)
+    kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+    total, n = np.zeros(work.n_tasks), np.zeros(work.n_tasks)
+    for p in codes:
+        speed = affinity[p, kind]
+        able = speed > 0
+        us = np.zeros(work.n_tasks)
+        if work.times_us is not None:
+            us[able] = work.times_us[able, p]
+        else:
+            us[able] = work.operations[able] / speed[able]
+        if overhead_us is not None:
+            us[able] += overhead_us[p, kind[able]]
+        total += us
+        n += able
+    return total / n

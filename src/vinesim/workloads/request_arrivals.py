@@ -1,0 +1,122 @@
+"""When requests arrive: a random process whose rate follows a profile, or a series of counts.
+
+A profile is the expected number of requests up to each of its times, linear in between. The process runs at rate 1
+in that number, and its points are mapped back to time; so every process takes every profile.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+
+PROCESSES = ("poisson", "batch_poisson", "gamma")
+STEPS = 16  # of a triangular spike
+SHAPES = ("rectangular", "triangular")
+
+
+@dataclass(frozen=True)
+class Process:
+    """``poisson``; ``batch_poisson``: bursts of a geometric number at once, on average ``burst``; ``gamma``: times
+    between requests of the coefficient of variation ``cv``."""
+
+    kind: str = "poisson"
+    burst: float = 1.0
+    cv: float = 1.0
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.kind not in PROCESSES:
+            problems.append(Problem("process", "one of " + ", ".join(PROCESSES), repr(self.kind)))
+        if not 1 <= self.burst < math.inf:
+            problems.append(Problem("burst", "a mean size of 1 or more", f"{self.burst}"))
+        if not 0 < self.cv < math.inf:
+            problems.append(Problem("cv", "a number above 0", f"{self.cv}"))
+        if problems:
+            raise InputError(problems)
+
+    def draw(self, expected: float, rng: np.random.Generator) -> np.ndarray:
+        """The points of the process at rate 1 in [0, expected), rising."""
+        if self.kind == "batch_poisson":
+            bursts = _renewals(expected / self.burst, 1.0, rng) * self.burst
+            return np.repeat(bursts, rng.geometric(1.0 / self.burst, len(bursts)))
+        return _renewals(expected, 1.0 if self.kind == "poisson" else self.cv, rng)
+
+
+def _renewals(expected: float, cv: float, rng: np.random.Generator) -> np.ndarray:
+    """Points in [0, expected) whose distances are gamma distributed with mean 1; exponential for a cv of 1."""
+    shape, pieces, last = 1.0 / cv**2, [np.zeros(0)], 0.0
+    while last < expected:
+        n = int(expected - last + 6.0 * cv * math.sqrt(expected - last) + 16)
+        gaps = rng.standard_exponential(n) if cv == 1.0 else rng.gamma(shape, 1.0 / shape, n)
+        pieces.append(last + np.cumsum(gaps))
+        last = float(pieces[-1][-1])
+    points = pieces[1] if len(pieces) == 2 else np.concatenate(pieces)
+    return points[: np.searchsorted(points, expected)]
+
+
+@dataclass(frozen=True)
+class Spikes:
+    """``count`` spikes at random times: for a width the rate is a height times the normal one, both uniform. A
+    triangular one rises to its height and falls again."""
+
+    count: int = 0
+    height: tuple[float, float] = (1.25, 1.5)
+    width_us: tuple[float, float] = (6e8, 1.8e9)
+    shape: str = "rectangular"
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.count < 0:
+            problems.append(Problem("spikes", "a number of 0 or more", f"{self.count}"))
+        for name, (low, high) in (("spike_height", self.height), ("spike_width_us", self.width_us)):
+            if not 0 <= low <= high < math.inf:
+                problems.append(Problem(name, "finite numbers of 0 or more, low to high", f"{low:g} to {high:g}"))
+        if self.shape not in SHAPES:
+            problems.append(Problem("spike_shape", "one of " + ", ".join(SHAPES), repr(self.shape)))
+        if problems:
+            raise InputError(problems)
+
+    def profile(self, rate: float, duration_us: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Times (us) and the expected requests up to each, for a normal rate (requests per us). Spikes that overlap
+        add up; those that reach beyond the end are cut off."""
+        at, added = [0.0, duration_us], [0.0, 0.0]
+        for _ in range(self.count):
+            width = rng.uniform(*self.width_us)
+            extra = rate * (rng.uniform(*self.height) - 1.0)
+            begin = rng.uniform(0.0, max(0.0, duration_us - width))
+            if self.shape == "rectangular":
+                edges, heights = np.array([0.0, 1.0]), np.array([1.0])
+            else:
+                edges = np.linspace(0.0, 1.0, STEPS + 1)
+                heights = 1.0 - abs(edges[1:] + edges[:-1] - 1.0)
+            change = np.diff(heights, prepend=0.0, append=0.0) * extra
+            at += list(begin + edges * width)
+            added += list(change)
+        order = np.argsort(at, kind="stable")
+        times, rates = np.array(at)[order], rate + np.cumsum(np.array(added)[order])
+        inside = times <= duration_us
+        times, rates = times[inside], rates[inside]
+        steps = np.diff(times) * np.maximum(rates[:-1], 0.0)
+        return times, np.concatenate(([0.0], np.cumsum(steps)))
+
+
+def at_profile(profile: tuple[np.ndarray, np.ndarray], process: Process, rng: np.random.Generator) -> np.ndarray:
+    """Arrival times in us, rising, of a process whose rate follows a profile."""
+    times, expected = profile
+    if expected[-1] <= 0.0:
+        return np.zeros(0)
+    return np.interp(process.draw(float(expected[-1]), rng), expected, times)
+
+
+def profile_of_counts(begin_us: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The profile of a series: ``counts`` requests are expected from each time to the next; the last interval is as
+    long as the one before it."""
+    if len(begin_us) != len(counts) or len(begin_us) < 2:
+        raise InputError([Problem("series", "two times or more, and a count for each", f"{len(begin_us)}")])
+    if not (np.diff(begin_us) > 0).all() or not (np.isfinite(counts) & (counts >= 0)).all():
+        raise InputError([Problem("series", "rising times and counts of 0 or more", "others")])
+    end = begin_us[-1] + (begin_us[-1] - begin_us[-2])
+    times = np.append(begin_us, end) - begin_us[0]
+    return times, np.concatenate(([0.0], np.cumsum(counts)))

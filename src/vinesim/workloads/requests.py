@@ -1,0 +1,184 @@
+"""Requests of client-server applications: a stream of its own for each, with random spikes."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from vinesim.model.catalog import TaskType
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.streams import stream
+from vinesim.model.workload import Workload
+from vinesim.workloads.assemble import MAX_TASKS
+from vinesim.workloads.request_arrivals import Process, Spikes, at_profile, profile_of_counts
+from vinesim.workloads.setting import Setting
+from vinesim.workloads.symphony_applications import DAY_S, REQUESTS_A_DAY, SIZES
+
+Series = tuple[np.ndarray, np.ndarray]  # times in us, and the requests from each to the next
+
+
+def requests(
+    setting: Setting,
+    *,
+    duration_us: float = DAY_S * 1e6,
+    rates: dict[str, float] | None = None,
+    scale: float = 1.0,
+    process: str = "batch_poisson",
+    burst: float = 3.5,
+    cv: float = 1.0,
+    size_low: dict[str, float] | None = None,
+    size_high: dict[str, float] | None = None,
+    noise: float = 0.05,
+    spikes: int = 8,
+    spike_height_low: float = 1.25,
+    spike_height_high: float = 1.5,
+    spike_width_low_us: float = 6e8,
+    spike_width_high_us: float = 1.8e9,
+    spike_shape: str = "rectangular",
+    nodes_per_request: dict[str, float] | None = None,
+    copies: int = 1,
+    series: dict[str, Series] | None = None,
+) -> Workload:
+    """Requests of several applications, each with its rate, its sizes and its own spikes, over a time.
+
+    An application has the name of its task type; with ``copies`` there are more of each, as SEARCH, SEARCH_2. ``rates``
+    are requests per second, times ``scale``; by default those of the Symphony paper. Sizes are uniform between low and
+    high, 1 where not given. The true times vary by a lognormal factor of ``noise``, the standard deviation of its
+    logarithm. A ``series`` of an application replaces its rate and spikes. Source: Symphony paper, section V-A;
+    ``process``, ``burst``, ``noise`` and the number of spikes are not in it.
+    """
+    names = [t.name for t in setting.task_types]
+    given = _rates(rates, series, names)
+    low, high = _sizes(size_low, size_high, given, is_paper=rates is None)
+    parts = {name: int((nodes_per_request or {}).get(name, 1)) for name in given}
+    _check(given, low, high, parts, names, duration_us=duration_us, scale=scale, noise=noise, copies=copies)
+    how = Process(process, burst, cv)
+    bursts = Spikes(
+        spikes, (spike_height_low, spike_height_high), (spike_width_low_us, spike_width_high_us), spike_shape
+    )
+    applications = [(name, copy) for copy in range(copies) for name in given]
+    arrivals, size, factor = [], [], []
+    for name, copy in applications:
+        own = f"{name}.{copy}"
+        if series and name in series:
+            profile = profile_of_counts(*series[name])
+            profile = (profile[0], profile[1] * scale)
+        else:
+            profile = bursts.profile(given[name] * scale / 1e6, duration_us, stream(setting.seed, f"spikes.{own}"))
+        if profile[1][-1] * parts[name] > MAX_TASKS:
+            found = f"{profile[1][-1]:,.0f} of {name}"
+            raise InputError([Problem("rates x duration_us", f"at most {MAX_TASKS:,} requests", found)])
+        times = at_profile(profile, how, stream(setting.seed, f"arrivals.{own}"))
+        arrivals.append(times)
+        size.append(_drawn(low[name], high[name], len(times), stream(setting.seed, f"sizes.{own}")))
+        factor.append(_noise(noise, len(times) * parts[name], stream(setting.seed, f"noise.{own}")))
+    return _merged(setting, applications, arrivals, size, factor, parts)
+
+
+def _rates(
+    rates: Mapping[str, float] | None, series: Mapping[str, Series] | None, names: list[str]
+) -> dict[str, float]:
+    if rates is None and series is None:
+        return {name: n / DAY_S for name, n in REQUESTS_A_DAY.items()}
+    given = dict(rates or {})
+    return {name: given.get(name, 0.0) for name in [*given, *(n for n in series or {} if n not in given)]}
+
+
+def _sizes(
+    low: Mapping[str, float] | None, high: Mapping[str, float] | None, given: Mapping[str, float], is_paper: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The bounds of the sizes of each application."""
+    known = SIZES if is_paper else {}
+    least = {name: (low or {}).get(name, known.get(name, (1.0, 1.0))[0]) for name in given}
+    most = {name: (high or {}).get(name, max(least[name], known.get(name, (1.0, 1.0))[1])) for name in given}
+    return least, most
+
+
+def _check(
+    rates: Mapping[str, float],
+    low: Mapping[str, float],
+    high: Mapping[str, float],
+    parts: Mapping[str, int],
+    names: list[str],
+    *,
+    duration_us: float,
+    scale: float,
+    noise: float,
+    copies: int,
+) -> None:
+    problems = []
+    for name, rate in rates.items():
+        if name not in names:
+            expected = "task types: " + ", ".join(names)
+            problems.append(Problem("rates", expected, repr(name), "Each application is named as its task type."))
+        if not 0 <= rate < math.inf:
+            problems.append(Problem("rates", "requests per second, 0 or more", f"{name}: {rate}"))
+        if not 0 <= low[name] <= high[name] < math.inf:
+            found = f"{name}: {low[name]:g} to {high[name]:g}"
+            problems.append(Problem("size_low, size_high", "finite numbers of 0 or more, low to high", found))
+        if parts[name] < 1:
+            problems.append(Problem("nodes_per_request", "1 or more", f"{name}: {parts[name]}"))
+    if not 0 < duration_us < math.inf:
+        problems.append(Problem("duration_us", "a time above 0", f"{duration_us}"))
+    if not 0 <= scale < math.inf:
+        problems.append(Problem("scale", "a finite number, 0 or more", f"{scale}"))
+    if not 0 <= noise < 10:
+        problems.append(Problem("noise", "a number from 0 to 10", f"{noise}"))
+    if not 1 <= copies <= 100_000:
+        problems.append(Problem("copies", "a whole number, 1 to 100,000", f"{copies}"))
+    if problems:
+        raise InputError(problems)
+
+
+def _drawn(low: float, high: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.full(n, low) if low == high else rng.uniform(low, high, n)
+
+
+def _noise(noise: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Factors of the true times, lognormal with mean 1."""
+    return np.ones(n) if noise == 0 else rng.lognormal(-0.5 * noise**2, noise, n)
+
+
+def _merged(
+    setting: Setting,
+    applications: list[tuple[str, int]],
+    arrivals: list[np.ndarray],
+    size: list[np.ndarray],
+    factor: list[np.ndarray],
+    parts: Mapping[str, int],
+) -> Workload:
+    """All requests in the order of arrival; at equal times in the order of the applications."""
+    counts = [len(times) for times in arrivals]
+    if not sum(counts):
+        raise InputError([Problem("rates", "requests within the time", "none", "Raise the rates or the duration.")])
+    times = np.concatenate(arrivals)
+    order = np.argsort(times, kind="stable")
+    code = np.repeat(np.arange(len(applications), dtype=np.int32), counts)[order]
+    names = [t.name for t in setting.task_types]
+    kinds = np.array([names.index(name) for name, _ in applications], np.int16)
+    n_parts = np.array([parts[name] for name, _ in applications])
+    sizes, hidden = np.concatenate(size)[order], np.concatenate(factor)
+    if (n_parts == 1).all():
+        first, hidden = np.arange(len(times) + 1), hidden[order]
+    else:
+        tasks = n_parts[code]
+        first = np.concatenate(([0], np.cumsum(tasks)))
+        begin = np.concatenate(([0], np.cumsum(np.repeat(n_parts, counts))))[order]  # of each request in `hidden`
+        hidden = hidden[np.repeat(begin - first[:-1], tasks) + np.arange(first[-1])]
+        sizes = np.repeat(sizes, tasks)
+    n_tasks = int(first[-1])
+    return Workload(
+        job_task_type=kinds[code],
+        job_first=first,
+        arrival_us=times[order],
+        operations=sizes,
+        data_bytes=np.zeros(n_tasks),
+        data_rack=np.zeros(n_tasks, np.int32),
+        data_shelf=np.zeros(n_tasks, np.int32),
+        preferred_type=np.full(n_tasks, -1, np.int16),
+        demand=np.ones(n_tasks),
+        application=code,
+        time_factor=None if (hidden == 1.0).all() else hidden,
+        task_types=tuple(TaskType(name) for name in names),
+        application_names=tuple(name if copy == 0 else f"{name}_{copy + 1}" for name, copy in applications),
+    )

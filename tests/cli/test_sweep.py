@@ -1,0 +1,133 @@
+"""``vinesim sweep`` as a shell calls it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.studies.conftest import POLICIES, files
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A study of 2 x 3 points with 2 replications; its second policy breaks its contract until it is mended."""
+    (tmp_path / "policies.py").write_text(POLICIES)
+    (tmp_path / "study.yaml").write_text(
+        """
+description: A little study
+scenario:
+  datacenter: {racks: [{units: {CPU_INTEL: 2, GPU: 1}}]}
+  workload: {generator: identical, options: {n_jobs: 20}}
+  arrivals: {poisson: {mean: 7}}
+axes:
+  policy: ["policies.py:Plain", "policies.py:Breaks"]
+  arrivals.poisson.mean: [5, 10, 20]
+replications: 2
+"""
+    )
+    return tmp_path / "study.yaml"
+
+
+def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
+    first = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
+    assert first.code == 1
+    assert "A little study" in first.out
+    assert "12 runs: 6 done now." in first.out
+    assert "6 runs FAILED; the same command tries them again:" in first.out
+    assert "policy=policies.py:Breaks, arrivals.poisson.mean=5, seed=0: policy high: unit_order must" in first.out
+    assert "±" in first.out
+    assert max(map(len, first.out.splitlines()[:9])) <= 100
+    (tmp_path / "mended").touch()
+    second = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
+    assert (second.code, second.err) == (0, "")
+    assert "12 runs: 6 done now, 6 were there." in second.out
+    assert f"read_parquet('{tmp_path}/out/runs/*.parquet', union_by_name = true)" in second.out
+
+
+def test_json_is_all_that_is_printed(vinesim, file, tmp_path):
+    (tmp_path / "mended").touch()
+    done = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1, "--json")
+    found = json.loads(done.out)
+    assert (done.code, done.err) == (0, "")
+    assert (found["runs"], found["found"], found["failures"], len(found["points"])) == (12, 0, [], 6)
+    assert found["points"][1]["point"] == {"policy": "policies.py:Plain", "arrivals.poisson.mean": 10.0}
+    latency = found["points"][1]["numbers"]["jobs.latency_us.mean"]
+    assert (latency["n"], latency["low"] < latency["mean"] < latency["high"]) == (2, True)
+
+
+def test_set_changes_the_scenario(vinesim, file, tmp_path):
+    (tmp_path / "mended").touch()
+    words = ("sweep", file, "--workers", 1, "--json", "--set", "workload.options.n_jobs=5", "--out", tmp_path / "out")
+    points = json.loads(vinesim(*words).out)["points"]
+    assert {point["numbers"]["jobs.count"]["mean"] for point in points} == {5.0}
+    assert "Set seed: in the study" in vinesim(*words, "--set", "seed=3").err
+
+
+def test_wrong_words_are_told(vinesim, file, tmp_path):
+    assert "--shard: expected K/N" in vinesim("sweep", file, "--out", tmp_path / "out", "--shard", "2").err
+    done = vinesim("sweep", file, "--out", tmp_path / "out", "--backend", "pbs", "--workers", 0)
+    assert (done.code, "2 problems in the input" in done.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+    assert "a new or empty folder" in vinesim("sweep", file, "--out", tmp_path).err
+
+
+def test_one_wide_study_fits_the_terminal(vinesim, file, tmp_path):
+    (tmp_path / "mended").touch()
+    text = file.read_text().replace("replications: 2", "  datacenter.racks[0].units.GPU: [1, 2]\n  sampling: [10, 20]")
+    file.write_text(text)
+    lines = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1).out.splitlines()
+    assert max(map(len, lines[:30])) <= 100
+    assert lines[2].split()[:4] == ["policy", "mean", "GPU", "sampling"]
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stops_it_cleanly_and_it_goes_on(vinesim, file, tmp_path, kind):
+    (tmp_path / "mended").touch()
+    file.write_text(file.read_text().replace("replications: 2", "replications: 2000"))
+    command = [sys.executable, "-m", "vinesim", "sweep", str(file), "--out", "out", "--workers", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not list((tmp_path / "out").glob("runs/*.parquet")) and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, kind)  # as a terminal does: to all its processes
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "vinesim: stopped; what is done is in out, the same command goes on\n")
+    deadline = time.monotonic() + 20
+    while (left := _alive(process.pid)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
+    assert files(tmp_path / "out")
+
+
+def _alive(group):
+    """Whether a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from vinesim.cli.main import app; app(['sweep', '--help'], standalone_mode=False)",
+        "import vinesim; vinesim.read_sweep",
+    ],
+)
+def test_help_and_reading_start_quickly(code):
+    heavy = {"numba", "joblib", "duckdb", "distributed", "ray", "scipy"}
+    script = f"import sys\n{code}\nprint(*({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""

@@ -1,0 +1,161 @@
+"""``vinesim reproduce`` as a user calls it."""
+
+import json
+import sys
+
+import pytest
+
+from tests.papers.small import small_data
+from vinesim.cli.errors import report_errors
+from vinesim.cli.main import app
+from vinesim.model.errors import InputError
+from vinesim.papers.registry import items
+from vinesim.papers.reproduce import reproduce
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["vinesim", "reproduce", *map(str, words)])
+        code = report_errors(app)
+        out = capsys.readouterr()
+        return code, out.out, out.err
+
+    return call
+
+
+def test_json_is_the_claims_and_nothing_else(command):
+    code, out, _ = command("table2", "text", "--json", "--workers", "1")
+    rows = json.loads(out)
+    assert code == 0
+    assert [row["claim"] for row in rows] == ["A1", "A4", "A5", "G1", "H1"]
+    for row in rows:
+        assert {"claim", "source", "statement", "expected", "measured", "verdict"} <= set(row)
+        assert ("note" in row) == (row["verdict"] != "reproduced")
+
+
+def test_the_table_fits_100_columns_and_has_notes_below(command):
+    code, out, _ = command("text", "--workers", "1")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    assert "H1: Measurements of a real machine" in out
+    assert "4 claims: 2 reproduced, 0 partly, 2 not reproduced." in out
+    assert "Add --out DIR" in out
+
+
+def test_list_names_every_item(command):
+    code, out, _ = command("--list")
+    assert code == 0
+    assert next(line.split()[0] for line in out.splitlines() if " vinesim " in line) == "fig4"
+    code, out, _ = command("--list", "--json")
+    assert {row["id"]: row["claims"] for row in json.loads(out)} == {i.id: len(i.claims) for i in items().values()}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["figg4"], "Did you mean fig4"),
+        ([], "expected IDs, or --all, found neither"),
+        (["fig4", "--all"], "found both"),
+        (["table2", "--workers", "0"], "--workers: expected at least 1"),
+    ],
+)
+def test_wrong_words_are_told(command, words, message):
+    code, out, err = command(*words)
+    assert code == 2
+    assert message in err
+    assert out == ""
+
+
+def test_out_holds_figures_claims_and_sweeps(command, tmp_path):
+    pytest.importorskip("matplotlib")
+    code, out, _ = command("table3", "text", "--out", tmp_path, "--workers", "1")
+    assert code == 0
+    assert {path.name for path in (tmp_path / "table3").iterdir()} == {"table3.png", "table3.svg", "claims.json"}
+    assert {path.name for path in (tmp_path / "text" / "sweep").iterdir()} == {"500jobs", "few gpus"}
+    assert "table3.svg" in out
+    rows = json.loads((tmp_path / "text" / "claims.json").read_text())
+    assert [row["claim"] for row in rows] == ["A4", "A5", "G1", "H1"]
+
+
+def test_a_second_call_makes_no_run_again(tmp_path):
+    first = reproduce(items()["text"], tmp_path, workers=1)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
+    second = reproduce(items()["text"], tmp_path, workers=1)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
+    assert [f.row() for f in first.findings] == [f.row() for f in second.findings]
+
+
+def test_a_file_as_out_is_refused_before_any_run(command, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = command("fig5", "--out", tmp_path / "file")
+    assert code == 2
+    assert "a folder" in err
+
+
+def test_ctrl_c_says_what_is_kept(command, tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vinesim.studies.sweep.sweep", stopped)
+    code, out, err = command("fig6", "--out", tmp_path)
+    assert (code, out) == (130, "")
+    assert f"stopped; what is done is in {tmp_path}, the same command goes on" in err
+
+
+def test_without_matplotlib_claims_work_and_figures_are_refused(command, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, err = command("table3", "--out", tmp_path / "out")
+    assert code == 2
+    assert 'pip install "vinesim[plot]"' in err
+    assert not (tmp_path / "out").exists()
+    code, out, _ = command("table3", "--workers", "1")
+    assert code == 0
+    assert "T3.1" in out
+
+
+LABELS = {
+    "fig4": ("(a) low load", "30 FP-BAD 70 FP-GOOD", "mean job latency, us"),
+    "fig5": ("(f) 100 % GPUs", "FP_BAD", "inter-arrival time, us"),
+    "fig6": ("40 GPUs", "FP_GOOD", "inter-arrival time, us"),
+    "fig7": ("(c) 50 % GPUs", "GPU : CPU = 15:1", "mean job latency, us"),
+    "fig8": ("(b) utilisation of the accelerators", "10 of each", "utilisation, %"),
+    "table3": ("DFE", "2,400", "execution time, us"),
+}
+
+
+@pytest.mark.parametrize("item", LABELS)
+def test_figures_have_their_panels_series_and_units(item, tmp_path):
+    pytest.importorskip("matplotlib")
+    from vinesim.plots.style import save
+
+    draw = items()[item].draw
+    assert draw is not None
+    ((name, figure),) = draw(small_data(items()[item])).items()
+    assert name == item
+    png, svg = save(figure, tmp_path / name)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    text = svg.read_text()
+    assert [label for label in LABELS[item] if f">{label}<" not in text] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{item}.png", f"{item}.svg"]
+
+
+def test_the_same_data_gives_the_same_files(tmp_path):
+    pytest.importorskip("matplotlib")
+    from vinesim.plots.style import save
+
+    draw = items()["table3"].draw
+    assert draw is not None
+    data = small_data(items()["table3"])
+    once, again = ([path.read_bytes() for path in save(draw(data)["table3"], tmp_path / stem)] for stem in "ab")
+    assert once == again
+
+
+def test_changes_go_to_studies_and_single_runs():
+    with pytest.raises(InputError, match="policy"):
+        reproduce(items()["text"], changes={"policy": "no_such_policy"}, workers=1)
+    slow = {"affinity": {"table": "table1", "peak": {"GPU": {"INT": 600_000, "FP_BAD": 0.01, "FP_GOOD": 1}}}}
+    (finding,) = reproduce(items()["table2"], changes=slow, workers=1).findings
+    assert "GPU FP-GOOD: 600,000" in finding.measured

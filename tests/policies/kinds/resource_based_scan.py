@@ -1,0 +1,320 @@
+"""The slow twins of the RBSS policies: plain lists, every job and every node looked at, the whole call at once."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.resource_based.family import ResourceBased
+from vinesim.policies.resource_based.ljf_ba import RbLjfBa
+from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl
+from vinesim.state.layout import FINISH, FULL, OUTAGE, OVERFULL, WAKE_UP
+from vinesim.state.queries import demand, estimate_us, meets, more_at_once, nothing, start, wait_until
+
+RUNS: dict[int, "Memory"] = {}
+
+
+class Memory:
+    """What one run remembers."""
+
+    def __init__(self, model, scratch):
+        self.scratch = scratch  # kept, so that its address stays its own
+        self.calls = 0
+        self.passes = [0] * (len(model.node_first) - 1)
+        self.plan: list[tuple[int, int]] = []
+        self.estimate: dict[int, float] = {}
+        self.times: dict[int, list[float]] = {}
+        self.polls = 0
+        self.futile = 0
+        self.called_at = -1
+        self.down: set[int] = set()
+
+
+class Room:
+    """The loads of the units as the call goes on."""
+
+    def __init__(self, model, state, options):
+        self.model, self.state, self.options = model, state, options
+        self.load = [float(load) for load in state.unit_load]
+
+    def is_free(self, unit):
+        capacity = self.state.unit_open[unit]
+        return self.load[unit] < capacity * FULL and (self.options.sharing or self.load[unit] == 0.0)
+
+    def takes(self, task, unit):
+        wanted = demand(self.model, self.state, task, unit)
+        return self.is_free(unit) and self.load[unit] + wanted <= self.state.unit_open[unit] * OVERFULL
+
+    def take(self, task, unit):
+        self.load[unit] += demand(self.model, self.state, task, unit)
+
+
+class Call:
+    """One call of SCHEDULE, as the paper and docs/explanation/rbss.md put it."""
+
+    def __init__(self, model, state, memory, options, heuristic):
+        self.model, self.state, self.memory, self.options = model, state, memory, options
+        self.heuristic = heuristic
+        self.room = Room(model, state, options)
+        self.starts: list[tuple[int, int]] = []
+        waiting = sorted(state.pending, key=self.key)
+        self.queues = {True: [], False: []}  # by whether they are for a CPU
+        for task in waiting:
+            self.queues[self.is_for_cpu(task)].append(task)
+
+    def key(self, task):
+        estimate = self.memory.estimate[task]
+        arrival = self.model.job_arrival_us[self.model.task_job[task]]
+        keys = {"fifo": 0.0, "sjf": estimate, "ljf": -estimate, "ba": arrival - estimate, "ocl": arrival - estimate}
+        return keys[self.heuristic], task
+
+    def time(self, task, p):
+        model, kind = self.model, self.state.task_type_of(task)
+        if model.affinity[p, kind] <= 0:
+            return float("inf")
+        if len(model.task_times_us):
+            return model.overhead_us[p, kind] + model.task_times_us[task, p]
+        return model.overhead_us[p, kind] + model.task_operations[task] / model.affinity[p, kind]
+
+    def is_for_cpu(self, task):
+        deployed = set(self.model.unit_type.tolist())
+        on_cpu = min((self.time(task, p) for p in deployed if self.model.type_is_cpu[p]), default=float("inf"))
+        on_other = min((self.time(task, p) for p in deployed if not self.model.type_is_cpu[p]), default=float("inf"))
+        return on_cpu <= on_other if self.options.kind == 0 else on_other == float("inf")
+
+    def can_be(self, task, unit, share=1.0):
+        """Whether the unit's type can run the task and provides a share of its requests."""
+        p = self.model.unit_type[unit]
+        able = self.model.affinity[p, self.state.task_type_of(task)] > 0
+        return able and meets(self.model, self.state, task, unit, share)
+
+    def is_optimal(self, task, unit):
+        if not self.can_be(task, unit) or not self.room.takes(task, unit):
+            return False
+        model, p = self.model, self.model.unit_type[unit]
+        return self.options.node_rule == 0 or not any(
+            self.time(task, model.unit_type[other]) < self.time(task, p)
+            and model.type_is_cpu[model.unit_type[other]] == model.type_is_cpu[p]
+            and self.can_be(task, other)
+            and self.room.takes(task, other)
+            for other in range(len(model.unit_type))
+        )
+
+    def devices(self, node):
+        """The node's units in the order in which they are tried."""
+        model = self.model
+        units = [u for u in range(len(model.unit_type)) if model.unit_node[u] == node]
+
+        def rank(unit):
+            p = model.unit_type[unit]
+            is_cpu = bool(model.type_is_cpu[p])
+            return (0, 0.0, p, unit) if is_cpu else (1, -model.type_sms[p], p, unit)
+
+        return sorted(units, key=rank)
+
+    def give(self, task, unit):
+        self.starts.append((task, unit))
+        self.room.take(task, unit)
+        for queue in self.queues.values():
+            if task in queue:
+                queue.remove(task)
+
+    def first_three(self, node):
+        """Steps 1 to 3. Returns whether the node got a job."""
+        got = False
+        units = self.devices(node)
+        for unit in units:
+            if self.room.is_free(unit):
+                queue = self.queues[bool(self.model.type_is_cpu[self.model.unit_type[unit]])]
+                job = next((task for task in queue if self.is_optimal(task, unit)), None)
+                if job is not None:
+                    self.give(job, unit)
+                    got = True
+        if self.heuristic == "ocl":
+            for unit in units:
+                if self.model.type_is_cpu[self.model.unit_type[unit]] and self.room.is_free(unit):
+                    job = self.job_to_move(unit, units)
+                    if job is not None:
+                        self.give(job, unit)
+                        got = True
+        return got
+
+    def job_to_move(self, cpu, units):
+        others = [unit for unit in units if not self.model.type_is_cpu[self.model.unit_type[unit]]]
+        first = next((task for task in self.queues[False] if any(self.can_be(task, u) for u in others)), None)
+        if first is None:
+            return None
+        type_of = self.model.unit_type
+        limit = min(self.time(first, type_of[u]) for u in others if self.can_be(first, u))
+        queue = self.queues[False] if self.options.scan == 1 else self.queues[False][::-1]
+        for task in queue:
+            if self.can_be(task, cpu) and self.room.takes(task, cpu) and self.time(task, type_of[cpu]) <= limit:
+                return task
+        return None
+
+    def decay(self, node, passes):
+        """Step 4. Returns whether the node got a job."""
+        jobs = sorted(self.queues[True] + self.queues[False], key=lambda task: (self.memory.estimate[task], task))
+        for task in jobs:
+            for unit in self.devices(node):
+                is_cpu = bool(self.model.type_is_cpu[self.model.unit_type[unit]])
+                if task in self.queues[is_cpu] and self.room.takes(task, unit) and self.can_be(task, unit, 0.5**passes):
+                    self.give(task, unit)
+                    return True
+        return False
+
+    def run(self):
+        passes = self.memory.passes
+        relaxes = self.heuristic in ("ba", "ocl")
+        counts = relaxes and bool(self.state.pending or self.options.count_empty)
+        left = []
+        for node in range(len(passes)):
+            if self.first_three(node):
+                passes[node] = 0
+            elif counts and any(self.room.is_free(unit) for unit in self.devices(node)):
+                passes[node] += 1
+                left.append(node)
+                if not self.options.two_phase and self.decay(node, passes[node]):
+                    passes[node] = 0
+        for node in left if relaxes and self.options.two_phase else []:
+            if self.decay(node, passes[node]):
+                passes[node] = 0
+        return self.starts
+
+
+def scan(model, state, view, heuristic):
+    """Decide by scanning: the call is planned whole, and handed out start by start."""
+    if not RUNS or id(view.scratch) not in RUNS:
+        RUNS.clear()
+        RUNS[id(view.scratch)] = Memory(model, view.scratch)
+    memory = RUNS[id(view.scratch)]
+    if memory.plan:
+        return start(*memory.plan.pop(0))
+    called = memory.called_at == state.n_events
+    if view.scratch.seen[0] != state.n_events:
+        view.scratch.seen[0] = state.n_events
+        note(model, state, view, memory)
+        period = view.options.polling_us
+        if not more_at_once(model, state) and (period <= 0 or is_multiple(view.now_us, period)):
+            called, memory.called_at = True, state.n_events
+            skipped_empty = not state.pending
+            memory.plan = Call(model, state, memory, view.options, heuristic).run()
+            n_free_calls = 0
+            while not memory.plan and state.pending and is_over(model, state) and heuristic in ("ba", "ocl"):
+                n_free_calls += 1
+                if period > 0 or n_free_calls > 1100:
+                    break
+                memory.plan = Call(model, state, memory, view.options, heuristic).run()
+            memory.futile = memory.futile + 1 if not memory.plan and not skipped_empty else 0
+    if memory.plan:
+        return start(*memory.plan.pop(0))
+    has_hope = not called or not is_over(model, state) or (heuristic in ("ba", "ocl") and memory.futile < 1099)
+    if view.options.polling_us > 0 and state.pending and has_hope:
+        polls = int(view.now_us // view.options.polling_us)
+        while polls * view.options.polling_us <= view.now_us:
+            polls += 1
+        return wait_until(polls * view.options.polling_us)
+    return nothing()
+
+
+def is_multiple(now, period):
+    near = int(now // period)
+    return any(k * period == now for k in (near, near + 1))
+
+
+def is_over(model, state):
+    """Whether nothing runs and nothing is to arrive."""
+    return not any(state.running) and state.next_job == len(model.job_arrival_us)
+
+
+def note(model, state, view, memory):
+    """What the event tells: estimates of what has arrived, times of what has ended, nodes that are free again."""
+    if view.event in (FINISH, WAKE_UP, OUTAGE):
+        memory.futile = 0
+    down = {int(model.unit_node[u]) for u in range(len(model.unit_type)) if state.unit_open[u] == 0.0}
+    for node in memory.down - down:
+        memory.passes[node] = 0
+    memory.down = down
+    if view.event == FINISH:
+        kind = state.task_type_of(view.task)
+        memory.times.setdefault(kind, []).append(view.now_us - state.task_start_us[view.task])
+        node = model.unit_node[view.unit]
+        room = Room(model, state, view.options)
+        if not any(
+            room.is_free(u) for u in range(len(model.unit_type)) if model.unit_node[u] == node and u != view.unit
+        ):
+            memory.passes[node] = 0
+    for task in state.pending:
+        if task not in memory.estimate:
+            seen = memory.times.get(state.task_type_of(task), [])
+            is_learned = view.options.estimate == 1 and seen
+            memory.estimate[task] = sum(seen, 0.0) / len(seen) if is_learned else estimate_us(model, state, task)
+
+
+@dataclass(frozen=True)
+class ScanFifo(ResourceBased):
+    """RB-FIFO by scanning."""
+
+    name: ClassVar[str] = "test_scan_fifo"
+    compiled: ClassVar[bool] = False
+    scratch: ClassVar = {"seen": ("i8", "one")}
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return scan(model, state, view, "fifo")
+
+
+@dataclass(frozen=True)
+class ScanSjf(ScanFifo):
+    """RB-SJF by scanning."""
+
+    name: ClassVar[str] = "test_scan_sjf"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return scan(model, state, view, "sjf")
+
+
+@dataclass(frozen=True)
+class ScanLjf(ScanFifo):
+    """RB-LJF by scanning."""
+
+    name: ClassVar[str] = "test_scan_ljf"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return scan(model, state, view, "ljf")
+
+
+@dataclass(frozen=True)
+class ScanBa(RbLjfBa):
+    """RB-LJF-BA by scanning."""
+
+    name: ClassVar[str] = "test_scan_ba"
+    compiled: ClassVar[bool] = False
+    scratch: ClassVar = {"seen": ("i8", "one")}
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return scan(model, state, view, "ba")
+
+
+@dataclass(frozen=True)
+class ScanOcl(RbLjfOcl):
+    """RB-LJF-OCL by scanning."""
+
+    name: ClassVar[str] = "test_scan_ocl"
+    compiled: ClassVar[bool] = False
+    scratch: ClassVar = {"seen": ("i8", "one")}
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return scan(model, state, view, "ocl")
+
+
+TWINS: dict[str, type[OnlinePolicy]] = {
+    "rb_fifo": ScanFifo,
+    "rb_sjf": ScanSjf,
+    "rb_ljf": ScanLjf,
+    "rb_ljf_ba": ScanBa,
+    "rb_ljf_ocl": ScanOcl,
+}

@@ -1,0 +1,422 @@
+"""Placement: every fast way is its slow twin, no policy is below the bound, and the accounts add up.
+
+``VINESIM_PLACEMENTS=10000 pytest tests/properties/test_placement.py`` compares that many random instances.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from vinesim.metrics.bounds import energy_bound
+from vinesim.model.accounting import Accounting
+from vinesim.model.catalog import SERVER_TYPES
+from vinesim.policies.best_fit import BestFit, BestFitDecreasing
+from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
+from vinesim.policies.contract import BatchServers, BatchTasks
+from vinesim.policies.first_fit import FirstFit, FirstFitDecreasing
+from vinesim.policies.least_loaded import LeastLoadedFirst
+from vinesim.policies.placement.optimum import least_energy
+from vinesim.policies.round_robin import RoundRobin
+from vinesim.workloads.registry import generator
+
+N_INSTANCES = int(os.environ.get("VINESIM_PLACEMENTS", "500"))
+PERIOD_US = 10e6
+EVERY = (
+    RoundRobin(),
+    LeastLoadedFirst(),
+    LeastLoadedFirst(load="share"),
+    FirstFit(),
+    FirstFit(servers="big_first"),
+    FirstFitDecreasing(servers="big_first"),
+    BestFit(),
+    BestFit(cost="marginal"),
+    BestFitDecreasing(),
+    DivideAndConquerBestFit(blocks=2),
+    AcceleratedBestFit(block_size=4),
+)
+
+
+def question(
+    seed: int, n_servers: int = 12, n_tasks: int = 30, loaded: bool = True, n_types: int = 4, nasty: bool = True
+) -> tuple[BatchTasks, BatchServers]:
+    """Random servers and tasks; ``nasty``: types that cannot run a task type, whole-server tasks, equal costs."""
+    random = np.random.default_rng(seed)
+    n_servers, n_tasks = int(random.integers(1, n_servers + 1)), int(random.integers(1, n_tasks + 1))
+    kind = random.integers(n_types, size=n_servers).astype(np.int32)
+    capacity = random.choice([1.0, 20.0, 60.0, 100.0, 100.0], n_types)
+    affinity = random.choice([0.0, 1.0, 1.0, 2.0] if nasty else [1.0], (n_types, 2))
+    load = np.where(random.integers(0, 2, n_servers) * loaded, random.choice([0.1, 5.0, 19.0, 130.0], n_servers), 0.0)
+    unit = np.where(random.integers(0, 2, n_tasks) * loaded, random.integers(n_servers, size=n_tasks), -1)
+    tasks = BatchTasks(
+        np.arange(n_tasks),
+        unit.astype(np.int32),
+        random.integers(2, size=n_tasks).astype(np.int32),
+        random.choice([1e6, 5e6, 10e6, 37e6], n_tasks),
+        random.choice([0.0 if nasty else 2.0, 0.1, 1.0, 10.0, 30.0, 61.0], n_tasks),
+        np.where(unit >= 0, random.choice([1e6, 20e6], n_tasks), np.nan),
+        np.empty((0, 0)),
+    )
+    powers = (random.choice([6.0, 60.0, 79.0], n_types), random.choice([1.0, 1.2, 1.4], n_types), np.full(n_types, 2.0))
+    return tasks, BatchServers(kind, capacity[kind], load, affinity, *powers)
+
+
+def cost_by_definition(policy, tasks, servers, m, n, load):
+    """Of task m on server n, as the docstrings of the variants say; None if it cannot run there."""
+    p = servers.unit_type[n]
+    speed = servers.affinity[p, tasks.task_type[m]]
+    if speed <= 0:
+        return None
+    time = tasks.operations[m] / speed if np.isnan(tasks.remaining_us[m]) else tasks.remaining_us[m]
+    demand = tasks.demand[m] or servers.capacity[n]
+    fits, empty = load[n] + demand <= servers.capacity[n] * (1 + 1e-9), load[n] == 0
+    run = demand * time * servers.dynamic_power_w[p]
+    wake = servers.idle_power_w[p] - servers.sleep_power_w[p]
+    if policy.cost == "fitted":
+        return policy.penalty * run if not fits else wake * policy.period_us + run if empty else run
+    if policy.cost == "literal":
+        return run if fits else wake * time if empty else policy.penalty * run
+    if policy.cost == "fitfirst":
+        return policy.penalty * run if not fits else wake * time if empty else run
+    more = demand * min(time, policy.period_us) * servers.dynamic_power_w[p]
+    return policy.penalty * run if not fits else wake * policy.period_us + more if empty else more
+
+
+def greedy(tasks, servers, order, key):
+    """Each task of ``order`` to the server n of least ``key(m, n, load)``, the first of equals; None: not there."""
+    load, placed = servers.load.copy(), np.full(len(tasks.task), -1)
+    for m in order:
+        keys = {n: key(m, n, load) for n in range(len(load))}
+        able = [n for n in keys if keys[n] is not None]
+        if able:
+            n = min(able, key=lambda n: (keys[n], n))
+            placed[m] = n
+            load[n] += tasks.demand[m] or servers.capacity[n]
+    return placed
+
+
+@pytest.mark.parametrize("cost", ["fitted", "literal", "fitfirst", "marginal"])
+def test_best_fit_is_its_definition(cost):
+    for seed in range(40):
+        tasks, servers = question(seed)
+        for penalty in (1000.0, 1.0, 3.0):
+            policy = BestFit(cost=cost, penalty=penalty)
+
+            def key(m, n, load, policy=policy, tasks=tasks, servers=servers):
+                return cost_by_definition(policy, tasks, servers, m, n, load)
+
+            expected = greedy(tasks, servers, range(len(tasks.task)), key)
+            assert policy.place(tasks, servers).tolist() == expected.tolist()
+
+
+@pytest.mark.timeout(60 + N_INSTANCES)
+def test_the_index_chooses_as_brute_force_does():
+    used = 0
+    for seed in range(N_INSTANCES):
+        tasks, servers = question(seed, n_servers=60, n_tasks=120)
+        cost, penalty = ("fitted", "literal", "fitfirst", "marginal")[seed % 4], (1000.0, 1.0, 0.0, 20.0)[seed // 4 % 4]
+        one, other = (BestFit(cost=cost, penalty=penalty, method=m).place(tasks, servers) for m in ("indexed", "scan"))
+        assert one.tolist() == other.tolist()
+        used += len(np.unique(one))
+    assert used > 5 * N_INSTANCES
+
+
+@pytest.mark.parametrize("decreasing", [False, True])
+@pytest.mark.parametrize("order", ["in_order", "big_first"])
+def test_first_fit_is_its_definition(order, decreasing):
+    for seed in range(100):
+        tasks, servers = question(seed)
+        rank = np.empty(len(servers.load))
+        rank[np.argsort(-servers.capacity, kind="stable") if order == "big_first" else slice(None)] = range(len(rank))
+
+        def key(m, n, load, tasks=tasks, servers=servers, rank=rank):
+            if servers.affinity[servers.unit_type[n], tasks.task_type[m]] <= 0:
+                return None
+            room = load[n] + (tasks.demand[m] or servers.capacity[n]) <= servers.capacity[n] * (1 + 1e-9)
+            return (0, rank[n], 0) if room else (1, load[n] - servers.capacity[n], rank[n])
+
+        chosen = range(len(tasks.task))
+        if decreasing:
+            chosen = sorted(chosen, key=lambda m: (-(tasks.demand[m] or np.inf), m))
+        policy = (FirstFitDecreasing if decreasing else FirstFit)(servers=order)
+        assert policy.place(tasks, servers).tolist() == greedy(tasks, servers, chosen, key).tolist()
+
+
+@pytest.mark.parametrize("load", ["demand", "share"])
+def test_least_loaded_is_its_definition(load):
+    def key(m, n, loads):
+        able = servers.affinity[servers.unit_type[n], tasks.task_type[m]] > 0
+        return loads[n] / (servers.capacity[n] if load == "share" else 1.0) if able else None
+
+    for seed in range(100):
+        tasks, servers = question(seed)
+        expected = greedy(tasks, servers, range(len(tasks.task)), key)
+        assert LeastLoadedFirst(load=load).place(tasks, servers).tolist() == expected.tolist()
+
+
+def test_blocks():
+    """One block is bf; blocks by index are blocks by brute force; each is bf of its own servers and tasks."""
+    for seed in range(60):
+        tasks, servers = question(seed, n_servers=40, n_tasks=80)
+        n = len(servers.load)
+        whole = BestFit().place(tasks, servers).tolist()
+        assert DivideAndConquerBestFit(blocks=1).place(tasks, servers).tolist() == whole
+        assert AcceleratedBestFit(block_size=n).place(tasks, servers).tolist() == whole
+        blocks = 1 + seed % 5
+        indexed = DivideAndConquerBestFit(blocks=blocks).place(tasks, servers)
+        scanned = DivideAndConquerBestFit(blocks=blocks, method="scan").place(tasks, servers)
+        assert indexed.tolist() == scanned.tolist()
+        blocks = min(blocks, n)
+        for b in range(blocks):
+            mine = slice(b * len(tasks.task) // blocks, (b + 1) * len(tasks.task) // blocks)
+            low, high = b * n // blocks, (b + 1) * n // blocks
+            chosen = indexed[mine]
+            assert ((chosen == -1) | ((chosen >= low) & (chosen < high))).all()
+
+
+def test_padding_makes_more_blocks():
+    tasks, servers = question(3, n_servers=64, n_tasks=200, nasty=False, loaded=False)
+    n, c = len(servers.load), len(tasks.task)
+    padded = 2 ** int(np.ceil(np.log2(max(n, c))))
+    expected = DivideAndConquerBestFit(blocks=min(n, -(-padded // 8)), method="scan").place(tasks, servers)
+    assert AcceleratedBestFit(block_size=8, pad="pow2").place(tasks, servers).tolist() == expected.tolist()
+
+
+def test_many_types_are_scanned_and_that_is_said():
+    tasks, servers = question(1, n_servers=300, n_tasks=100, n_types=200, nasty=False, loaded=False)
+    with pytest.warns(vs.InputWarning, match="looks at all"):
+        found = BestFit().place(tasks, servers)
+
+    def key(m, n, load):
+        return cost_by_definition(BestFit(), tasks, servers, m, n, load)
+
+    assert found.tolist() == greedy(tasks, servers, range(len(tasks.task)), key).tolist()
+
+
+def test_threads_find_what_one_finds(monkeypatch):
+    from vinesim.policies.placement import best_fit
+
+    tasks, servers = question(2, n_servers=300, n_tasks=100, n_types=200)
+    with pytest.warns(vs.InputWarning):
+        alone = BestFit().place(tasks, servers)
+    monkeypatch.setattr(best_fit, "PARALLEL_SERVERS", 1)
+    monkeypatch.setattr(best_fit.os, "cpu_count", lambda: 3)
+    with pytest.warns(vs.InputWarning, match="in parallel"):
+        assert BestFit().place(tasks, servers).tolist() == alone.tolist()
+
+
+# --- bounds ---
+
+
+def energy_of(tasks, servers, placed):
+    """J of a period, accounting run_time, task by task."""
+    kind, total = servers.unit_type, 0.0
+    for n in range(len(kind)):
+        total += (servers.idle_power_w if n in placed else servers.sleep_power_w)[kind[n]] * PERIOD_US / 1e6
+    for m, n in enumerate(placed):
+        time = min(tasks.operations[m] / servers.affinity[kind[n], tasks.task_type[m]], PERIOD_US) / 1e6
+        total += servers.dynamic_power_w[kind[n]] * (tasks.demand[m] or servers.capacity[n]) * time
+    return total
+
+
+def bound_of(tasks, servers, overcommit):
+    codes = np.unique(servers.unit_type)
+    capacity = np.array([servers.capacity[servers.unit_type == p][0] for p in codes])
+    with np.errstate(divide="ignore"):
+        time = tasks.operations[:, None] / servers.affinity[codes][:, tasks.task_type].T / 1e6
+    demand = np.where(tasks.demand[:, None] > 0, tasks.demand[:, None], capacity)
+    powers = (servers.idle_power_w[codes], servers.dynamic_power_w[codes], servers.sleep_power_w[codes])
+    count = np.array([(servers.unit_type == p).sum() for p in codes])
+    return energy_bound(demand, time, capacity, *powers, count, PERIOD_US / 1e6, overcommit=overcommit)
+
+
+def test_no_policy_is_below_the_optimum_and_the_optimum_not_below_the_bound():
+    pytest.importorskip("ortools")
+    n_feasible = n_fits = 0
+    for seed in range(25):
+        tasks, servers = question(seed, n_servers=6, n_tasks=8, loaded=False)
+        best = least_energy(tasks, servers, PERIOD_US)
+        bound, weak = bound_of(tasks, servers, False), bound_of(tasks, servers, True)
+        if best is not None:
+            n_feasible += 1
+            assert best[0] >= weak * (1 - 1e-6)
+            assert best[0] == pytest.approx(energy_of(tasks, servers, best[1]), rel=1e-6)
+            assert best[0] >= bound * (1 - 1e-6)
+        for policy in EVERY:
+            placed = policy.place(tasks, servers)
+            if (placed < 0).any():
+                continue
+            energy = energy_of(tasks, servers, placed)
+            assert energy >= weak * (1 - 1e-9)
+            demand = np.where(tasks.demand > 0, tasks.demand, servers.capacity[placed])
+            if (np.bincount(placed, demand, len(servers.load)) <= servers.capacity * (1 + 1e-9)).all():
+                n_fits += 1
+                assert best is not None
+                assert energy >= best[0] * (1 - 1e-6)
+    assert n_feasible > 8
+    assert n_fits > 50
+
+
+# --- whole runs ---
+
+
+def scenario(n_servers, tasks_per_batch, policy, options=None, n_batches=8, seed=1, **more):
+    options_of = {"n_batches": n_batches, "tasks_per_batch": tasks_per_batch, "iat_us": PERIOD_US}
+    work = generator("batches").generate(options_of, seed=seed)
+    n = np.arange(n_servers)
+    center = vs.Datacenter(n % 4, np.zeros(n_servers), n, SERVER_TYPES)
+    end = n_batches * PERIOD_US
+    return vs.Scenario(
+        center, work, policy=policy, options=options or {}, affinity=np.ones((4, 1)), horizon_us=end, **more
+    )
+
+
+@pytest.mark.parametrize("policy", ["rr", "llf", "ff", "ffd", "bf", "bfd", "dcbf", "abf"])
+def test_periods_units_and_bound_agree(policy):
+    result = vs.simulate(scenario(200, 20, policy))
+    periods = result.periods
+    assert len(periods["period"]) == 8
+    assert result.units["energy_j"].sum() == pytest.approx(periods["energy_j"].sum(), rel=1e-12)
+    assert result.summary["energy_j"] == pytest.approx(result.summary["periods"]["energy_j"], rel=1e-12)
+    assert (periods["energy_j"] >= periods["bound_j"]).all()
+    assert (result.units["active_us"] <= 8 * PERIOD_US).all()
+
+
+@pytest.mark.parametrize("policy", ["bf", "abf", "rr"])
+def test_twice_the_servers_and_tasks_take_twice_the_energy(policy):
+    small, large = (vs.simulate(scenario(k * 1000, k * 100, policy)).summary["energy_j"] for k in (1, 2))
+    assert large == pytest.approx(2 * small, rel=0.01)
+
+
+def test_with_a_high_penalty_nothing_is_overloaded_where_that_is_possible():
+    for seed in range(3):
+        for penalty, is_zero in ((1e12, True), (1.0, False)):
+            result = vs.simulate(scenario(200, 20, "bf", {"penalty": penalty}, seed=seed))
+            assert (result.summary["periods"]["slav"] == 0) == is_zero
+
+
+def test_energy_and_slav_by_hand():
+    """Two A servers (20, 6 W + 1.05 W a demand, 2 W asleep), three tasks of 15 for 4, 25 and 10 s, T = 10 s."""
+    work = vs.Workload([0], [0, 3], [0.0], [4e6, 25e6, 10e6], *np.zeros((3, 3)), [-1] * 3, demand=[15.0] * 3)
+    work = vs.Workload(**{**vars(work), "task_types": (vs.TaskType("TASK"),)})
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], SERVER_TYPES[:1])
+
+    def first(policy="rr", **accounting):
+        counted = Accounting(**accounting)
+        case = vs.Scenario(center, work, policy=policy, affinity=np.ones((1, 1)), accounting=counted)
+        return {name: float(values[0]) for name, values in vs.simulate(case).periods.items()}
+
+    run = 15 * 1.05 * (4 + 10 + 10)
+    assert first()["energy_j"] == pytest.approx(2 * 60 + run)
+    assert first(wake_up_j=7.0)["energy_j"] == pytest.approx(2 * 60 + run + 14)
+    assert first(energy="eq1xT")["energy_j"] == pytest.approx(2 * 60 + 1.05 * 45 * 10)
+    assert first(energy="eq2")["energy_j"] == pytest.approx(45 * 6 + 1.05 * 15 * (4 + 25 + 10))
+    assert first()["slav"] == pytest.approx(10 * 10)  # the third task finds 15 on server 0 and makes it 30
+    assert first(slav="eq3")["slav"] == pytest.approx(10 * (4 + 10))
+    assert first()["active"] == 2
+
+
+def test_moves_and_waking_up_again_cost_what_they_say():
+    plain, moving = (
+        vs.simulate(scenario(40, 4, "rr", accounting=Accounting(migration_j=m))).periods["energy_j"] for m in (0.0, 3.0)
+    )
+    assert ((moving - plain) % 3 < 1e-6).all()
+    assert moving[0] == plain[0]
+    assert moving.sum() > plain.sum()
+
+
+def test_unknown_powers_and_mixed_ones_are_refused():
+    mixed = (SERVER_TYPES[0], vs.ProcessorType("X", capacity=10.0))
+    plain = vs.ProcessorType("X", capacity=10.0)
+    work = generator("batches").generate({"n_batches": 1, "tasks_per_batch": 2, "demand_max": 5})
+    with pytest.raises(vs.InputError, match="dynamic_power"):
+        vs.Scenario(vs.Datacenter([0, 1], [0, 0], [0, 1], mixed), work, affinity=np.ones((2, 1)))
+    case = vs.Scenario(vs.Datacenter([0], [0], [0], (plain,)), work, policy="bf", affinity=np.ones((1, 1)))
+    with pytest.raises(vs.InputError, match="dynamic_power"):
+        vs.simulate(case)
+    assert np.isnan(vs.simulate(vs.changed(case, policy="rr")).periods["energy_j"]).all()
+
+
+# --- the thesis, scaled down ---
+
+
+def test_the_ordering_of_the_thesis():
+    """RR > ABF32 > ... > ABF512 > BF in energy, about 29 % saved, over-commitment by RR only."""
+
+    def periods(policy, options=None):
+        return vs.simulate(scenario(2500, 250, policy, options, n_batches=20)).summary["periods"]
+
+    blocks = [periods("abf", {"block_size": size, "pad": "pow2"}) for size in (32, 64, 128, 256, 512)]
+    rr, bf = periods("rr"), periods("bf")
+    energies = [rr["energy_j"], *(b["energy_j"] for b in blocks), bf["energy_j"]]
+    assert energies == sorted(energies, reverse=True)
+    assert 1 - bf["energy_j"] / rr["energy_j"] == pytest.approx(0.288, abs=0.005)
+    assert 1 - blocks[0]["energy_j"] / rr["energy_j"] == pytest.approx(0.242, abs=0.005)
+    assert rr["slav"] == pytest.approx(1.75e7 / 8, rel=0.03)
+    assert bf["slav"] == 0
+    assert all(b["slav"] == 0 for b in blocks)
+
+
+# --- GPU ---
+
+ON_GPU = """
+import sys
+sys.path.insert(0, {root!r})
+import numpy as np
+from tests.properties.test_placement import question
+from vinesim.policies.blocked_best_fit import AcceleratedBestFit
+for seed in range(6):
+    tasks, servers = question(seed, n_servers=20, n_tasks=12)
+    for pad in ("none", "pow2"):
+        one = AcceleratedBestFit(block_size=4, pad=pad, device="cuda").place(tasks, servers)
+        other = AcceleratedBestFit(block_size=4, pad=pad).place(tasks, servers)
+        assert one.tolist() == other.tolist()
+print("agreed")
+"""
+
+
+def test_the_cuda_kernel_in_the_simulator_places_as_the_cpu_does():
+    pytest.importorskip("numba_cuda")
+    root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+    done = subprocess.run(
+        [sys.executable, "-c", ON_GPU.format(root=root)],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "agreed", done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("fault", ["lost", "moved", "load"])
+def test_a_wrong_answer_of_the_gpu_is_an_error(fault):
+    from vinesim.policies.placement.best_fit import Cost, best_fit_in_blocks
+    from vinesim.policies.placement.instance import Instance
+    from vinesim.policies.placement.on_gpu import check
+
+    tasks, servers = question(5, n_servers=20, n_tasks=30, loaded=False, nasty=False)
+    cost = Cost("fitted", 1000.0, PERIOD_US)
+    right = Instance.of(tasks, servers)
+    placed = best_fit_in_blocks(right, cost, 2, "scan")
+    check(Instance.of(tasks, servers), cost, 2, placed, right.load)
+    if fault == "lost":
+        placed[3] = -2
+    elif fault == "moved":
+        placed[0] = (placed[0] + 1) % len(servers.load)
+    else:
+        right.load[placed[0]] += 1.0
+    with pytest.raises(vs.PolicyError, match="GPU"):
+        check(Instance.of(tasks, servers), cost, 2, placed, right.load)
+
+
+def test_without_a_gpu_that_is_said():
+    from numba import cuda
+
+    if cuda.is_available():
+        pytest.skip("there is one")
+    tasks, servers = question(5)
+    with pytest.raises(vs.InputError, match="device"):
+        AcceleratedBestFit(device="cuda").place(tasks, servers)

@@ -1,0 +1,142 @@
+"""Folders of runs and sweeps to report about."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from vinesim.formats.parquet import write_table
+from vinesim.formats.result_folder import write_result
+from vinesim.formats.scenario_file import read_scenario
+from vinesim.formats.study_file import read_study
+from vinesim.model.catalog import ProcessorType, TaskType
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.scenario import Scenario, changed
+from vinesim.studies.expand import expand, scenario_of
+from vinesim.studies.numbers import numbers
+from vinesim.workloads.registry import generator
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+EVIL = "</script ><script>window.evil=1</script>"
+EVIL_TASK = '"><img src=x onerror="window.evil=2">&amp;'
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of the README at a pace at which jobs wait, sampled."""
+    folder = tmp_path_factory.mktemp("run") / "quickstart"
+    write_result(folder, vs.simulate(read_scenario(EXAMPLES / "quickstart.yaml", ["arrivals.iat=6"])))
+    return folder
+
+
+def transfers() -> Scenario:
+    """Two racks with data to move, several task types, not sampled."""
+    workload = generator("mix").generate(
+        {"n_jobs": 300, "shares": {"INT": 0.5, "FP_GOOD": 0.5}, "data_bytes": 65536.0, "iat_us": 200.0},
+        seed=3,
+        nodes=[(rack, shelf) for rack in range(2) for shelf in range(10)],
+    )
+    units = [(name, rack, shelf) for rack in range(2) for shelf in range(10) for name in ("CPU_INTEL", "GPU")]
+    return Scenario(Datacenter.of(units), workload, policy="closer_to_data")
+
+
+@pytest.fixture(scope="session")
+def two_racks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run") / "two_racks"
+    write_result(folder, vs.simulate(transfers()))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Units that run four tasks at a time, each at full speed, named to break a careless page; cut off early."""
+    types = (ProcessorType(EVIL, capacity=4.0), ProcessorType("{{data}} & <b>"))
+    workload = generator("500jobs").generate({"n_jobs": 60, "iat_us": 3.0, "preferred": None}, seed=0)
+    workload = vs.Workload(
+        **{
+            **vars(workload),
+            "demand": np.ones(workload.n_tasks),
+            "task_types": tuple(TaskType(EVIL_TASK if i == 2 else f"t{i}") for i in range(7)),
+        }
+    )
+    center = Datacenter(np.array([0, 0, 1], np.int32), np.zeros(3, np.int32), np.arange(3, dtype=np.int32), types)
+    scenario = Scenario(center, workload, affinity=np.full((2, 7), 600_000.0), horizon_us=1500.0)
+    folder = tmp_path_factory.mktemp("run") / "<i>shared"
+    write_result(folder, vs.simulate(scenario))
+    return folder
+
+
+STUDY = """
+description: Latency & <em>load</em>
+scenario:
+  datacenter: {racks: [{units: {CPU_INTEL: 4, GPU: 4}}]}
+  workload: {generator: 500jobs, options: {n_jobs: 20}}
+  arrivals: {poisson: {mean: 20 us}}
+  policy: high
+axes:
+  policy: [high, flat]
+  arrivals.poisson.mean: {log: [10 us, 1 ms], n: 4}
+  deployment:
+    cases:
+      "</script>few": {"datacenter.racks[0].units": {CPU_INTEL: 6, GPU: 2}}
+      many: {"datacenter.racks[0].units": {CPU_INTEL: 2, GPU: 6}}
+replications: 3
+"""
+
+
+@pytest.fixture(scope="session")
+def whole_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished sweep of 16 points, 3 replications each, in files of 10 rows."""
+    folder = tmp_path_factory.mktemp("sweep") / "sweep"
+    (folder / "runs").mkdir(parents=True)
+    (folder / "study.yaml").write_text(STUDY)
+    study = read_study(folder / "study.yaml")
+    rows = [
+        {"run_id": run.run_id, "point": run.point_number, "replication": run.replication, "seed": run.seed}
+        | {**run.point, **numbers(vs.simulate(scenario_of(study, run), engine="reference").summary)}
+        for run in expand(study)
+    ]
+    for i in range(0, len(rows), 10):
+        part = rows[i : i + 10]
+        write_table(folder / f"runs/{i:016x}.parquet", {name: np.array([r[name] for r in part]) for name in part[0]})
+    return folder
+
+
+@pytest.fixture
+def sweep(whole_sweep: Path, tmp_path: Path) -> Path:
+    """A copy of the sweep, to change."""
+    return Path(shutil.copytree(whole_sweep, tmp_path / "sweep"))
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Callable[[Path], Path]:
+    """A copy of a run's folder, to change."""
+    return lambda folder: Path(shutil.copytree(folder, tmp_path / "copy"))
+
+
+def stalled() -> Scenario:
+    """Every task prefers an FPGA, of which there is none."""
+    workload = generator("500jobs").generate({"n_jobs": 3, "preferred": "FPGA"}, seed=0)
+    return changed(transfers(), workload=workload, policy="pref", options={"mode": "only"})
+
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless Chromium, or a skip that says how to get one."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: make setup installs it"
+    )
+    if CHROMIUM is None:
+        pytest.skip("no Chromium: `apt-get install chromium`, or name another one with CHROMIUM=/path/to/it")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

@@ -1,0 +1,252 @@
+"""The page in a real browser: complete, quiet, usable by pointer, keyboard and screen reader, in both themes."""
+
+import re
+
+import pytest
+
+from vinesim.report.page import write_report
+
+THEMES = ("light", "dark")
+
+# Names of what can be operated, as assistive technology finds them; text that is too faint for its background.
+UNNAMED = """() => [...document.querySelectorAll("button, select, input, canvas, summary, a, [tabindex]")]
+  .filter((node) => node.checkVisibility() && !node.closest("[aria-hidden]"))
+  .filter((node) => !(node.ariaLabel || node.labels?.length || node.textContent.trim()))
+  .map((node) => node.outerHTML)"""
+FAINT = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return canvas.getImageData(0, 0, 1, 1).data;
+  };
+  const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const color = rgb(getComputedStyle(node).backgroundColor);
+      if (color[3] === 255) return color;
+    }
+    return [255, 255, 255];
+  };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const faint = [];
+  let seen = 0;
+  while (texts.nextNode()) {
+    const node = texts.currentNode.parentElement;
+    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest("script, .hidden, .u-wrap")) continue;
+    seen += 1;
+    const [a, b] = [light(rgb(getComputedStyle(node).color)), light(behind(node))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(texts.currentNode.data);
+  }
+  return [seen, faint];
+}"""
+
+
+@pytest.fixture
+def opened(browser, request, tmp_path):
+    """Open the page of a folder; afterwards it must have asked for nothing and said nothing on the console."""
+    said, asked, contexts = [], [], []
+
+    def open_page(name, theme="light", width=1200, **more):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
+        file = tmp_path / "page.html"
+        write_report(request.getfixturevalue(name), file)
+        page.goto(file.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert [url for url in asked if not url.endswith("/page.html")] == []
+
+
+def picture(page, selector="#racks canvas"):
+    """What is drawn on a canvas."""
+    return page.locator(selector).first.evaluate("(canvas) => canvas.toDataURL()")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", ["example", "two_racks", "shared", "sweep"])
+def test_it_opens_without_a_word_and_everything_has_a_name(opened, name, theme, tmp_path):
+    page = opened(name, theme)
+    for details in page.locator("details").all():
+        details.locator("summary").click()
+    assert page.evaluate(UNNAMED) == []
+    seen, faint = page.evaluate(FAINT)
+    assert seen > 40
+    assert faint == []
+    assert page.evaluate("window.evil") is None
+    assert page.locator("h1").count() == 1
+    assert page.locator(".u-wrap").count() >= 1
+    page.screenshot(path=tmp_path / f"{name}-{theme}.png", full_page=True)
+    assert (tmp_path / f"{name}-{theme}.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("name", ["example", "two_racks", "sweep"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(opened, name):
+    page = opened(name, width=380)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    for canvas in page.locator("canvas").all():
+        assert canvas.bounding_box()["width"] <= 380
+
+
+def test_tab_reaches_every_control_and_shows_where_it_is(opened):
+    page = opened("example")
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate("""() => { const node = document.activeElement;
+          const shown = node.type === "radio" ? node.nextElementSibling : node;
+          const name = node.ariaLabel || node.labels?.[0]?.textContent || node.textContent || node.id;
+          return [node.tagName + " " + name.slice(0, 40),
+            getComputedStyle(shown).outlineStyle + getComputedStyle(shown.parentElement).outlineStyle]; }""")
+        if name.startswith("BODY"):
+            break
+        reached.append(name)
+        assert "solid" in outline or "auto" in outline, name
+    text = "\n".join(reached)
+    for control in (
+        "Skip to the results",
+        "theme",
+        "Summary",
+        "Histogram",
+        "Whole run",
+        "Play",
+        "Time",
+        "CANVAS",
+        "SUMMARY",
+    ):
+        assert control in text, control
+    assert reached[0].startswith("A Skip")
+
+
+def test_the_slider_and_the_racks_by_keyboard(opened):
+    page = opened("example")
+    slider = page.get_by_role("slider", name="Time")
+    whole = picture(page)
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext").startswith("interval 2 of 200: 15.7 us to 31.3 us")
+    assert page.get_by_role("radio", name="At a time").is_checked()
+    assert picture(page) != whole
+    page.keyboard.press("End")
+    assert slider.get_attribute("aria-valuetext").startswith("interval 200 of 200")
+    racks = page.locator("#racks canvas").first
+    assert "of 40 units busy" in racks.get_attribute("aria-label")
+    racks.focus()
+    page.keyboard.press("ArrowUp")
+    spoken = page.locator("#racks > [role=status]")
+    assert re.match(r"unit 1, CPU_INTEL, rack 0, shelf 1: [\d.]+%, 3\.12 ms to 3\.13 ms", spoken.text_content())
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert spoken.text_content().startswith("unit 0,")
+    assert page.locator("#racks h3").text_content() == "unit 0, CPU_INTEL, rack 0, shelf 0"
+
+
+def test_play_and_pause_by_keyboard(opened):
+    page = opened("example")
+    page.get_by_role("button", name="Play").focus()
+    page.keyboard.press("Enter")
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", re.compile("^interval [3-9] of"))
+    page.keyboard.press("Enter")
+    assert page.get_by_role("button", name="Play").is_visible()
+    stopped = page.get_by_role("slider").input_value()
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.get_by_role("slider").input_value() == stopped
+
+
+def test_the_value_of_a_unit_is_that_of_the_tables(opened, two_racks):
+    from vinesim.formats.parquet import read_table
+
+    units = read_table(two_racks / "units.parquet")
+    page = opened("two_racks")
+    page.locator("#racks details summary").click()
+    rows = page.locator("#racks details tbody tr").all_text_contents()
+    assert len(rows) == 40
+    for unit in (0, 13, 39):
+        where = f"rack {units['rack'][unit]}, shelf {units['shelf'][unit]}"
+        assert where in rows[unit]
+        assert rows[unit].endswith(f"{100 * units['utilization'][unit]:.1f}%")
+
+
+def test_pointing_at_a_cell_tells_its_unit(opened):
+    page = opened("two_racks")
+    racks = page.locator("#racks canvas").first
+    box = racks.bounding_box()
+    corner = {"x": box["width"] - 6, "y": box["height"] - 6}
+    racks.hover(position=corner)
+    assert page.locator("#racks .under").text_content().startswith("unit 21, GPU, rack 1, shelf 0: ")
+    racks.click(position=corner)
+    assert page.locator("#racks h3").text_content() == "unit 21, GPU, rack 1, shelf 0"
+
+
+def test_the_latency_chart_changes_its_shape_and_is_read_by_keyboard(opened):
+    page = opened("two_racks")
+    pictures = {picture(page, "#latency canvas")}
+    for name in ("Cumulative", "Tail", "Histogram"):
+        page.get_by_role("radio", name=name).check(force=True)
+        for axis in ("Log", "Linear"):
+            page.get_by_role("radio", name=axis).check(force=True)
+            pictures.add(picture(page, "#latency canvas"))
+    assert len(pictures) == 6
+    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting of tasks")
+    page.locator("#latency .chart").focus()
+    page.keyboard.press("ArrowRight")
+    assert re.match(r"from .*: all [\d,]+, ", page.locator("#latency [role=status]").text_content())
+    page.get_by_role("button", name="all").first.click()
+    page.keyboard.press("Tab")
+    assert page.locator("#latency button[aria-pressed=false]").count() == 1
+
+
+def test_the_theme_button_and_print(opened):
+    page = opened("example", "dark")
+    color = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(color)
+    page.get_by_role("button", name="Light theme").click()
+    light = page.evaluate(color)
+    assert light != dark
+    page.get_by_role("button", name="Dark theme").click()
+    assert page.evaluate(color) == dark
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(color) == light
+    page.emulate_media(media="print")
+    assert not page.locator(".controls").first.is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(color) == dark
+
+
+def test_without_javascript_the_numbers_are_there(opened):
+    page = opened("example", java_script_enabled=False)
+    assert "54.4 us" in page.locator("#summary").text_content()
+    assert "45" not in page.locator("noscript").all_text_contents()
+
+
+def test_curves_of_a_sweep(opened, sweep):
+    page = opened("sweep")
+    curves = page.locator("#curves")
+    curves.locator("details summary").click()
+    table = curves.locator("details table")
+    assert table.locator("thead th").all_text_contents() == ["arrivals.poisson.mean", "high", "flat"]
+    assert table.locator("tbody tr").count() == 4
+    assert "±" in table.locator("tbody td").first.text_content()
+    before = table.text_content()
+    curves.get_by_label("deployment", exact=True).select_option("many")
+    assert table.text_content() != before
+    curves.get_by_label("One line for each").select_option("deployment")
+    assert table.locator("thead th").all_text_contents() == ["arrivals.poisson.mean", "</script>few", "many"]
+    curves.get_by_label("Across").select_option("policy")
+    assert table.locator("tbody th").all_text_contents() == ["high", "flat"]
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"
+    curves.get_by_label("Number").select_option("utilization.by_type.GPU")
+    assert "%" in table.locator("tbody td").first.text_content()
+    curves.locator("fieldset", has_text="Vertical axis").get_by_label("Log").check(force=True)
+    assert curves.locator("fieldset", has_text="Horizontal axis").is_hidden()

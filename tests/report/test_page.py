@@ -1,0 +1,116 @@
+"""The page as a file: complete in itself, escaped, small, written whole."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+
+import pytest
+
+from tests.cli.conftest import vinesim  # noqa: F401
+from tests.report.conftest import EVIL
+from vinesim.formats.quantities import format_time_us
+from vinesim.model.errors import InputError
+from vinesim.report.page import write_report
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    def make(folder):
+        write_report(folder, tmp_path / "page.html")
+        return (tmp_path / "page.html").read_text()
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["example", "two_racks", "shared", "sweep"])
+def test_nothing_is_loaded_and_only_our_scripts_run(request, page_of, name):
+    page = page_of(request.getfixturevalue(name))
+    for kind in ("script", "style"):
+        inline = re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.S)
+        allowed = re.search(rf"{kind}-src ([^;]*);", page)[1]
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline]
+        assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
+        assert len(inline) == {"script": 2, "style": 1}[kind]
+    assert "default-src 'none'" in page
+    text = re.sub(r"<(script|style)>.*?</\1>", "", page, flags=re.S)
+    assert re.findall(r'(?:src|href)="(?:#|data:)', text)
+    assert not re.search(r'(?:src|href)="(?!#|data:)', text)
+    assert len(page) < 400_000
+
+
+def test_the_example_is_small(example, page_of):
+    assert len(page_of(example).encode()) < 200_000
+
+
+def test_names_of_users_stay_text(shared, page_of):
+    page = page_of(shared)
+    assert "<script>window.evil" not in page
+    assert "<img src=x" not in page
+    assert html.escape(EVIL) in page
+    assert "{{data}} &amp; &lt;b&gt;" in page
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+    assert EVIL in data["types"]
+
+
+def test_the_numbers_are_those_of_the_terminal(example, page_of):
+    page = page_of(example)
+    summary = json.loads((example / "summary.json").read_text())
+    for quantile in summary["jobs"]["latency_us"].values():
+        assert f"<td>{format_time_us(quantile)}</td>" in page
+    for share in summary["utilization"]["by_type"].values():
+        assert f"<td>{share:.1%}</td>" in page
+    for value in (summary["provenance"]["content_id"], f"{summary['energy_j']:,.3f} J"):
+        assert value in page
+
+
+def test_a_run_that_was_cut_off_says_so(shared, page_of):
+    page = page_of(shared)
+    assert "The horizon of the scenario came before the last task was done" in page
+    assert re.search(r"[\d,]+ of 300 tasks are done", page)
+
+
+def test_the_same_folder_gives_the_same_page(two_racks, tmp_path):
+    for name in ("a.html", "b.html"):
+        write_report(two_racks, tmp_path / name)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_the_command_writes_into_the_folder_and_a_new_run_replaces_it(vinesim, example, copied):  # noqa: F811
+    folder = copied(example)
+    done = vinesim("report", folder)
+    assert done.code == 0
+    assert "report.html" in done.out
+    assert (folder / "report.html").exists()
+    scenario = folder.parent / "small.yaml"
+    scenario.write_text(
+        "datacenter: {racks: [{units: {GPU: 20}}]}\nworkload: {generator: 500jobs}\narrivals: {iat: 7 us}\n"
+    )
+    assert vinesim("run", scenario, "--out", folder, "--engine", "reference").code == 0
+    assert not (folder / "report.html").exists()
+
+
+def test_a_damaged_folder_leaves_the_old_page(vinesim, example, copied):  # noqa: F811
+    folder = copied(example)
+    (folder / "report.html").write_text("old")
+    (folder / "tasks.parquet").write_bytes(b"torn")
+    done = vinesim("report", folder)
+    assert done.code == 2
+    assert "tasks.parquet" in done.err
+    assert "Traceback" not in done.err
+    assert (folder / "report.html").read_text() == "old"
+    assert not [file for file in folder.iterdir() if file.name.endswith(".tmp")]
+
+
+def test_what_is_no_result_is_refused(vinesim, tmp_path):  # noqa: F811
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        done = vinesim("report", folder)
+        assert done.code == 2
+        assert "summary.json" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_that_cannot_be_written(example, tmp_path):
+    with pytest.raises(InputError, match="no such file or folder"):
+        write_report(example, tmp_path / "nowhere" / "page.html")

@@ -1,0 +1,201 @@
+"""The numbers of a run's page, against a plain reading of the tables."""
+
+import base64
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vinesim as vs
+from tests.report.conftest import stalled, transfers
+from vinesim.formats.parquet import read_table, write_table
+from vinesim.formats.result_folder import write_result
+from vinesim.formats.result_tables import open_result
+from vinesim.metrics.utilization import time_series
+from vinesim.model.result import ExitReason, Outcome
+from vinesim.model.scenario import changed
+from vinesim.report.activity import busy_share, find_stretches
+from vinesim.report.distributions import N_BINS, PROBABILITIES, distributions
+from vinesim.report.racks import rack_view
+from vinesim.report.run import run_page
+from vinesim.report.usage import usage
+
+
+def plain_share(tasks, end_us, group, n_groups, n):
+    """The share of each interval for which a group's units were active, moment by moment between all events."""
+    times = defaultdict(list)
+    for unit, begin, end in tasks:
+        times[unit].append((begin, end))
+    edges = [end_us * i / n for i in range(n + 1)]
+    busy = np.zeros((n_groups, n))
+    for unit, spans in times.items():
+        cuts = sorted({*edges, *(t for span in spans for t in span)})
+        for low, high in itertools.pairwise(cuts):
+            if any(begin <= low and high <= end for begin, end in spans):
+                middle = (low + high) / 2
+                busy[group[unit], min(int(middle / end_us * n), n - 1)] += high - low
+    return busy / (end_us / n * np.bincount(group, minlength=n_groups)[:, None])
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 99), st.integers(0, 40)), min_size=1, max_size=40),
+    st.lists(st.integers(0, 1), min_size=4, max_size=4).filter(lambda g: len(set(g)) == 2),
+    st.integers(1, 17),
+)
+def test_busy_share_is_that_of_the_plain_count(example_tables, spans, group, n):
+    spans = [(unit, float(begin), float(begin + length)) for unit, begin, length in spans]
+    end_us = max(1.0, *(end for _, _, end in spans))
+    result = example_tables(
+        [
+            (unit, begin, None if end == end_us else end)  # an open end is the end of the run
+            for unit, begin, end in spans
+        ],
+        end_us,
+    )
+    find_stretches(result)
+    found = busy_share(result, np.array(group), 2, n)
+    np.testing.assert_allclose(found, plain_share(spans, end_us, group, 2, n), atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def example_tables(example):
+    """A result whose tasks are given: (unit, init_us, finish_us)."""
+    with open_result(example) as result:
+
+        def given_tasks(rows, end_us):
+            unit, init, finish = map(list, zip(*rows, strict=True))
+            result.summary["makespan_us"] = end_us
+            result.rows("CREATE OR REPLACE TEMP TABLE given (unit INT, init_us DOUBLE, finish_us DOUBLE)")
+            result.connection.executemany(
+                "INSERT INTO given VALUES (?, ?, ?)", list(zip(unit, init, finish, strict=True))
+            )
+            result.rows("CREATE OR REPLACE TEMP VIEW tasks AS SELECT * FROM given")
+            return result
+
+        yield given_tasks
+
+
+@pytest.mark.parametrize("name", ["example", "two_racks", "shared"])
+def test_the_matrix_adds_up_to_the_active_time_of_each_unit(request, name):
+    with open_result(request.getfixturevalue(name)) as result:
+        find_stretches(result)
+        units = result.columns("SELECT utilization FROM units ORDER BY unit")["utilization"]
+        share = busy_share(result, np.arange(len(units)), len(units), 37)
+    np.testing.assert_allclose(share.mean(axis=1), units, atol=1e-9)
+
+
+def test_the_rack_view_holds_the_matrix_in_8_bit(two_racks):
+    with open_result(two_racks) as result:
+        find_stretches(result)
+        view = rack_view(result, {0: 0, 2: 1})
+        share = busy_share(result, np.arange(40), 40, view["n_intervals"])
+    matrix = np.frombuffer(base64.b64decode(view["matrix"]), np.uint8).reshape(40, view["n_intervals"])
+    assert np.abs(matrix / 255 - share).max() <= 0.5 / 255 + 1e-9
+    assert view["level"] == "unit"
+    assert view["rack"] == [0] * 20 + [1] * 20
+    assert view["slot"] == [0, 1] * 20
+    assert view["type"] == [0, 1] * 20
+
+
+@pytest.mark.parametrize(
+    ("rack", "shelf", "level", "n_cells"),
+    [
+        (np.arange(10_001) // 10, np.arange(10_001) % 10 // 2, "shelf", 5001),
+        (np.arange(10_001) // 2, np.arange(10_001) % 2, "rack", 5001),
+        (np.arange(30_000), np.zeros(30_000), "racks", 10_000),
+    ],
+)
+def test_many_units_are_put_together(example, copied, rack, shelf, level, n_cells):
+    folder, n = copied(example), len(rack)
+    if level == "rack":  # more shelves than cells, fewer racks
+        rack, shelf = np.repeat(rack, 2), np.tile([0, 1], n)
+        n *= 2
+    columns = {"unit": np.arange(n, dtype=np.int32), "unit_type": np.zeros(n, np.int16)}
+    columns |= {"rack": rack.astype(np.int32), "shelf": shelf.astype(np.int32)}
+    order = np.lexsort((columns["shelf"], columns["rack"]))
+    columns |= {name: values[order] for name, values in columns.items() if name in ("rack", "shelf")}
+    rest = {name: np.full(n, 0.25) for name in ("active_us", "utilization", "energy_j", "price")}
+    write_table(folder / "units.parquet", columns | rest)
+    with open_result(folder) as result:
+        find_stretches(result)
+        view = rack_view(result, {0: 0})
+    assert (view["level"], len(view["shelf"])) == (level, n_cells)
+    assert sum(view["n_units"]) == n
+    assert set(view["utilization"]) == {0.25}
+    assert len(view["matrix"]) < 550_000
+
+
+def test_usage_from_the_tasks_is_usage_as_sampled(example, copied):
+    scenario = transfers()
+    end_us = vs.simulate(scenario).summary["makespan_us"]
+    sampled = vs.simulate(changed(scenario, sampling_us=end_us / 500))
+    folder = copied(example)
+    write_result(folder, sampled)
+    type_of_unit = np.array([0, 1] * 20)
+    with open_result(folder) as result:
+        find_stretches(result)
+        as_sampled = usage(result, ["CPU_INTEL", "GPU"], type_of_unit)
+    (folder / "utilization.parquet").unlink()
+    with open_result(folder) as result:
+        find_stretches(result)
+        from_tasks = usage(result, ["CPU_INTEL", "GPU"], type_of_unit)
+    assert (as_sampled["is_sampled"], from_tasks["is_sampled"]) == (True, False)
+    for one, other in zip(as_sampled["groups"], from_tasks["groups"], strict=True):
+        assert one["name"] == other["name"]
+        np.testing.assert_allclose(one["share"][:500], other["share"], atol=2e-4)
+
+
+def test_too_many_samples_are_averaged(two_racks, copied):
+    folder = copied(two_racks)
+    outcome = Outcome(
+        np.array([0]), np.array([0.0]), np.array([0.0]), np.array([70.0]), np.arange(1), False, ExitReason.ALL_DONE, "",
+        100.0, 0,
+    )  # fmt: skip
+    write_table(folder / "utilization.parquet", time_series(outcome, np.array([0]), ["CPU_INTEL"], 0.083, 100.0))
+    with open_result(folder) as result:
+        found = usage(result, ["CPU_INTEL"], np.zeros(1, np.int64))
+    edges, share = np.array(found["edges_us"]), np.array(found["groups"][0]["share"])
+    assert len(share) <= 500
+    np.testing.assert_allclose(share @ np.diff(edges), 70.0, rtol=1e-3)
+
+
+def test_distributions_are_those_of_the_columns(two_racks):
+    tasks, jobs = read_table(two_racks / "tasks.parquet"), read_table(two_racks / "jobs.parquet")
+    with open_result(two_racks) as result:
+        found = distributions(result)["measures"]
+    columns = [
+        (jobs["latency_us"], jobs["task_type"]),
+        (tasks["finish_us"] - tasks["arrival_us"], tasks["task_type"]),
+        (tasks["finish_us"] - tasks["init_us"], tasks["task_type"]),
+    ]
+    for measure, (values, types) in zip(found, columns, strict=False):
+        assert next(group["name"] for group in measure["groups"]) == "all"
+        for group, code in zip(measure["groups"], (None, *np.unique(types)), strict=True):
+            chosen = values if code is None else values[types == code]
+            assert sum(group["linear"]) == sum(group["log"]) == len(chosen)
+            expected, _ = np.histogram(chosen, N_BINS, tuple(measure["linear"]))
+            assert np.abs(np.cumsum(expected) - np.cumsum(group["linear"])).max() <= 2  # rounding at an edge
+            exact = np.quantile(chosen, PROBABILITIES, method="inverted_cdf")
+            np.testing.assert_allclose(group["quantiles"], exact, rtol=1e-5)
+
+
+def test_one_value_only_has_a_histogram(example, copied):
+    folder = copied(example)
+    jobs = read_table(folder / "jobs.parquet")
+    write_table(folder / "jobs.parquet", jobs | {"latency_us": np.full(500, 25.0)})
+    with open_result(folder) as result:
+        found = distributions(result)["measures"][0]
+    low, high = found["linear"]
+    assert low < 25.0 < high
+    assert sorted(found["groups"][0]["linear"])[-2:] == [0, 500]
+
+
+def test_a_run_without_a_start_has_a_page(tmp_path):
+    write_result(tmp_path / "run", vs.simulate(stalled()))
+    page = run_page(tmp_path / "run")
+    assert page.data["latency"]["measures"] == []
+    assert "prefers FPGA" in page.sections[0].html

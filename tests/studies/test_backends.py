@@ -1,0 +1,229 @@
+"""The same sweep on every back-end: the same files, whatever dies. In Dask and Ray the workers are other processes."""
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.studies.conftest import files
+from vinesim.model.errors import InputError
+from vinesim.studies import work
+from vinesim.studies.backends import open_backend
+from vinesim.studies.backends.dask import Dask
+from vinesim.studies.sweep import read_sweep, sweep
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of the clusters' own libraries
+]
+
+
+@pytest.fixture
+def no_orphans():
+    """No process that a test starts outlives it."""
+    import psutil
+
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    yield
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        left = [
+            p for p in psutil.Process().children(recursive=True) if p.pid not in before and "tracker" not in _words(p)
+        ]
+        if not left:
+            return
+        psutil.wait_procs(left, 0.2)
+    raise AssertionError([_words(process) for process in left])
+
+
+def _words(process):
+    import psutil
+
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return "tracker"  # gone
+
+
+@pytest.fixture(scope="module")
+def ray_address():
+    """A Ray of two nodes of one CPU each, which asks for a token."""
+    with pytest.MonkeyPatch.context() as patch:  # Ray reads them when it is imported
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 2)
+        pytest.importorskip("ray")
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        cluster.add_node(num_cpus=1)
+        yield cluster.address
+        cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def dask_address():
+    """A Dask scheduler with two workers of one thread each."""
+    pytest.importorskip("distributed")
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture(params=["loky", "dask", "dask at", "ray at"])
+def where(request):
+    """The back-end's arguments of ``sweep``; "at" is a cluster that runs already."""
+    name, _, at = request.param.partition(" ")
+    if name == "dask":
+        pytest.importorskip("distributed")
+    return {"backend": name, **({"address": request.getfixturevalue(f"{name}_address")} if at else {"workers": 2})}
+
+
+def test_the_files_are_the_same_everywhere(make_study, tmp_path, where, no_orphans):
+    study = make_study()
+    sweep(study, tmp_path / "here", workers=1)
+    found = sweep(study, tmp_path / "there", **where)
+    assert (found.failures, found.table.n_rows) == ((), 18)
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert sorted(entry.name for entry in (tmp_path / "there").iterdir()) == ["runs", "study.yaml"]
+
+
+def test_workers_that_do_not_see_the_folder_send_the_rows(make_study, tmp_path, where):
+    study = make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]})
+    with pytest.MonkeyPatch.context() as patch:  # the file by which a worker knows the folder is never there
+        patch.setattr("pathlib.Path.touch", lambda path: None)
+        sweep(study, tmp_path / "there", **where)
+    sweep(study, tmp_path / "here", workers=1)
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert len(read_sweep(tmp_path / "there").failures) == 3
+
+
+def test_deaths_of_workers_cost_a_retry_and_the_guilty_run_is_named(make_study, tmp_path, where, no_orphans):
+    names = ["Plain", "DiesOnce", "Dies", "Breaks"]
+    study = make_study({"policy": [f"policies.py:{name}" for name in names]}, replications=2)
+    found = sweep(study, tmp_path / "out", **where)
+    told = [(failure.point["policy"], failure.seed, failure.message) for failure in found.failures]
+    assert [name for name, _, _ in told] == ["policies.py:Dies"] * 2 + ["policies.py:Breaks"] * 2
+    assert [seed for _, seed, _ in told] == [0, 1, 0, 1]
+    assert all("died" in text and "3 times" in text for _, _, text in told[:2])
+    assert all("permutation" in text for _, _, text in told[2:])
+    assert found.table["policy"].tolist() == ["policies.py:Plain"] * 2 + ["policies.py:DiesOnce"] * 2
+    assert len(read_sweep(tmp_path / "out").failures) == 4
+
+
+def test_many_deaths_at_once(make_study, tmp_path):
+    study = make_study({"policy": ["policies.py:Dies", "policies.py:Plain"]}, replications=6)
+    found = sweep(study, tmp_path / "out", workers=2)
+    assert [failure.point["policy"] for failure in found.failures] == ["policies.py:Dies"] * 6
+    assert found.table.n_rows == 6
+
+
+def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(make_study, tmp_path, where, no_orphans):
+    study = make_study()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(study, tmp_path / "out", watch=_interrupted_after(2), **where)
+    assert len(files(tmp_path / "out")) >= 1
+    sweep(study, tmp_path / "out", **where)
+    sweep(study, tmp_path / "whole", workers=1)
+    assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+def _interrupted_after(n):
+    calls = []
+
+    def watch(progress):
+        calls.append(progress)
+        if len(calls) == n:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def test_a_policy_of_a_script_goes_with_the_study(make_study, tmp_path):
+    code = f"""
+from dataclasses import dataclass
+from typing import ClassVar
+from vinesim import study, sweep
+from vinesim.policies.high import High
+
+@dataclass(frozen=True)
+class Mine(High):
+    compiled: ClassVar[bool] = False
+
+scenario = {make_study().scenario!r}
+if __name__ == "__main__":
+    mine = study({{"scenario": scenario, "axes": {{"policy": [Mine]}}, "replications": 2}})
+    found = sweep(mine, workers=2, backend="loky")
+    print(found.table["policy"].tolist(), found.failures)
+"""
+    (tmp_path / "script.py").write_text(code)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("['high', 'high'] ()\n", "")
+
+
+def test_workers_end_when_the_sweep_is_killed(tmp_path):
+    import psutil
+
+    code = """
+import time
+from vinesim.studies.backends.loky import Loky
+if __name__ == "__main__":
+    team = Loky(2)
+    team._free[0].submit(time.sleep, 1000)
+    print(team._free[1].submit(abs, -1).result(), flush=True)
+    time.sleep(1000)
+"""
+    (tmp_path / "script.py").write_text(code)
+    with subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE) as script:
+        assert script.stdout is not None
+        assert script.stdout.readline() == b"1\n"
+        workers = psutil.Process(script.pid).children(recursive=True)
+        assert len(workers) >= 2
+        script.send_signal(signal.SIGKILL)
+        script.wait()
+    _, alive = psutil.wait_procs(workers, 20)
+    assert not alive
+
+
+@pytest.mark.parametrize("backend", ["dask", "ray"])
+def test_an_address_where_nothing_listens(make_study, backend):
+    if importlib.util.find_spec({"dask": "distributed", "ray": "ray"}[backend]) is None:
+        pytest.skip(f"{backend} is not there")
+    with pytest.raises(InputError, match=r"--address localhost:1: expected the address of a .* Is it running\?"):
+        sweep(make_study(), backend=backend, address="localhost:1")
+
+
+def test_another_version_of_vinesim_is_refused(make_study, tmp_path, monkeypatch):
+    monkeypatch.setattr(work.Order, "__init__", _of_version("0.0.1", work.Order.__init__))
+    with pytest.raises(InputError, match=r"expected VineSim 0\.0\.1, found .* Install the same version everywhere"):
+        sweep(make_study(), tmp_path / "out", workers=1)
+
+
+def _of_version(version, real):
+    def make(order, *arguments, **named):
+        real(order, *arguments, **{**named, "version": version})
+
+    return make
+
+
+def test_missing_packages_are_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'vinesim\[ray\]'"):
+        open_backend("ray", 2, None, 1, print)
+
+
+def test_a_scheduler_without_workers(monkeypatch):
+    pytest.importorskip("distributed")
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("vinesim.studies.backends.dask.WORKERS_TIMEOUT_S", 0.5)
+    said = []
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None, silence_logs=50) as cluster,
+        pytest.raises(InputError, match="a scheduler with workers"),
+    ):
+        Dask(None, cluster.scheduler_address, said.append)
+    assert said == ["waiting for the first Dask worker"]

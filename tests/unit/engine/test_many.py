@@ -1,0 +1,126 @@
+"""Many runs in one call: what the caller gives, gets, and is told."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.unit.engine.test_simulate import scenario
+from vinesim.engine import many
+from vinesim.engine.many import simulate_many
+from vinesim.policies import OnlinePolicy, fastest_free, nothing, oldest_pending, random_free, start
+
+TIMES = np.arange(10) * np.array([[1.0], [10.0], [100.0], [60.0]])
+
+
+class Random(OnlinePolicy):
+    """A random unit; nothing is said of it being random."""
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        unit = random_free(model, state, task)
+        return start(task, unit) if unit >= 0 else nothing()
+
+
+class Late(OnlinePolicy):
+    """After 650 us it asks for a unit that is not there."""
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        return start(task, 99 if view.now_us > 650.0 else fastest_free(model, state, task))
+
+
+class Lost(OnlinePolicy):
+    """After 650 us it looks where nothing is."""
+
+    scratch: ClassVar = {"asked": ("i8", "one")}
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        view.scratch.asked[9 if view.now_us > 650.0 else 0] += 1
+        return start(task, fastest_free(model, state, task))
+
+
+class Counts(OnlinePolicy):
+    """Stops after 15 questions: its own arrays must be new in each run."""
+
+    scratch: ClassVar = {"asked": ("i8", "one")}
+
+    @staticmethod
+    def decide(model, state, view):
+        view.scratch.asked[0] += 1
+        task = oldest_pending(model, state)
+        unit = fastest_free(model, state, task)
+        return start(task, unit) if unit >= 0 and view.scratch.asked[0] < 15 else nothing()
+
+
+def test_without_arrivals_and_seeds_it_is_one_run():
+    runs = simulate_many(scenario())
+    summary = vs.simulate(scenario()).summary
+    assert runs.n_rows == 1
+    assert runs["jobs.latency_us.p90"][0] == summary["jobs"]["latency_us"]["p90"]
+    assert runs["tasks.by_type.GPU"][0] == 20
+    assert runs["exit_reason"].tolist() == ["ALL_DONE"]
+    assert np.isnan(runs["energy_j"][0])
+
+
+def test_a_column_has_a_value_for_each_run_in_order(monkeypatch):
+    monkeypatch.setattr(many, "BLOCK_BYTES", 1)
+    runs = simulate_many(scenario(), arrival_us=TIMES, workers=3)
+    assert runs["makespan_us"].tolist() == [500.0, 500.0, 950.0, 590.0]
+
+
+def test_only_what_is_named_is_there():
+    runs = simulate_many(scenario(), arrival_us=TIMES, record=("jobs.latency_us.mean", "makespan_us", "tasks.by"))
+    assert set(runs) == {"jobs.latency_us.mean", "makespan_us", "exit_reason"}
+
+
+def test_seeds_decide_what_a_random_policy_draws():
+    center = vs.Datacenter.of([("GPU", 0, 0), ("CPU_INTEL", 0, 1)] * 3)
+    case = vs.Scenario(center, scenario().workload, policy=Random)
+    runs = simulate_many(case, seeds=[1, 3, 1, 3])["jobs.latency_us.mean"].tolist()
+    assert runs[:2] == runs[2:]
+    assert len(set(runs)) == 2
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_leaves_nothing_to_the_next(workers):
+    """Runs that stall, are cut off, and finish, one after the other in one state."""
+    case = scenario(policy=Counts, horizon_us=600.0)
+    finished = simulate_many(case, seeds=np.zeros(9), workers=workers)["tasks.finished"]
+    assert finished.tolist() == [vs.simulate(case).summary["tasks"]["finished"]] * 9
+    assert 0 < finished[0] < 20
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_broken_rule_names_the_policy(workers):
+    with pytest.raises(vs.PolicyError, match="Late at 700 us asked for task 14 on unit 99"):
+        simulate_many(scenario(policy=Late), arrival_us=TIMES[[0, 2, 0]], workers=workers)
+
+
+def test_an_error_inside_a_policy_is_its_own():
+    with pytest.raises(vs.PolicyError, match=r"Lost.decide, .*IndexError"):
+        simulate_many(scenario(policy=Lost), arrival_us=TIMES[[0, 2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"arrival_us": np.zeros(10)}, "rows of 10 times"),
+        ({"arrival_us": np.zeros((2, 9))}, "rows of 10 times"),
+        ({"arrival_us": -TIMES}, r"arrival_us\[0\]"),
+        ({"arrival_us": TIMES * np.nan}, "finite times"),
+        ({"seeds": []}, "one run at least"),
+        ({"seeds": [1, -1]}, r"seeds\[1\]"),
+        ({"seeds": [1, 2], "arrival_us": TIMES}, "one for each of the 4 arrivals"),
+        ({"percentiles": "some"}, "percentiles"),
+        ({"warm_up": "long"}, "warm_up"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, message):
+    with pytest.raises(vs.InputError, match=message):
+        simulate_many(scenario(), **given)

@@ -1,0 +1,92 @@
+"""What applications got, the error of predictions, and the lower bound on misses."""
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.requests_scenarios import request_scenario
+from vinesim.metrics.deadline_bound import least_missed
+from vinesim.metrics.prediction import prediction_errors
+from vinesim.metrics.tables import Tables
+
+
+@pytest.mark.parametrize("name", ["symphony", "edf_drop", "fcfs"])
+def test_the_table_is_the_jobs_counted(name):
+    for seed in range(40):
+        scenario = request_scenario(seed, name)
+        result = vs.simulate(scenario)
+        table, jobs = result.applications, result.jobs
+        for i, code in enumerate(table["application"]):
+            mine = jobs["application"] == code
+            missed = ~(jobs["finish_us"][mine] <= jobs["deadline_us"][mine])
+            assert table["requests"][i] == mine.sum()
+            assert table["missed"][i] == missed.sum()
+            numbers = result.summary["applications"][str(table["name"][i])]
+            assert numbers["missed_pct"] == pytest.approx(100 * missed.mean())
+            units = result.tasks["unit"][result.tasks["job"] == np.flatnonzero(mine)[0]]
+            assert (table["dropped"][i] > 0) or (units >= 0).all()
+        shares = 1 - table["missed_pct"] / 100
+        jain = 1.0 if not shares.any() else shares.sum() ** 2 / (len(shares) * (shares**2).sum())
+        assert result.summary["applications"]["mean"]["jain"] == pytest.approx(jain)
+        assert result.summary["applications"]["mean"]["missed_pct"] == pytest.approx(table["missed_pct"].mean())
+
+
+def test_without_applications_there_is_no_table():
+    scenario = request_scenario(0, "fcfs")
+    work = vs.Workload(**{**vars(scenario.workload), "application": None, "deadline_us": None})
+    result = vs.simulate(vs.changed(scenario, workload=work, applications=()))
+    assert result.applications is None
+    assert "applications" not in result.summary
+
+
+def test_predictions_become_true_when_times_are_linear_and_known():
+    """Exclusive units, no noise, sizes that differ: after a few completions the line is the law itself."""
+    rng = np.random.default_rng(0)
+    n = 400
+    work = vs.Workload(
+        np.zeros(n, int),
+        np.arange(n + 1),
+        np.cumsum(rng.exponential(12.0, n)),
+        rng.integers(1, 9, n).astype(float),
+        *np.zeros((3, n)),
+        np.full(n, -1),
+        application=np.zeros(n, int),
+        deadline_us=np.full(n, 1e9),
+        task_types=(vs.TaskType("T"),),
+    )
+    center = vs.Datacenter([0, 0], [0, 0], [0, 0], (vs.ProcessorType("GPU"),))
+    scenario = vs.Scenario(center, work, "symphony", affinity=[[0.5]], overhead_us=[[3.0]])
+    result = vs.simulate(scenario)
+    errors = prediction_errors(Tables(scenario, result.outcome))
+    assert errors["predicted_us"][0] == 0.0
+    late = errors["start_us"] > errors["start_us"][20]
+    assert abs(errors["predicted_us"] / errors["actual_us"] - 1)[late].max() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["symphony", "edf_drop", "deadline_batch", "least_laxity", "fcfs"])
+def test_no_policy_misses_fewer_than_the_bound(name):
+    positive = 0
+    for seed in range(150):
+        scenario = request_scenario(seed, name, gangs=False)
+        bound = least_missed(scenario, (5.0, 20.0, 60.0))
+        positive += bound["missed"] > 0
+        assert vs.simulate(scenario).summary["deadlines"]["missed"] >= bound["missed"]
+    assert positive > 10
+
+
+def test_the_bound_counts_what_does_not_fit():
+    """Ten requests of 4 us at once on a unit, all due after 10 us: two fit."""
+    n = 10
+    work = vs.Workload(
+        np.zeros(n, int),
+        np.arange(n + 1),
+        np.zeros(n),
+        np.full(n, 4.0),
+        *np.zeros((3, n)),
+        np.full(n, -1),
+        deadline_us=np.full(n, 10.0),
+        task_types=(vs.TaskType("T"),),
+    )
+    center = vs.Datacenter([0], [0], [0], (vs.ProcessorType("GPU"),))
+    bound = least_missed(vs.Scenario(center, work, affinity=[[1.0]]), (10.0,))
+    assert bound == {"alone": 0, "crowded": 8, "missed": 8}

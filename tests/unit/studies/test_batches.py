@@ -1,0 +1,185 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vinesim.formats.scenario_workload import GENERATORS
+from vinesim.formats.study_file import study
+from vinesim.formats.trace import write_trace
+from vinesim.formats.workload_table import write_workload
+from vinesim.model.errors import InputError
+from vinesim.model.study import Axis, Study
+from vinesim.studies import batches as batches_module
+from vinesim.studies.expand import batches, expand, scenario_of
+from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.placement import Placement
+from vinesim.workloads.setting import Setting
+
+SCENARIO = {
+    "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 1}}]},
+    "workload": {"generator": "identical", "options": {"n_jobs": 3}},
+    "arrivals": {"iat": 7},
+}
+ONE_PLACE = {"datacenter.racks[0].per_shelf": 9}
+OPTIONS = {
+    "500jobs": {"n_jobs": 4},
+    "identical": {"n_jobs": 3},
+    "mix": {"n_jobs": 4, "shares": {"INT": 1, "MEM": 2}},
+    "sized": {"n_jobs": 60, "n_tasks": 3000},
+    "neurasmus": {"n_jobs": 3},
+    "batches": {"n_batches": 2, "tasks_per_batch": 3},
+}
+WORKLOADS = [
+    *(
+        {"generator": name, "options": options}
+        for name, options in OPTIONS.items()
+        if GENERATORS[name].task_types is None
+    ),
+    {"generator": "identical", "options": {"n_jobs": 3, "data_bytes": 5, "data_rack": 0}},
+    {"file": "t.txt"},
+]
+ARRIVALS = [
+    {"iat": 7},
+    {"iat": "1 ms"},
+    {"poisson": {"mean": 5}},
+    {"poisson": {"mean": 7}},
+    {"times": [0, 1, 2]},
+    {"file": "a.txt"},
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "a.txt").write_text("1\n5\n9\n")
+    work = GENERATORS["identical"].generate({"n_jobs": 3, "iat_us": 4.0})
+    write_trace(folder / "t.txt", work)
+    write_workload(folder / "w.parquet", replace(work, deadline_us=[100.0, 110.0, 120.0]))
+    return folder
+
+
+def as_run(batch, k):
+    """Run k of a batch as a scenario of its own."""
+    if batch.arrival_us is None:
+        return replace(batch.scenario, seed=int(batch.seeds[k]))
+    work = replace(batch.scenario.workload, arrival_us=batch.arrival_us[k])
+    return replace(batch.scenario, workload=work, seed=int(batch.seeds[k]))
+
+
+def check(found, runs):
+    """Whether every run is in one batch, and is what its batch says; the sizes of the batches."""
+    together = list(batches(found, runs))
+    assert sorted(run.index for batch in together for run in batch.runs) == [run.index for run in runs]
+    for batch in together:
+        assert [run.index for run in batch.runs] == sorted(run.index for run in batch.runs)
+        assert (batch.arrival_us is None) == (len(batch.runs) == 1)
+        for k, run in enumerate(batch.runs):
+            assert as_run(batch, k).content_id == scenario_of(found, run).content_id
+    return sorted(len(batch.runs) for batch in together)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(WORKLOADS), min_size=1, max_size=2),
+    st.lists(st.sampled_from(ARRIVALS) | st.none(), min_size=1, max_size=3),
+    st.sampled_from([{}, ONE_PLACE]),
+    st.lists(st.sampled_from(["high", "flat"]), min_size=1, max_size=2),
+    st.permutations([0, 1, 2]),
+    st.integers(1, 3),
+)
+def test_a_run_of_a_batch_is_exactly_its_scenario(folder, works, arrivals, place, policies, order, replications):
+    settings = [
+        [{"workload": work, **place} for work in works],
+        [{"arrivals": kind} for kind in arrivals],
+        [{"policy": policy} for policy in policies],
+    ]
+    axes = [
+        Axis((str(i),), tuple((n,) for n in range(len(settings[i]))), tuple(settings[i])) for i in order if settings[i]
+    ]
+    found = Study(SCENARIO, tuple(axes), replications=replications, folder=folder)
+    runs = []
+    for run in expand(found):
+        try:
+            scenario_of(found, run)
+        except InputError:  # such as three times for 60 jobs
+            continue
+        runs.append(run)
+    check(found, runs)
+
+
+def test_a_table_with_its_own_times_and_with_others(folder):
+    kinds = [None, {"iat": 3}, {"poisson": {"mean": 5}}, None, {"times": [1, 2, 3]}]
+    axis = Axis(("x",), tuple((i,) for i in range(len(kinds))), tuple({"arrivals": kind} for kind in kinds))
+    found = Study({**SCENARIO, "workload": {"file": "w.parquet"}}, (axis,), folder=folder)
+    assert check(found, expand(found)) == [5]
+
+
+def test_what_is_put_together():
+    def sizes(workload, **more):
+        mapping = {
+            "scenario": {**SCENARIO, "workload": workload, **more},
+            "axes": {"policy": ["high", "flat"], "arrivals.iat": [5, 6, 7]},
+            "replications": 4,
+        }
+        found = study(mapping)
+        return check(found, expand(found))
+
+    one = {"datacenter": {"racks": [{"units": {"GPU": 2}, "per_shelf": 2}]}}
+    assert sizes({"generator": "500jobs"}, **one) == [12, 12]
+    assert sizes({"generator": "500jobs"}) == [3] * 8  # places of the data are drawn
+    assert sizes({"generator": "mix", "options": OPTIONS["mix"]}, **one) == [3] * 8
+
+
+def test_no_batch_is_larger_than_its_arrival_times_may_be(monkeypatch):
+    monkeypatch.setattr(batches_module, "MAX_TIMES", 7)  # two runs of three jobs
+    found = study({"scenario": SCENARIO, "axes": {"arrivals.iat": [1, 2, 3, 4, 5]}})
+    assert check(found, expand(found)) == [1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "arrivals", [{"times": [1, 2]}, {"times": [3, 1, 2]}, {"iat": "5 uss"}, {"file": "none.txt"}, {"iat": 1e308}]
+)
+def test_wrong_arrivals_are_told_with_their_point(arrivals):
+    axes = {"arrivals": {"cases": {"right": {"arrivals": {"iat": 3}}, "wrong": {"arrivals": arrivals}}}}
+    found = study({"scenario": SCENARIO, "axes": axes})
+    with pytest.raises(InputError, match=r"^arrivals=wrong: "):
+        list(batches(found, expand(found)))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_generators_declare_what_seed_and_arrivals_decide(name, data):
+    spec = GENERATORS[name]
+    options = OPTIONS.get(name)
+    if options is None:  # undeclared: never put together
+        assert spec.is_random
+        assert not spec.arrivals_apart
+        return
+    same_seed, same_arrivals = data.draw(st.booleans()), data.draw(st.booleans())
+    nodes = data.draw(st.sampled_from([[(0, 0)], [(0, 0), (1, 0), (1, 3)]]))
+    rack = data.draw(st.sampled_from([None, 0, 1]) if len(nodes) > 1 else st.none())
+
+    def make(seed, arrivals):
+        setting = Setting(
+            seed,
+            arrivals,
+            Placement(nodes=nodes, rack=rack),
+            spec.task_types or Setting.task_types,
+            spec.processor_types or Setting.processor_types,
+        )
+        return spec.make(setting, **options)
+
+    one = make(1, Arrivals("constant", 3.0))
+    two = make(1 if same_seed else 2, Arrivals("constant", 3.0) if same_arrivals else Arrivals("poisson", 5.0))
+    is_promised = (same_arrivals or spec.arrivals_apart) and (
+        same_seed or not spec.depends_on_seed({"data_rack": rack}, nodes)
+    )
+    equal = all(
+        np.array_equal(getattr(one, column), getattr(two, column))
+        for column, value in vars(one).items()
+        if isinstance(value, np.ndarray) and column != "arrival_us"
+    )
+    assert equal or not is_promised

@@ -1,0 +1,106 @@
+"""The Gantt chart: every task is a bar where and when it ran; many units are groups with the right load."""
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.cli.conftest import vinesim  # noqa: F401
+from vinesim.formats.result_folder import write_result
+from vinesim.formats.result_tables import open_result
+
+pytest.importorskip("matplotlib")
+from vinesim.plots import gantt
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """20 jobs of 5 tasks on 6 units of two racks, one arriving too late to end; with data on the way."""
+    path = tmp_path_factory.mktemp("gantt") / "run"
+    units = [(name, rack, shelf) for rack in range(2) for shelf, name in enumerate(("GPU", "GPU", "CPU_INTEL"))]
+    n, each = 20, 5
+    work = vs.Workload(
+        np.arange(n) % 3,
+        np.arange(0, n * each + 1, each),
+        np.arange(n) * 20.0,
+        np.full(n * each, 3e6),
+        np.full(n * each, 12500.0),
+        np.zeros(n * each),
+        np.zeros(n * each),
+        np.full(n * each, -1),
+    )
+    scenario = vs.Scenario(vs.Datacenter.of(units), work, policy="earliest_finish", horizon_us=900.0)
+    write_result(path, vs.simulate(scenario))
+    return path
+
+
+def bars_of(figure):
+    return [patch for patch in figure.axes[0].patches if patch.get_height() > 0]
+
+
+def test_each_task_is_its_bar(folder):
+    with open_result(folder) as result:
+        figure, n_tasks = gantt.gantt_figure(result)
+        tasks = result.columns("SELECT * FROM tasks ORDER BY task")
+        end = result.summary["makespan_us"]
+    ran = tasks["unit"] >= 0
+    assert n_tasks == ran.sum()
+    begin, there = tasks["init_us"][ran], np.fmin(tasks["start_us"][ran], end)
+    finish = np.where(np.isnan(tasks["finish_us"][ran]), end, tasks["finish_us"][ran])
+    expected = [(a, b, u) for a, b, u in zip(there, finish, tasks["unit"][ran], strict=True)]
+    expected += [(a, b, u) for a, b, u in zip(begin, there, tasks["unit"][ran], strict=True) if b > a]
+    found = [(p.get_x(), p.get_x() + p.get_width(), round(p.get_y() + p.get_height() / 2)) for p in bars_of(figure)]
+    np.testing.assert_allclose(sorted(found), sorted(expected), atol=1e-9)
+    assert (there > begin).any()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()][:3] == [
+        "0/0 GPU",
+        "0/1 GPU",
+        "0/2 CPU_INTEL",
+    ]
+
+
+def test_types_have_colours_of_their_own(folder):
+    with open_result(folder) as result:
+        figure, _ = gantt.gantt_figure(result)
+        by_job, _ = gantt.gantt_figure(result, color="job")
+        n_jobs = len({job for (job,) in result.rows("SELECT DISTINCT job FROM tasks WHERE unit >= 0")})
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "INT",
+        "FP_BAD",
+        "FP_GOOD",
+        "data on its way",
+    ]
+    assert len({patch.get_facecolor()[:3] for patch in bars_of(figure)}) == 3
+    assert n_jobs > 3
+    assert len({patch.get_facecolor()[:3] for patch in bars_of(by_job)}) == min(n_jobs, len(gantt.COLORS))
+
+
+def test_many_units_are_groups_with_their_load(folder, monkeypatch):
+    monkeypatch.setattr(gantt, "MAX_ROWS", 5)
+    monkeypatch.setattr(gantt, "CELLS", 10)
+    with open_result(folder) as result:
+        figure, _ = gantt.gantt_figure(result)
+        units = result.columns("SELECT active_us, unit_type, rack FROM units ORDER BY unit")
+        end = result.summary["makespan_us"]
+    (image,) = figure.axes[0].images
+    load = np.asarray(image.get_array())
+    assert load.shape == (4, 10)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["rack 0: 1 CPU_INTEL", "rack 0: 2 GPU", "rack 1: 1 CPU_INTEL", "rack 1: 2 GPU"]
+    for row, (rack, code) in enumerate([(0, 0), (0, 2), (1, 0), (1, 2)]):
+        members = (units["rack"] == rack) & (units["unit_type"] == code)
+        assert load[row].mean() == pytest.approx(units["active_us"][members].mean() / end)
+
+
+def test_a_window_and_wrong_ones(folder, tmp_path, vinesim):  # noqa: F811
+    done = vinesim("gantt", folder, "-o", tmp_path / "a.png", "--from", 100, "--to", 200)
+    assert (done.code, (tmp_path / "a.png").read_bytes()[:4]) == (0, b"\x89PNG")
+    first = vinesim("gantt", folder, "-o", tmp_path / "a.svg")
+    assert first.out.startswith("wrote ")
+    again = (tmp_path / "a.svg").read_bytes()
+    assert vinesim("gantt", folder, "-o", tmp_path / "a.svg").code == 0
+    assert (tmp_path / "a.svg").read_bytes() == again
+    wrong = vinesim("gantt", folder, "-o", tmp_path / "a.gif", "--color", "blue")
+    assert (wrong.code, ".png or .svg" in wrong.err, "--color" in wrong.err) == (2, True, True)
+    assert vinesim("gantt", folder, "-o", tmp_path / "b.png", "--from", 9e9).code == 2
+    assert not (tmp_path / "b.png").exists()
+    assert vinesim("gantt", tmp_path / "none", "-o", tmp_path / "b.png").code == 2
