@@ -4,14 +4,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from vinesim.studies.sweep import sweep
-
 from vinesim.formats.study_file import read_study
 from vinesim.papers.claim import Verdict
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.registry import items
 from vinesim.papers.single import changed
+from vinesim.studies.sweep import sweep
 
 
 def small_data(item: Item, changes: dict[str, Any] | None = None) -> Data:
