@@ -188,8 +188,14 @@ def test_a_policy_that_may_overcommit_does(name):
 def test_a_task_takes_transfer_plus_execution(policy):
     if policy.name in ("test_consolidate", "test_repack"):
         pytest.skip("its tasks are joined, or moved")
+    checked = 0
     for seed in seeds_of(policy, 120):
-        check_durations(run(seed, policy))
+        facts = run(seed, policy)
+        bound = resolve(facts.scenario.policy, facts.scenario.options)
+        if not getattr(bound, "replaces_running", False):  # a moved task does not run in one piece
+            check_durations(facts)
+            checked += 1
+    assert checked
 
 
 @POLICIES
