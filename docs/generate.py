@@ -53,6 +53,10 @@ def columns() -> str:
         listed = list(getattr(declared, constant))
         if name == "tasks":
             listed += declared.TASKS_OUTAGES
+        if name == "units":
+            listed += declared.UNITS_ENERGY
+        if name == "periods":
+            listed += declared.PERIODS_OPTIMUM
         if name == "jobs":
             listed += [*declared.JOBS_DEADLINE, *declared.JOBS_APPLICATION]
         rows = [
@@ -354,7 +358,8 @@ def formats() -> str:
                 (i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)
             ]
             text.append(table(("field", "name", "value"), rows))
-    rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in workload_table.COLUMNS.items()]
+    known = {**workload_table.COLUMNS, **workload_table.ALTERNATIVES}
+    rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in known.items()]
     text += [
         "## Workload as Parquet",
         _prose(workload_table.__doc__),

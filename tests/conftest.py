@@ -7,6 +7,7 @@ import pytest
 
 MODULES = (
     "papers/test_energy",
+    "papers/test_rbss",
     "papers/test_vinesim_b",
     "policies/test_requests",
     "properties/test_outages",
@@ -31,6 +32,9 @@ LONG_TO_COMPILE = (
     "[least_laxity",
     "[deadline_batch",
     "[rb_",
+    "[easy_backfill",
+    "[conservative_backfill",
+    "[earliest_completion",
     "test_drawn_scenarios_give_the_same_tables",
 )
 

@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vinesim.engine.many import Runs, simulate_many
     from vinesim.engine.simulate import Progress, simulate
     from vinesim.formats.scenario_file import read_scenario
     from vinesim.formats.study_file import read_study, study
+    from vinesim.live.scheduler import Scheduler
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
     from vinesim.model.datacenter import Datacenter
     from vinesim.model.errors import InputError, InputWarning, PolicyError, Problem, VineSimError
@@ -21,14 +23,18 @@ if TYPE_CHECKING:
     from vinesim.model.study import Study
     from vinesim.model.version import VERSION as __version__  # noqa: N811
     from vinesim.model.workload import Workload
+    from vinesim.studies.compare import compare
     from vinesim.studies.expand import expand
+    from vinesim.studies.statistics import mean_interval, quantile_interval, summarize_points
     from vinesim.studies.sweep import Sweep, read_sweep, sweep
     from vinesim.workloads.registry import generator
 
 _HOMES = {
+    "engine.many": ("Runs", "simulate_many"),
     "engine.simulate": ("Progress", "simulate"),
     "formats.scenario_file": ("read_scenario",),
     "formats.study_file": ("read_study", "study"),
+    "live.scheduler": ("Scheduler",),
     "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
     "model.datacenter": ("Datacenter",),
     "model.errors": ("InputError", "InputWarning", "PolicyError", "Problem", "VineSimError"),
@@ -39,7 +45,9 @@ _HOMES = {
     "model.study": ("Study",),
     "model.version": ("__version__",),
     "model.workload": ("Workload",),
+    "studies.compare": ("compare",),
     "studies.expand": ("expand",),
+    "studies.statistics": ("mean_interval", "quantile_interval", "summarize_points"),
     "studies.sweep": ("Sweep", "read_sweep", "sweep"),
     "workloads.registry": ("generator",),
 }
@@ -59,7 +67,9 @@ __all__ = [
     "ProcessorType",
     "Progress",
     "Result",
+    "Runs",
     "Scenario",
+    "Scheduler",
     "Study",
     "Sweep",
     "Table",
@@ -68,13 +78,18 @@ __all__ = [
     "Workload",
     "__version__",
     "changed",
+    "compare",
     "expand",
     "generator",
+    "mean_interval",
+    "quantile_interval",
     "read_scenario",
     "read_study",
     "read_sweep",
     "simulate",
+    "simulate_many",
     "study",
+    "summarize_points",
     "sweep",
 ]
 

@@ -3,9 +3,11 @@
 ``VINESIM_PLACEMENTS=10000 pytest tests/properties/test_placement.py`` compares that many random instances.
 """
 
+import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -281,8 +283,100 @@ def test_periods_units_and_bound_agree(policy):
     assert len(periods["period"]) == 8
     assert result.units["energy_j"].sum() == pytest.approx(periods["energy_j"].sum(), rel=1e-12)
     assert result.summary["energy_j"] == pytest.approx(result.summary["periods"]["energy_j"], rel=1e-12)
+    parts = result.summary["energy"]["by_state"]
+    assert sum(parts.values()) == pytest.approx(periods["energy_j"].sum(), rel=1e-12)
+    asleep = 200 - periods["active"]
+    assert 2 * 10 * asleep.sum() <= parts["sleep"] <= 5 * 10 * asleep.sum()  # W x s of each server
+    assert (parts["idle"], parts["wake_up"], parts["migration"]) == (0, 0, 0)
     assert (periods["energy_j"] >= periods["bound_j"]).all()
     assert (result.units["active_us"] <= 8 * PERIOD_US).all()
+
+
+def test_the_proven_optimum_of_a_run_is_the_least_of_all_placements():
+    """Every placement of the four tasks of one batch on five servers, over three periods."""
+    pytest.importorskip("ortools")
+    for seed in range(4):
+        case = scenario(5, 4, "bf", n_batches=1, seed=seed, accounting=Accounting(optimum=True))
+        case = replace(case, horizon_us=3 * PERIOD_US)
+        result, work = vs.simulate(case), case.workload
+        capacity = np.array([SERVER_TYPES[n % 4].capacity for n in range(5)])
+        for period, told in enumerate(result.periods["optimum_j"]):
+            remaining = work.operations / 1e6 - 10 * period
+            live = np.flatnonzero(remaining > 0)
+            least = np.inf
+            for placed in itertools.product(range(5), repeat=len(live)):
+                load = np.bincount(placed, work.demand[live], 5)
+                if (load <= capacity).all():
+                    joule = 0.0
+                    for n in range(5):
+                        kind = SERVER_TYPES[n % 4]
+                        joule += 10 * (kind.idle_power_w if load[n] > 0 else kind.sleep_power_w)
+                    for task, n in zip(live, placed, strict=True):
+                        watts = SERVER_TYPES[n % 4].dynamic_power_w * work.demand[task]
+                        joule += watts * min(10, remaining[task])
+                    least = min(least, joule)
+            assert told == pytest.approx(least, rel=1e-6)
+            assert told >= result.periods["bound_j"][period] * (1 - 1e-6)
+        told = result.summary["periods"]
+        assert told["optimum_gap_pct"] == pytest.approx(100 * (told["energy_j"] / told["optimum_j"] - 1))
+
+
+def test_an_optimum_of_a_large_case_or_another_reading_is_refused():
+    pytest.importorskip("ortools")
+    with pytest.raises(vs.InputError, match="at most 50,000 pairs"):
+        vs.simulate(scenario(2000, 40, "bf", accounting=Accounting(optimum=True)))
+    with pytest.raises(vs.InputError, match="run_time"):
+        Accounting("eq2", optimum=True)
+
+
+def test_a_users_table_of_periods_is_the_generators_workload(tmp_path):
+    own = vs.read_scenario("examples/energy.yaml", ["datacenter.racks[0].units={A: 9, B: 9, C: 9, D: 9}"])
+    work = generator("batches").generate({"n_batches": 8, "tasks_per_batch": 5, "iat_us": PERIOD_US}, seed=3)
+    rows = zip(np.repeat(np.arange(8), 5), work.demand, work.operations / 1e6, strict=True)
+    (tmp_path / "tasks.csv").write_text("period,demand,time_s\n" + "".join(f"{p},{d},{s}\n" for p, d, s in rows))
+    (tmp_path / "servers.csv").write_text("type\n" + "A\nB\nC\nD\n" * 9)
+    (tmp_path / "own.yaml").write_text(
+        "{extends: servers, datacenter: {file: servers.csv}, workload: {file: tasks.csv}, arrivals: {iat: 10 s},"
+        " policy: bf, options: {period_us: 10 s}, horizon: 200 s}"
+    )
+    told = vs.simulate(vs.read_scenario(tmp_path / "own.yaml")).periods
+    generated = vs.simulate(replace(own, workload=work)).periods
+    for name, column in generated.items():
+        assert told[name].tolist() == column.tolist(), name
+
+
+def test_new_tasks_first_by_hand():
+    """Round robin on three servers: a task of 30 s, and after 10 s two of 5 s."""
+    work = vs.Workload([0, 0], [0, 1, 3], [0.0, 1e7], [30e6, 5e6, 5e6], *np.zeros((3, 3)), [-1] * 3, demand=[15.0] * 3)
+    work = replace(work, task_types=(vs.TaskType("TASK"),))
+    center = vs.Datacenter([0, 0, 0], [0, 0, 0], [0, 1, 2], SERVER_TYPES[:1])
+
+    def run(**options):
+        case = vs.Scenario(center, work, policy="rr", options=options, affinity=np.ones((1, 1)), sampling_us=1e7)
+        result = vs.simulate(case)
+        stays = result.outcome.stays
+        return result.tasks["unit"].tolist(), None if stays is None else stays.end_us.tolist()
+
+    assert run(order="old_first") == ([0, 1, 2], [])
+    assert run(order="new_first") == ([0, 0, 1], [1e7, 2e7])  # to server 2, and back when it is alone
+    assert run(order="new_first", realloc="new") == ([0, 0, 1], None)
+
+
+def test_new_tasks_first_are_followed_by_those_of_the_latest_period():
+    seen = []
+
+    class Noting(RoundRobin):
+        def place(self, tasks, servers):
+            seen.append(tasks.task.tolist())
+            return super().place(tasks, servers)
+
+    case = scenario(40, 4, Noting, {"order": "new_first"})
+    arrival, end = np.repeat(case.workload.arrival_us, 4), case.workload.operations
+    vs.simulate(case)
+    for period, tasks in enumerate(seen):
+        now = period * PERIOD_US
+        live = [task for task in range(len(arrival)) if arrival[task] <= now < arrival[task] + end[task]]
+        assert tasks == sorted(live, key=lambda task: (-arrival[task], task))
 
 
 @pytest.mark.parametrize("policy", ["bf", "abf", "rr"])
@@ -364,6 +458,7 @@ def test_the_ordering_of_the_thesis():
 
 ON_GPU = """
 import sys
+from dataclasses import replace
 sys.path.insert(0, {root!r})
 import numpy as np
 from tests.properties.test_placement import question

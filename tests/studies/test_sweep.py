@@ -11,10 +11,10 @@ import pytest
 
 from tests.studies.conftest import files
 from vinesim.engine.simulate import simulate
+from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
 from vinesim.studies import work
 from vinesim.studies.expand import expand, scenario_of
-from vinesim.studies.numbers import numbers
 from vinesim.studies.statistics import mean_interval
 from vinesim.studies.sweep import read_sweep, sweep
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vinesim.studies.compare import Comparison, Pair
 
 MAX_SHOWN = 5
+NARROW = 84  # columns; a narrower terminal has intervals below their differences
 
 
 def register(app: typer.Typer) -> None:
@@ -53,18 +54,19 @@ def print_comparison(found: "Comparison") -> None:
     for name in ("n", f"second - first, {100 * found.confidence:g} %", "ratio", "p"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("better" if found.direction else "differ", no_wrap=True, min_width=7)
-    for pair in found.pairs:
-        table.add_row(*map(str, pair.point.values()), *_cells(pair, found.direction))
     console = Console(highlight=False, markup=False)
+    for pair in found.pairs:
+        between = "\n" if console.width < NARROW else " "
+        table.add_row(*map(str, pair.point.values()), *_cells(pair, found.direction, between))
     console.print(table)
     for line in _notes(found):
         console.print(line)
 
 
-def _cells(pair: "Pair", direction: str) -> list[str]:
+def _cells(pair: "Pair", direction: str, between: str) -> list[str]:
     difference = pair.difference
     has_interval = not math.isnan(difference.low)
-    interval = f" [{_number(difference.low)}, {_number(difference.high)}]" if has_interval else ""
+    interval = f"{between}[{_number(difference.low)}, {_number(difference.high)}]" if has_interval else ""
     verdict = str(pair.better) if direction else "yes"
     return [
         f"{pair.first} {_number(pair.first_mean)}",

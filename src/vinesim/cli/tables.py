@@ -11,6 +11,7 @@ from vinesim.formats.quantities import format_time_us
 from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
+STATES = {"active": "active", "idle": "idle", "sleep": "asleep", "wake_up": "wake-ups", "migration": "migrations"}
 
 
 def print_summary(result: Result, out: Path | None) -> None:
@@ -59,6 +60,9 @@ def _run_table(summary: dict[str, Any]) -> Table:
     if energy is not None:
         table.add_row("energy", f"{energy:,.3f} J")
         grid = summary["energy"]
+        for state, joule in grid["by_state"].items():
+            if joule > 0:
+                table.add_row(f"energy, {STATES[state]}", f"{joule:,.3f} J")
         if "cost" in grid or "carbon_g" in grid:
             table.add_row("from the grid", f"{grid['kwh']:,.4g} kWh")
         if "cost" in grid:
@@ -69,7 +73,10 @@ def _run_table(summary: dict[str, Any]) -> Table:
     if periods is not None:
         if periods["gap_pct"] is not None:
             bound, gap = f"{periods['bound_j']:,.3f} J", f"{periods['gap_pct']:+.2f} %"
-            table.add_row("least energy within capacity", f"{bound}; this run {gap}")
+            table.add_row("lower bound within capacity", f"{bound}; this run {gap}")
+        if periods.get("optimum_gap_pct") is not None:
+            least, gap = f"{periods['optimum_j']:,.3f} J", f"{periods['optimum_gap_pct']:+.2f} %"
+            table.add_row("optimum within capacity, proven", f"{least}; this run {gap}")
         table.add_row("demand beyond capacity (SLAV)", f"{periods['slav']:,.0f}")
     if "bound" in summary:
         table.add_row("no schedule is below", _bound(summary["bound"]))

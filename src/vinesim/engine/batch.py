@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.contract import RULES, asked
+from vinesim.engine.moves import Moves
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
@@ -23,6 +24,8 @@ class BatchClock:
         self.horizon_us = scenario.horizon_us
         self.accounts = PeriodAccounts(scenario, model.unit_type, policy.period_us)
         self.period = 0
+        is_counted = self.accounts.has_power and scenario.sampling_us is None  # nothing asks where tasks were before
+        self.moves = None if is_counted or not policy.replaces_running else Moves(scenario.workload.n_tasks)
         if policy.needs_power and not self.accounts.has_power:
             names = [p.name for p in scenario.datacenter.processor_types]
             known = ~np.isnan(self.accounts.per_demand_w)
@@ -52,6 +55,9 @@ class BatchClock:
             )
         moved = (tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit)
         run.place(tasks.task, placed.astype(np.int64), moved)
+        if self.moves is not None and moved.any():
+            init_us = run.columns()["task_init_us"]
+            self.moves.add(tasks.task[moved], tasks.unit[moved], init_us[tasks.task[moved]], run.now_us)
         is_running = self._note(tasks.unit[moved])
         self.period += 1
         started = bool(((tasks.unit < 0) & (placed >= 0)).any())
@@ -65,7 +71,11 @@ class BatchClock:
         columns = run.columns()
         chosen = run.pending()
         if self.policy.replaces_running:
-            chosen = np.sort(np.concatenate([self._running(columns), chosen]))
+            running = self._running(columns)
+            if self.policy.new_first:
+                chosen = np.concatenate([chosen, _latest_first(running, columns)])
+            else:
+                chosen = np.sort(np.concatenate([running, chosen]))
         unit = columns["task_unit"][chosen]
         load = np.zeros(len(model.unit_type)) if self.policy.replaces_running else np.array(run.unit_load)
         return (
@@ -100,6 +110,8 @@ class BatchClock:
         """Add the period to the accounts. Returns whether a task runs."""
         now, columns = self.run.now_us, self.run.columns()
         tasks = self._running(columns)
+        if self.policy.new_first:
+            tasks = _latest_first(tasks, columns)
         remaining = columns["task_finish_us"][tasks] - now
         began = columns["task_init_us"][tasks] == now
         unit = columns["task_unit"][tasks]
@@ -121,3 +133,8 @@ class BatchClock:
 
         self.accounts.add(unit, self._demand(tasks), remaining, elsewhere, moved_from, self.horizon_us - now)
         return len(tasks) > 0
+
+
+def _latest_first(tasks: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:
+    """Running tasks by when they were placed first, the last ones in front; those of one period in their order."""
+    return tasks[np.argsort(-columns["task_init_us"][tasks], kind="stable")]

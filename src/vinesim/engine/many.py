@@ -18,6 +18,7 @@ from vinesim.engine.contract import AT_HORIZON, BROKEN
 from vinesim.engine.outcome import has_company
 from vinesim.engine.simulate import announce_compilation, check_options, simulate, unit_order_of
 from vinesim.metrics.latency import Method
+from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
 from vinesim.metrics.summary import measure
 from vinesim.metrics.tables import Tables
@@ -250,8 +251,8 @@ class _Worker:
             followers=followers,
         )
         tables = Tables(blocks.scenario, outcome, times[rows] if len(times) else None)
-        numbers = _flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))
-        return {**dict(numbers), "exit_reason": str(reason)}
+        found = flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))
+        return {**dict(found), "exit_reason": str(reason)}
 
 
 def _streams(seeds: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
@@ -262,19 +263,10 @@ def _streams(seeds: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
     return np.array([stream_seed(int(seed), "policy") for seed in distinct], np.uint64)[which]
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield before + name, value
-
-
 def _of_summary(summary: Mapping[str, Any], wanted: Record) -> dict[str, Any]:
     """The wanted numbers of one run's summary."""
-    left_out = ("provenance.", "jobs.warm_up.rule", "bound.objective", "bound.status")
-    numbers = {name: value for name, value in _flat(summary) if wanted(name) and not name.startswith(left_out)}
-    return {**numbers, "exit_reason": summary["exit_reason"]}
+    found = {name: value for name, value in flat(summary) if wanted(name) and not isinstance(value, str)}
+    return {**found, "exit_reason": summary["exit_reason"]}
 
 
 def _joined(pieces: Sequence[Piece], n_runs: int) -> Runs:

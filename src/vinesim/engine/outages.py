@@ -79,7 +79,7 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
         raise InputError([Problem("outages", f"an online policy; {name} places batches", "outages")])
     if policy.plans:
         raise InputError([Problem("outages", f"none; {name} plans before the run", "outages")])
-    keeps_tasks = any("tasks" in size for _, size in policy.scratch.values())
+    keeps_tasks = any("tasks" in size or "queue" in size for _, size in policy.scratch.values())
     if keeps_tasks and not policy.takes_back and any(outage.running == "requeue" for outage in scenario.outages):
         expected = f"outages with running: finish; {name} does not take tasks back"
         raise InputError([Problem("outages", expected, "requeue", "Or choose another policy.")])

@@ -39,7 +39,7 @@ def collect(
         n_events=run.n_events,
         followers=followers,
         periods=None if accounts is None else accounts.table(),
-        unit_energy_j=None if accounts is None or not accounts.has_power else accounts.unit_energy_j,
+        unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         unit_active_us=None if accounts is None else accounts.unit_active_us,
         proven=proven,
     )

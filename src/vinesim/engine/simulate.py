@@ -89,6 +89,8 @@ def simulate(
     outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.accounts, plan.proven)
     if outages is not None:
         outcome = replace(outcome, lost=outages.lost())
+    if clock is not None and clock.moves is not None:
+        outcome = replace(outcome, stays=clock.moves.stays())
     provenance = {
         "version": VERSION,
         "seed": scenario.seed,

@@ -372,6 +372,9 @@ class AccountingPart(Part):
     slav: SlavReading = Field("incremental", description="Reading of its demand beyond capacity.")
     wake_up: Number = Field(0.0, description="Energy of each unit that goes from sleep to active, J; in every run.")
     migration: Number = Field(0.0, description="Energy of each running task that moves, J.")
+    optimum: bool = Field(
+        False, description="Prove the least energy of each period's tasks within capacity, for small cases (OR-Tools)."
+    )
 
 
 class EnergyPart(Part):

@@ -236,7 +236,9 @@ def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
 
 
 def _accounting(part: AccountingPart | None) -> Accounting:
-    return Accounting() if part is None else Accounting(part.energy, part.slav, part.wake_up, part.migration)
+    if part is None:
+        return Accounting()
+    return Accounting(part.energy, part.slav, part.wake_up, part.migration, part.optimum)
 
 
 def _in_use(center: Datacenter, job_task_type: np.ndarray, fits: np.ndarray) -> np.ndarray:

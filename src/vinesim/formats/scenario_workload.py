@@ -41,6 +41,7 @@ class Workloads:
         self.applications: tuple[Application, ...] = ()
         self.types_are_known = "workload" not in bad
         self._work: Workload | None = None
+        self._has_periods = False  # the table says in which period a job arrives
         self._spec: GeneratorSpec | None = None
         part = document.workload
         if part is not None and part.generator is not None:
@@ -88,10 +89,9 @@ class Workloads:
         elif self._spec is not None:
             self._work = self._generate(self._spec, part.options, nodes or [(0, 0)])
         elif self._is_table:
-            from vinesim.formats.workload_table import affinity_of_times, read_workload  # DuckDB takes 0.1 s to import
+            from vinesim.formats.workload_table import affinity_of_times  # DuckDB takes 0.1 s to import
 
-            path = self.names.folder / str(part.file)
-            work = read(self.source, ("workload", "file"), path, read_workload, self.names.processors)
+            work = self._read_table(str(part.file))
             self.types_are_known = work is not None
             if work is not None:
                 own = {t.name for t in work.task_types} - set(self.names.task_names)
@@ -105,6 +105,20 @@ class Workloads:
         if self._work is not None and self._is_table and self._work.times_us is not None:
             self.affinity = affinity_of_times(self._work)
 
+    def _read_table(self, file: str) -> Workload | None:
+        from vinesim.formats.workload_table import has_periods, read_workload
+
+        where, path, arrivals = ("workload", "file"), self.names.folder / file, self.document.arrivals
+        found = read(self.source, where, path, has_periods)
+        if found is None:
+            return None
+        self._has_periods = found
+        if found and arrivals is not None and arrivals.iat is None:
+            self.source.add(("arrivals",), "iat, the length of a period of the workload's file", "none")
+            return None
+        length_us = None if arrivals is None else arrivals.iat
+        return read(self.source, where, path, read_workload, self.names.processors, period_us=length_us)
+
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         """The workload with its arrivals; a trace is read here. None if it is wrong."""
         part = self.document.workload
@@ -113,7 +127,7 @@ class Workloads:
         work = self._work
         if part.file is not None and not self._is_table:
             work = self._read_trace(part.file, center, affinity)
-        if work is None or self.document.arrivals is None or self._spec is not None:
+        if work is None or self.document.arrivals is None or self._spec is not None or self._has_periods:
             return work
         try:
             if self._is_table or self.document.arrivals.poisson is not None:

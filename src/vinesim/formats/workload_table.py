@@ -3,7 +3,8 @@
 The columns are declared in ``COLUMNS``; all but the arrival may be left out. Times may be in other units than us: the
 column then ends in _ns, _ms, _s, _min or _h, as ``arrival_s``. A job's values repeat on each of its tasks. Types and
 applications are written by name. A Parquet file's metadata holds the list of task types, so that codes come back the
-same.
+same. In place of the arrival there may be a column ``period``, the number of the batch from 0, and ``time_us`` is a
+measured time on all the types that have no column of their own.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through _text
@@ -42,11 +43,17 @@ COLUMNS = {
     "time_us.TYPE": ("DOUBLE", "measured time on a processor type, us; null where it cannot run the task"),
     "request.NAME": ("DOUBLE", "least of a resource that the unit's type must provide, as request.cores"),
 }
+# what a file may have in place of others, but is not written
+ALTERNATIVES = {
+    "period": ("BIGINT", "in place of arrival_us: number of the batch, from 0; arrivals: {iat: ...} is their distance"),
+    "time_us": ("DOUBLE", "measured time, us, on every processor type without a column time_us.TYPE"),
+}
 _OF_JOB = ("job_id", "arrival_us", "deadline_us", "application")
 _OPTIONAL = ("job_id", "deadline_us", "application", "demand", "estimate_us", "time_factor")
 _DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf": "0", "preferred_type": "NULL"}
 _UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 _TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
+_PERIOD, _TIME_ANYWHERE = ALTERNATIVES
 _REQUEST = re.compile(r"request\.(.+)")
 _METADATA = "vinesim.task_types"
 _ONLY_TYPE = "TASK"
@@ -102,21 +109,21 @@ def read_workload(
     path: str | os.PathLike[str],
     processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     task_types: Sequence[TaskType] | None = None,
+    period_us: float | None = None,
 ) -> Workload:
     """Read what :func:`write_workload` wrote, or any Parquet or CSV file with such columns.
 
     ``task_types`` is by default the file's own list. Jobs that are not in order of arrival are sorted, if each row is a
-    job. Columns that are not of a workload are passed over with a warning. Raises :class:`InputError`.
+    job. A column ``period`` says that a job arrives at its number x ``period_us``. Columns that are not of a workload
+    are passed over with a warning. Raises :class:`InputError`.
     """
-    with opened(path):
-        pass  # for its messages: no file, a folder, no permission
-    is_csv = str(path).lower().endswith(".csv")
-    file = _text(_literal(str(path)))
-    source = f"read_csv({file}, header = true)" if is_csv else f"read_parquet({file})"
-    described = _run(path, f"DESCRIBE SELECT * FROM {source}")["column_name"].tolist()
-    found = _matched(path, described, processor_types)
+    source = _source(path)
+    found = _matched(path, _columns(path, source), processor_types)
+    if _PERIOD in found:
+        _check_periods(path, source, period_us)
+        found["arrival_us"] = f"{found.pop(_PERIOD)} * {period_us!r}::DOUBLE"
     if task_types is None:
-        given = "task_type" in found and not is_csv
+        given = "task_type" in found and not str(path).lower().endswith(".csv")
         known = _task_names(path, source) if given else _used_names(path, source, found.get("task_type"))
         task_types = [TaskType(name) for name in known]
     names = {"task_type": [t.name for t in task_types], "preferred_type": [p.name for p in processor_types]}
@@ -171,18 +178,23 @@ def _matched(
             if time[2] not in types:
                 remedy = did_you_mean(time[2], types) or "Define the type first."
                 problems.append(Problem(f"{path}: {column}", "a processor type: " + ", ".join(types), time[2], remedy))
-        elif unit in _UNITS and f"{stem}_us" in COLUMNS:
+        elif unit in _UNITS and (f"{stem}_us" in COLUMNS or f"{stem}_us" == _TIME_ANYWHERE):
             ours, scale = f"{stem}_us", _UNITS[unit]
-        elif column not in COLUMNS and not request:
+        elif column not in COLUMNS and not request and column != _PERIOD:
             unused.append(column)
             continue
         if ours in found:
             problems.append(Problem(f"{path}: {column}", f"{ours} once", "it a second time", "Keep one."))
         found[ours] = _name(column) if scale == 1.0 else f"{_name(column)} * {scale!r}"
-    if "arrival_us" not in found:
+    if _PERIOD in found and "arrival_us" in found:
+        problems.append(Problem(str(path), "one column for when a job arrives", "period and arrival", "Keep one."))
+    elif _PERIOD not in found and "arrival_us" not in found:
         close = [did_you_mean(name, ["arrival_us", "arrival_s", "arrival_ms"]) for name in unused]
         remedy = next((text for text in close if text), "Name the column so, with the unit at its end.")
-        problems.append(Problem(str(path), "a column arrival_us (or _ms, _s)", ", ".join(present)[:80], remedy))
+        expected = "a column arrival_us (or _ms, _s), or period"
+        problems.append(Problem(str(path), expected, ", ".join(present)[:80], remedy))
+    if "time" in unused and not any(name.startswith(("operations", _TIME_ANYWHERE)) for name in found):
+        problems.append(Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us."))
     if problems:
         raise InputError(problems)
     if unused:
@@ -202,9 +214,12 @@ def _to_workload(
     columns: dict[str, Any] = {}
     problems = []
     times = [name for name in table if name.startswith("time_us.")]
+    anywhere = table.pop(_TIME_ANYWHERE, None)
     times_us = None
-    if times:
+    if times or anywhere is not None:
         times_us = np.full((len(table["operations"]), len(names["preferred_type"])), np.nan)
+        if anywhere is not None:
+            times_us[:] = np.ma.filled(anywhere.astype(np.float64), np.nan)[:, None]
         for name in times:
             p = names["preferred_type"].index(name.removeprefix("time_us."))
             times_us[:, p] = np.ma.filled(table.pop(name).astype(np.float64), np.nan)
@@ -241,7 +256,7 @@ def _to_workload(
     job_task_type = columns.pop("task_type", None)
     if job_task_type is None:
         job_task_type, task_types = np.zeros(len(first), np.int16), (TaskType(_ONLY_TYPE),)
-        if times_us is not None:
+        if times and times_us is not None:
             job_task_type, task_types = _types_by_times(times_us, first, names["preferred_type"])
     return Workload(
         job_task_type=job_task_type,
@@ -252,6 +267,39 @@ def _to_workload(
         application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
         **columns,
     )
+
+
+def has_periods(path: str | os.PathLike[str]) -> bool:
+    """Whether the table says when jobs arrive by the number of a period. Raises :class:`InputError`."""
+    return _PERIOD in _columns(path, _source(path))
+
+
+def _source(path: str | os.PathLike[str]) -> str:
+    """The file as a table in SQL."""
+    with opened(path):
+        pass  # for its messages: no file, a folder, no permission
+    file = _text(_literal(str(path)))
+    return f"read_csv({file}, header = true)" if str(path).lower().endswith(".csv") else f"read_parquet({file})"
+
+
+def _columns(path: str | os.PathLike[str], source: str) -> list[str]:
+    names: list[str] = _run(path, f"DESCRIBE SELECT * FROM {source}")["column_name"].tolist()
+    return names
+
+
+def _check_periods(path: str | os.PathLike[str], source: str, period_us: float | None) -> None:
+    """Raise :class:`InputError` if the length of a period is missing or a number of one is not 0, 1, 2 ..."""
+    if period_us is None:
+        remedy = "Add arrivals: {iat: 10 s} to the scenario."
+        raise InputError([Problem(f"{path}: {_PERIOD}", "the length of a period", "nothing", remedy)])
+    rows = f"SELECT {_PERIOD} AS p, row_number() OVER () - 1 AS row FROM {source}"
+    bad = _run(path, f"SELECT p::VARCHAR AS p, row FROM ({rows}) WHERE NOT coalesce(p >= 0 AND p = floor(p), false)")
+    problems = [
+        Problem(f"{path}: {_PERIOD}[{row}]", "a whole number, 0 or more", "null" if text is None else str(text))
+        for text, row in list(zip(bad["p"].tolist(), bad["row"].tolist(), strict=True))[:20]
+    ]
+    if problems:
+        raise InputError(problems, len(bad["row"]))
 
 
 def _types_by_times(

@@ -9,7 +9,8 @@ unit of demand that executes. Source: energy-aware scheduler thesis, equation 1.
 power of their utilisation, the sum of the demands that execute / capacity. Source: SPECpower_ssj2008.
 
 A unit of a type with a sleep power sleeps from the moment its last task leaves until it is given the next one, and at
-the beginning; each waking takes the accounting's energy.
+the beginning. Each waking takes the accounting's energy, and so does each move of a running task, at the unit that it
+leaves.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ import numpy as np
 from vinesim.metrics.utilization import busy_intervals, ended, merge, numbered, per_unit
 from vinesim.model.catalog import CURVE_SHARES, ProcessorType
 from vinesim.model.electricity import Series
+from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.result import Outcome
 from vinesim.model.scenario import Scenario
 
@@ -34,12 +36,12 @@ def energy_by_unit(
     end_us: Any,
     demand: np.ndarray | None,
     rate: Series | None = None,
-) -> np.ndarray:
-    """[..., U] J, or NaN without powers. A task that did not finish counts until the run's end. ``task_type`` and
+) -> EnergyParts:
+    """[..., U] J each, or NaN without powers. A task that did not finish counts until the run's end. ``task_type`` and
     ``demand`` (None: whole units) are of the outcome's tasks. With ``rate``: each J times the rate at its time."""
     types, n_units = scenario.datacenter.processor_types, len(unit_type)
     if not powers_are_known(scenario):
-        return np.full((*outcome.task_unit.shape[:-1], n_units), np.nan)
+        return EnergyParts(*np.full((len(EnergyParts._fields), *outcome.task_unit.shape[:-1], n_units), np.nan))
     ran, unit, kind, begin, end = _executions(outcome, unit_type)
     column = np.broadcast_to(task_type, ran.shape)[ran]
     given = np.zeros(len(kind)) if demand is None else np.broadcast_to(demand, ran.shape)[ran]
@@ -48,18 +50,34 @@ def energy_by_unit(
         unit, kind, begin, end, level = _together(unit, kind, begin, end, level)
     power = _watts(types, kind, level)
     executing = _span(begin, end, rate)
-    work = per_unit(unit, executing * power, outcome.task_unit, n_units)
+    work = per_unit(unit, executing * power, outcome.task_unit, n_units) * JOULE_PER_W_US
     busy = per_unit(unit, executing, outcome.task_unit, n_units)
     whole = np.expand_dims(_span(np.zeros_like(end_us), end_us, rate), -1)
     idle_w = np.array([p.idle_power_w for p in types])[unit_type]
-    rest = (whole - busy) if rate is not None else np.maximum(0.0, whole - busy)
+    migration = _migration(scenario, outcome, n_units, rate, like=work)
     sleeps = np.array([p.sleep_power_w is not None for p in types])[unit_type]
     if not sleeps.any():
-        return (work + rest * idle_w) * JOULE_PER_W_US
-    asleep_w = np.array([p.idle_power_w if p.sleep_power_w is None else p.sleep_power_w for p in types])[unit_type]
+        rest = (whole - busy) if rate is not None else np.maximum(0.0, whole - busy)
+        none = np.zeros_like(work)
+        return EnergyParts(work, rest * idle_w * JOULE_PER_W_US, none, none, migration)
+    asleep_w = np.array([0.0 if p.sleep_power_w is None else p.sleep_power_w for p in types])[unit_type]
     awake, woken = _awake(outcome, n_units, rate)
-    energy = work + (awake - busy) * idle_w + (whole - awake) * asleep_w
-    return energy * JOULE_PER_W_US + scenario.accounting.wake_up_j * np.where(sleeps, woken, 0.0)
+    return EnergyParts(
+        active=work,
+        idle=(np.where(sleeps, awake, whole) - busy) * idle_w * JOULE_PER_W_US,
+        sleep=np.where(sleeps, whole - awake, 0.0) * asleep_w * JOULE_PER_W_US,
+        wake_up=scenario.accounting.wake_up_j * np.where(sleeps, woken, 0.0),
+        migration=migration,
+    )
+
+
+def _migration(scenario: Scenario, outcome: Outcome, n_units: int, rate: Series | None, like: np.ndarray) -> np.ndarray:
+    """What the moves took, at the units that the tasks left; of the shape of ``like``."""
+    stays, joule = outcome.stays, scenario.accounting.migration_j
+    if stays is None:
+        return np.zeros_like(like)
+    weights = np.ones(len(stays.unit)) if rate is None else rate.at(stays.end_us)
+    return joule * np.bincount(stays.unit, weights, minlength=n_units)
 
 
 def _executions(outcome: Outcome, unit_type: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from vinesim.metrics.bounds import OVERFULL, energy_bound
+from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.scenario import Scenario
 
 US_PER_S = 1e6
@@ -30,10 +31,11 @@ class PeriodAccounts:
         self.sleeps = np.array([p.sleep_power_w is not None for p in types])
         self.n_of_type = np.bincount(unit_type, minlength=len(types))
         self.has_power = not np.isnan(self.per_demand_w[self.codes]).any()
-        self.unit_energy_j = np.zeros(len(unit_type))
+        self.unit_energy = EnergyParts(*np.zeros((len(EnergyParts._fields), len(unit_type))))
         self.unit_active_us = np.zeros(len(unit_type))
         self.was_active = np.zeros(len(unit_type), bool)
         self.rows: list[tuple[int, float, float, float]] = []
+        self.optima_j: list[float] = []
 
     def add(
         self,
@@ -61,9 +63,12 @@ class PeriodAccounts:
         energy = bound = np.nan
         if self.has_power:
             spent = self._energy(unit, amount, remaining, within, load, active, moved_from)
-            self.unit_energy_j += spent
-            energy = float(spent.sum())
+            for total, part in zip(self.unit_energy, spent, strict=True):
+                total += part
+            energy = float(spent.total.sum())
             bound = self._bound(demand, elsewhere)
+            if self.accounting.optimum:
+                self.optima_j.append(self._optimum(demand, elsewhere(slice(None))))
         self.was_active = active
         self.rows.append((int(active.sum()), energy, self._slav(unit, amount, within, load), bound))
 
@@ -76,8 +81,7 @@ class PeriodAccounts:
         load: np.ndarray,
         active: np.ndarray,
         moved_from: np.ndarray,
-    ) -> np.ndarray:
-        """[U] J."""
+    ) -> EnergyParts:
         period = self.period_us / US_PER_S
         awake, per_demand, asleep = (w[self.unit_type] for w in (self.awake_w, self.per_demand_w, self.asleep_w))
         n_units, reading = len(load), self.accounting.energy
@@ -89,10 +93,14 @@ class PeriodAccounts:
         else:
             work = np.bincount(unit, amount * within / US_PER_S, minlength=n_units)
             spent = awake * period + per_demand * work
-        spent = np.where(active, spent, asleep * period)
-        woken = active & ~self.was_active & self.sleeps[self.unit_type]
-        moves = np.bincount(moved_from, minlength=n_units)
-        return spent + self.accounting.wake_up_j * woken + self.accounting.migration_j * moves
+        sleeps = self.sleeps[self.unit_type]
+        return EnergyParts(
+            active=np.where(active, spent, 0.0),
+            idle=np.where(active | sleeps, 0.0, asleep * period),
+            sleep=np.where(active | ~sleeps, 0.0, asleep * period),
+            wake_up=self.accounting.wake_up_j * (active & ~self.was_active & sleeps),
+            migration=self.accounting.migration_j * np.bincount(moved_from, minlength=n_units),
+        )
 
     def _slav(self, unit: np.ndarray, amount: np.ndarray, within: np.ndarray, load: np.ndarray) -> float:
         """Demand x s beyond capacity."""
@@ -129,6 +137,23 @@ class PeriodAccounts:
             bound += of(slice(begin, begin + step), np.zeros(len(codes), np.int64))
         return bound
 
+    def _optimum(self, demand: np.ndarray, time_us: np.ndarray) -> float:
+        """J; infinite if no placement is within capacity."""
+        from vinesim.policies.placement.optimum import least_energy_of
+
+        codes = self.codes
+        found = least_energy_of(
+            np.where(demand[:, None] > 0, demand[:, None], self.capacity[codes]),
+            time_us / US_PER_S,
+            np.searchsorted(codes, self.unit_type),
+            self.capacity[codes],
+            self.awake_w[codes],
+            self.per_demand_w[codes],
+            self.asleep_w[codes],
+            self.period_us / US_PER_S,
+        )
+        return np.inf if found is None else found[0]
+
     def table(self) -> dict[str, np.ndarray]:
         """The columns of the table ``periods``."""
         active, energy, slav, bound = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
@@ -138,4 +163,5 @@ class PeriodAccounts:
             "energy_j": np.array(energy, np.float64),
             "slav": np.array(slav, np.float64),
             "bound_j": np.array(bound, np.float64),
+            **({"optimum_j": np.array(self.optima_j)} if self.accounting.optimum and self.has_power else {}),
         }

@@ -129,11 +129,14 @@ def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
 
 
 def _energy(tables: Tables) -> dict[str, Any]:
-    """Energy by processor type, J; and of the whole building: from the grid, what it costs and emits."""
+    """Energy by processor type and by the units' state, J; and of the whole building: from the grid, what it costs and
+    emits."""
     energy, electricity = tables.unit_energy_j, tables.scenario.electricity
+    parts = tables.unit_energy._asdict()
     per_j = electricity.pue / J_PER_KWH
     return {
         "by_type": {name: np.take(energy, units, axis=-1).sum(axis=-1) for name, units in _types(tables)},
+        "by_state": {state: joule.sum(axis=-1) for state, joule in parts.items()},
         "kwh": energy.sum(axis=-1) * per_j,
         **{name: tables.energy_at(rate) * per_j for name, rate in electricity.rates.items()},
     }
@@ -147,8 +150,20 @@ def _periods(periods: Any) -> dict[str, Any]:
         "energy_j": energy,
         "slav": periods["slav"].sum(),
         "bound_j": bound,
-        "gap_pct": 100.0 * (energy / bound - 1.0) if 0 < bound < np.inf else np.nan,
+        "gap_pct": _percent_above(energy, bound),
+        **_optimum(periods, energy),
     }
+
+
+def _optimum(periods: Any, energy: float) -> dict[str, Any]:
+    if "optimum_j" not in periods:
+        return {}
+    least = periods["optimum_j"].sum()
+    return {"optimum_j": least, "optimum_gap_pct": _percent_above(energy, least)}
+
+
+def _percent_above(energy: float, least: float) -> float:
+    return 100.0 * (energy / least - 1.0) if 0 < least < np.inf else np.nan
 
 
 def _bound(tables: Tables, objective: str, bound_us: float, status: str) -> dict[str, Any]:

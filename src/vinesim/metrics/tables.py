@@ -1,14 +1,15 @@
 """The result's tables, derived from what the engine filled in and from the scenario."""
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from vinesim.metrics.energy import energy_by_unit
+from vinesim.metrics.pieces import with_lost, with_stays
 from vinesim.metrics.utilization import active_time, numbered, time_series
 from vinesim.model.electricity import Series
+from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.result import Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy
@@ -72,29 +73,21 @@ class Tables:
     def active_us(self) -> np.ndarray:
         """[..., U] us: how long each unit was active."""
         counted = self.outcome.unit_active_us
-        return active_time(self.with_lost, len(self.unit_type)) if counted is None else counted
+        return active_time(self.pieces, len(self.unit_type)) if counted is None else counted
 
     @cached_property
-    def with_lost(self) -> Outcome:
-        """The outcome with each run of a task that an outage interrupted as one more task, after the others."""
-        outcome, lost = self.outcome, self.outcome.lost
-        if lost is None or not len(lost.task):
-            return outcome
-        return replace(
-            outcome,
-            task_unit=np.concatenate([outcome.task_unit, lost.unit]),
-            task_init_us=np.concatenate([outcome.task_init_us, lost.init_us]),
-            task_start_us=np.concatenate([outcome.task_start_us, lost.start_us]),
-            task_finish_us=np.concatenate([outcome.task_finish_us, lost.end_us]),
-            followers=np.concatenate(
-                [outcome.followers, len(outcome.task_unit) + np.flatnonzero(lost.is_follower)]
-            ).astype(np.int64),
-        )
+    def pieces(self) -> Outcome:
+        """The outcome with one task for each time that a task was on a unit: the runs that an outage interrupted, and
+        the stays on units that a batch policy moved it away from, come as tasks of their own after the others."""
+        outcome = self.outcome
+        if outcome.stays is not None:
+            return with_stays(outcome, outcome.stays)
+        return outcome if outcome.lost is None else with_lost(outcome, outcome.lost)
 
-    def of_all_runs(self, values: np.ndarray) -> np.ndarray:
-        """A column of the tasks as one of ``with_lost``."""
-        lost = self.outcome.lost
-        return values if lost is None else np.concatenate([values, values[lost.task]])
+    def of_pieces(self, values: np.ndarray) -> np.ndarray:
+        """A column of the tasks as one of ``pieces``."""
+        more = self.outcome.lost or self.outcome.stays
+        return values if more is None else np.concatenate([values, values[more.task]])
 
     @cached_property
     def unit_utilization(self) -> np.ndarray:
@@ -103,22 +96,26 @@ class Tables:
         return np.divide(self.active_us, makespan, out=np.zeros_like(self.active_us), where=makespan > 0)
 
     @cached_property
+    def unit_energy(self) -> EnergyParts:
+        """[..., U] J each, NaN where it is not known."""
+        counted = self.outcome.unit_energy
+        return self._energy_by_unit() if counted is None else counted
+
+    @cached_property
     def unit_energy_j(self) -> np.ndarray:
         """[..., U] J, NaN where it is not known."""
-        if self.outcome.unit_energy_j is not None:
-            return self.outcome.unit_energy_j
-        return self._energy_by_unit()
+        return self.unit_energy.total
 
-    def _energy_by_unit(self, rate: Series | None = None) -> np.ndarray:
+    def _energy_by_unit(self, rate: Series | None = None) -> EnergyParts:
         task_type = np.repeat(self.scenario.workload.job_task_type, self.counts)
         demand = self.scenario.workload.demand
         return energy_by_unit(
             self.scenario,
-            self.with_lost,
+            self.pieces,
             self.unit_type,
-            self.of_all_runs(task_type),
+            self.of_pieces(task_type),
             self.makespan_us,
-            None if demand is None else self.of_all_runs(demand),
+            None if demand is None else self.of_pieces(demand),
             rate,
         )
 
@@ -128,8 +125,8 @@ class Tables:
         if not isinstance(rate, Series):
             return self.unit_energy_j.sum(axis=-1) * rate
         periods = self.outcome.periods
-        if self.outcome.unit_energy_j is None or periods is None:
-            return self._energy_by_unit(rate).sum(axis=-1)
+        if self.outcome.unit_energy is None or periods is None:
+            return self._energy_by_unit(rate).total.sum(axis=-1)
         policy = resolve(self.scenario.policy, self.scenario.options)
         assert isinstance(policy, BatchPolicy)
         length_us = policy.period_us
@@ -210,8 +207,15 @@ class Tables:
                 "utilization": self.unit_utilization,
                 "energy_j": self.unit_energy_j,
                 "price": self.unit_price,
+                **self._unit_energy_columns(),
             }
         )
+
+    def _unit_energy_columns(self) -> dict[str, np.ndarray]:
+        """The unit's energy by its state, where it is known."""
+        if np.isnan(self.unit_energy_j).all():
+            return {}
+        return {f"{state}_j": joule for state, joule in self.unit_energy._asdict().items()}
 
     def utilization(self) -> Table | None:
         """One row an interval and group; None without sampling."""
@@ -219,7 +223,7 @@ class Tables:
         if interval is None or self.makespan_us <= 0:
             return None
         names = [p.name for p in self.scenario.datacenter.processor_types]
-        return Table(time_series(self.with_lost, self.unit_type, names, interval, self.makespan_us))
+        return Table(time_series(self.pieces, self.unit_type, names, interval, self.makespan_us))
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -244,4 +248,7 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
     lost = outcome.lost
     if lost is not None:
         lost = lost._replace(unit=number[lost.unit])
-    return Outcome(**{**vars(outcome), "task_unit": unit, "unit_order": order, "lost": lost})
+    stays = outcome.stays
+    if stays is not None:
+        stays = stays._replace(unit=number[stays.unit])
+    return Outcome(**{**vars(outcome), "task_unit": unit, "unit_order": order, "lost": lost, "stays": stays})

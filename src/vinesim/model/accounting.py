@@ -20,12 +20,14 @@ class Accounting:
     the power of equation 1 for the whole of T. eq2: equation 2 to the letter, sum of alpha x up + beta x up x ut.
     ``slav`` incremental: each task adds what its server then holds beyond its capacity, times min(ut, T), in the tasks'
     order. eq3: each task adds what its server holds in the end.
+    ``optimum``: prove the least energy of each period's tasks within capacity, for small cases (energy run_time).
     """
 
     energy: EnergyReading = "run_time"
     slav: SlavReading = "incremental"
     wake_up_j: float = 0.0  # energy of each server that goes from sleep to active, J
     migration_j: float = 0.0  # energy of each running task that moves to another server, J
+    optimum: bool = False
 
     def __post_init__(self) -> None:
         readings = (("energy", get_args(EnergyReading)), ("slav", get_args(SlavReading)))
@@ -39,5 +41,7 @@ class Accounting:
             for name in ("wake_up_j", "migration_j")
             if not 0 <= getattr(self, name) < math.inf
         ]
+        if self.optimum and self.energy != "run_time":
+            problems.append(Problem("accounting.optimum", "energy: run_time beside it", repr(self.energy)))
         if problems:
             raise InputError(problems)

@@ -53,6 +53,13 @@ UNITS = (
     Column("energy_j", "float64", "J", True, "Energy it used; missing without a power table"),
     Column("price", "float64", "currency", True, "Cost of purchase; missing without a price"),
 )
+UNITS_ENERGY = (
+    Column("active_j", "float64", "J", False, "Energy while tasks executed; only where the energy is known"),
+    Column("idle_j", "float64", "J", False, "While it was awake and none executed"),
+    Column("sleep_j", "float64", "J", False, "While it slept"),
+    Column("wake_up_j", "float64", "J", False, "To wake up"),
+    Column("migration_j", "float64", "J", False, "For running tasks that moved away from it"),
+)
 UTILIZATION = (
     Column("t_start_us", "float64", "us", False, "Begin of the interval"),
     Column("t_end_us", "float64", "us", False, "End of the interval; the last one may be shorter"),
@@ -81,5 +88,8 @@ PERIODS = (
     Column("active", "int64", "", False, "Units with a task right after the placement"),
     Column("energy_j", "float64", "J", True, "Energy of the period; missing without dynamic powers"),
     Column("slav", "float64", "demand s", False, "Demand beyond capacity x time, in the scenario's reading"),
-    Column("bound_j", "float64", "J", True, "Least energy of placements within capacity; missing without powers"),
+    Column("bound_j", "float64", "J", True, "No placement within capacity takes less energy; missing without powers"),
+)
+PERIODS_OPTIMUM = (
+    Column("optimum_j", "float64", "J", False, "Least energy of any placement within capacity, proven; if asked for"),
 )

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vinesim.model.energy_parts import EnergyParts
+
 
 class ExitReason(StrEnum):
     """Why a run ended."""
@@ -65,6 +67,15 @@ class Lost(NamedTuple):
     is_follower: np.ndarray  # [L] bool: it had been started together with another one
 
 
+class Stays(NamedTuple):
+    """For how long running tasks were on units that a batch policy then moved them away from, S stays."""
+
+    task: np.ndarray  # [S] int64
+    unit: np.ndarray  # [S] int32, numbered as in the outcome
+    begin_us: np.ndarray  # [S] float64
+    end_us: np.ndarray  # when the task went to its next unit
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What an engine hands over: the columns it filled, before anything is derived from them."""
@@ -82,8 +93,9 @@ class Outcome:
     followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks started behind another one
     lost: Lost | None = None  # of a scenario with outages
     periods: Mapping[str, np.ndarray] | None = None
-    unit_energy_j: np.ndarray | None = None  # [U] J, where the periods of a batch policy were counted
+    unit_energy: EnergyParts | None = None  # [U] J each, where the periods of a batch policy were counted
     unit_active_us: np.ndarray | None = None  # [U] us, the same
+    stays: Stays | None = None  # where tasks were before they moved, if a table or number needs it
     proven: Mapping[str, Any] | None = None  # objective, bound_us and status of a policy that plans
 
 

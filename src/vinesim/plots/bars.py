@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 GROUP_WIDTH = 0.8  # of the distance between groups
+CROWDED = 24  # bars; with more they are narrow, and their values stand upright
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ def bar_figure(
 ) -> "Figure":
     """Bars grouped by category, each with its value above it; ``scale`` is that of the y axis, linear or log."""
     mpl = matplotlib()
+    n_bars = len(categories) * len(bars)
+    is_crowded = n_bars > CROWDED
     with mpl.rc_context(dict(RC)):
         from matplotlib.figure import Figure
 
-        width = max(PANEL_INCHES[0] * 1.4, 0.45 * len(categories) * len(bars))
-        figure = Figure(figsize=(width, PANEL_INCHES[1] * 1.25), layout="constrained")
+        width = max(PANEL_INCHES[0] * 1.4, (0.22 if is_crowded else 0.45) * n_bars)
+        figure = Figure(figsize=(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25)), layout="constrained")
         axes = figure.subplots()
         axes.set_yscale(scale)
         each = GROUP_WIDTH / len(bars)
@@ -41,16 +44,18 @@ def bar_figure(
             places = np.arange(len(categories)) + (number - (len(bars) - 1) / 2) * each
             kind = number % len(COLORS)
             style: dict[str, Any] = {"color": COLORS[kind], "hatch": HATCHES[kind], "edgecolor": "white"}
-            drawn = axes.bar(places, series.values, each, label=series.label, **style)
             if series.low is not None and series.high is not None:
                 values = np.asarray(series.values)
-                errors = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
-                axes.errorbar(places, values, errors, fmt="none", ecolor="black", capsize=2)
-            axes.bar_label(drawn, fmt="{:,.4g}", fontsize=7.5, padding=2)
+                style["yerr"] = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
+                style["error_kw"] = {"ecolor": "black", "capsize": 2}
+            drawn = axes.bar(places, series.values, each, label=series.label, **style)
+            axes.bar_label(drawn, fmt="{:,.4g}", fontsize=7.5, padding=2, rotation=90 if is_crowded else 0)
         axes.set_xticks(range(len(categories)), categories)
         axes.tick_params(axis="x", length=0)
         axes.grid(visible=False, axis="x")
-        axes.margins(y=0.12)
+        axes.margins(y=0.15 if is_crowded else 0.12)
+        if is_crowded:
+            axes.margins(x=0.02)
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         if len(bars) > 1:

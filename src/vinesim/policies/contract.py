@@ -145,7 +145,7 @@ class OnlinePolicy(Policy):
     groups: ClassVar[tuple[str, ...]] = ()  # beside its type, what tells tasks apart: see GROUP_KEYS
     scratch: ClassVar[
         Mapping[str, tuple[str, str]]
-    ] = {}  # name -> (dtype, size: units, types, task_types, groups, jobs, tasks, one, or a product: groups*types*256)
+    ] = {}  # name -> (dtype, size: one of state.scratch.SIZES, or a product of them: groups*types*256)
     takes_back: ClassVar[bool] = False  # keeps tasks in its scratch, and takes back those that outages interrupt
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
@@ -169,7 +169,7 @@ class OnlinePolicy(Policy):
 
 
 class BatchTasks(NamedTuple):
-    """The tasks that a batch policy places, oldest first; M of them."""
+    """The tasks that a batch policy places, oldest first, or with ``new_first`` newest first; M of them."""
 
     task: np.ndarray  # [M] int64: number of the task
     unit: np.ndarray  # [M] int32: where it runs, -1 = pending
@@ -201,6 +201,7 @@ class BatchPolicy(Policy):
     """
 
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
+    new_first: ClassVar[bool] = False  # and the pending ones come first, then those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units
     period_us: float = 1e6
 

@@ -8,13 +8,19 @@ from vinesim.policies.contract import BatchPolicy
 
 @dataclass(frozen=True)
 class Placing(BatchPolicy):
-    """Places every task, on a full server if need be; ``realloc`` says whether running tasks are placed anew too."""
+    """Places every task, on a full server if need be; ``realloc`` says whether running tasks are placed anew too.
+
+    ``order`` says which come first then: the oldest tasks (old_first), or the new ones, then those of the period before
+    and so on (new_first).
+    """
 
     may_overcommit: ClassVar[bool] = True
     replaces_running: ClassVar[bool] = True
 
     period_us: float = 10e6
     realloc: Literal["all", "new"] = "all"
+    order: Literal["old_first", "new_first"] = "old_first"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "replaces_running", self.realloc == "all")
+        object.__setattr__(self, "new_first", self.replaces_running and self.order == "new_first")

@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.policies.backfill.conservative import ConservativeBackfill
+from vinesim.policies.backfill.easy import EasyBackfill
 from vinesim.policies.best_fit import BestFit, BestFitDecreasing
 from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.closer_to_data import CloserToData
@@ -18,6 +20,7 @@ from vinesim.policies.contract import Policy
 from vinesim.policies.deadline_batch import DeadlineBatch
 from vinesim.policies.declarations import check_declarations
 from vinesim.policies.delay import Delay
+from vinesim.policies.earliest_completion import EarliestCompletion
 from vinesim.policies.earliest_finish import EarliestFinish
 from vinesim.policies.edf import Edf, EdfDrop, LeastLaxity
 from vinesim.policies.fcfs import Fcfs
@@ -37,11 +40,12 @@ from vinesim.policies.symphony.policy import Symphony
 from vinesim.policies.symphony.recommended import SymphonyRecommended
 
 BUILT_IN: tuple[type[Policy], ...] = (
-    *(Flat, High, Pref, CloserToData, Delay, EarliestFinish, Optimal),
+    *(Flat, High, Pref, CloserToData, Delay, EarliestFinish, EarliestCompletion, Optimal),
     *(RoundRobin, LeastLoadedFirst, FirstFit, FirstFitDecreasing),
     *(BestFit, BestFitDecreasing, DivideAndConquerBestFit, AcceleratedBestFit),
     *(Symphony, SymphonyRecommended, Fcfs, Edf, EdfDrop, LeastLaxity, DeadlineBatch),
     *(RbFifo, RbSjf, RbLjf, RbLjfBa, RbLjfOcl),
+    *(EasyBackfill, ConservativeBackfill),
 )
 ENTRY_POINTS = "vinesim.policies"
 

@@ -13,7 +13,7 @@ from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
 FACTOR = "*"  # between the parts of a size, as groups*types*256
-SIZES = ("units", "types", "task_types", "groups", "jobs", "tasks", "one")
+SIZES = ("units", "types", "task_types", "groups", "jobs", "tasks", "queue", "one")
 
 
 @lru_cache(maxsize=256)
@@ -58,6 +58,7 @@ def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
         "groups": len(model.group_task_type),
         "jobs": len(model.job_arrival_us),
         "tasks": len(model.task_operations),
+        "queue": len(model.task_operations),  # room for every task, by position: not by the task's number
         "one": 1,
     }
     arrays = {

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from vinesim.model.streams import stream
 from vinesim.model.study import Study
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
+from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.registry import GENERATORS
 
 MAX_TIMES = 4_000_000  # arrival times of a batch: 32 MB
@@ -97,25 +99,32 @@ def _batch(study: Study, runs: list[Run], scenario: Scenario) -> Batch:
     if len(runs) > 1:
         times = np.empty((len(runs), scenario.workload.n_jobs))
         times[0] = scenario.workload.arrival_us
+        arrivals, of = None, None
         for k, run in enumerate(runs[1:], 1):
-            times[k] = _arrival_us(study, run, scenario)
+            if run.settings is not of:
+                arrivals, of = _arrivals(study, run), run.settings
+            times[k] = _arrival_us(study, run, scenario, arrivals)
     return Batch(tuple(runs), scenario, times, seeds)
 
 
-def _arrival_us(study: Study, run: Run, scenario: Scenario) -> np.ndarray:
-    """When the jobs of a run arrive, [J], us."""
+def _arrivals(study: Study, run: Run) -> Arrivals | None:
+    """The arrivals that a run sets; None where the workload has its own, or they are wrong."""
     source = scenario_source(study).changed(run.settings)
-    given = source.data.get("arrivals")
-    if given is None:  # a table's own times
-        return scenario_of(study, run).workload.arrival_us
     try:
-        part = checked_part(source, ("arrivals",), ArrivalsPart, given)
+        part = checked_part(source, ("arrivals",), ArrivalsPart, source.data.get("arrivals"))
         arrivals = None if part is None else arrivals_of(source, part, study.folder)
         source.raise_if_any()
-        assert arrivals is not None
-        times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals"))
     except InputError:
-        return scenario_of(study, run).workload.arrival_us  # which tells what is wrong
-    if not (np.isfinite(times).all() and (times[1:] >= times[:-1]).all() and times[0] >= 0):
-        return scenario_of(study, run).workload.arrival_us
+        return None
+    return arrivals
+
+
+def _arrival_us(study: Study, run: Run, scenario: Scenario, arrivals: Arrivals | None) -> np.ndarray:
+    """When the jobs of a run arrive, [J], us. Raises :class:`InputError`."""
+    times = None
+    if arrivals is not None:
+        with suppress(InputError):
+            times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals"))
+    if times is None or not (np.isfinite(times).all() and (times[1:] >= times[:-1]).all() and times[0] >= 0):
+        return scenario_of(study, run).workload.arrival_us  # the workload's own times, or the error that tells more
     return times

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from vinesim.studies.numbers import Numbers
+from vinesim.metrics.numbers import Numbers
 
 FOLDER = "journal"
 

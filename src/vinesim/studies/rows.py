@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.parquet import connected, write_table
+from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.study import OWN_COLUMNS, Study
-from vinesim.studies.numbers import Numbers
 from vinesim.studies.run import Run
 
 Kinds = Mapping[str, type]  # of the axes' columns: float, bool or str

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from vinesim.formats.files import problem_of, read_text, replacing
 from vinesim.formats.study_file import read_study
+from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.studies import journal
 from vinesim.studies.chunks import Chunk
 from vinesim.studies.journal import Journal, read_journals, remove_journal
-from vinesim.studies.numbers import Numbers
 from vinesim.studies.rows import Kinds, stored_ids, stored_numbers, write_rows
 
 STUDY, RUNS = "study.yaml", "runs"

@@ -12,6 +12,7 @@ from vinesim.engine.many import simulate_many
 from vinesim.engine.simulate import Engine, simulate
 from vinesim.formats.files import problem_of
 from vinesim.formats.study_file import scenario_source
+from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.model.errors import InputError, Problem, VineSimError
 from vinesim.model.scenario import Scenario, changed
 from vinesim.model.study import Study
@@ -22,7 +23,6 @@ from vinesim.studies.batches import Batch, batches
 from vinesim.studies.chunks import Chunk
 from vinesim.studies.identity import run_id
 from vinesim.studies.journal import Journal, read_journals
-from vinesim.studies.numbers import Numbers, numbers
 from vinesim.studies.rows import column_kinds
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of

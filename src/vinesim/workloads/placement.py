@@ -33,13 +33,14 @@ class Placement:
 
     @property
     def is_random(self) -> bool:
-        """Whether there is more than one node to draw."""
-        return len(self._choices()) > 1
+        """Whether there is data, and more than one node to draw."""
+        return self.data_bytes > 0 and len(self._choices()) > 1
 
     def draw(self, n_tasks: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Rack and shelf of each task's data, [N] int32 each."""
+        """Rack and shelf of each task's data, [N] int32 each; without data those of the first node."""
         nodes = np.array(self._choices(), np.int32)
-        chosen = nodes[rng.integers(len(nodes), size=n_tasks)]
+        drawn = rng.integers(len(nodes), size=n_tasks) if self.is_random else np.zeros(n_tasks, np.int64)
+        chosen = nodes[drawn]
         return chosen[:, 0], chosen[:, 1]
 
 

@@ -104,7 +104,8 @@ class GeneratorSpec:
 
     def depends_on_seed(self, options: Mapping[str, Any], nodes: Sequence[tuple[int, int]]) -> bool:
         """Whether the seed decides more than when the jobs arrive; ``nodes`` are those that may hold data."""
-        return self.is_random or Placement(nodes=nodes, rack=options.get("data_rack")).is_random
+        has_data = options.get("data_bytes", 0.0) != 0.0
+        return self.is_random or Placement(float(has_data), nodes, options.get("data_rack")).is_random
 
     def generate(
         self,

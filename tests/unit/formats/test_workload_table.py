@@ -164,6 +164,36 @@ def test_measured_times_say_which_processors_can_run_a_task(tmp_path):
     assert [able[[0, 2], code].tolist() for code in work.job_task_type] == [[0, 1], [1, 1], [1, 0]]
 
 
+def test_periods_and_times_that_hold_anywhere(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text("period,demand,time_s,time_ms.GPU\n2,30,5,\n0,10,15,7\n2,20,1,9\n")
+    with pytest.raises(InputError, match="the length of a period"):
+        read_workload(path)
+    work = read_workload(path, period_us=10e6)
+    assert work.arrival_us.tolist() == [0, 20e6, 20e6]
+    assert work.demand.tolist() == [10, 30, 20]
+    others = [p for p in range(6) if p != 2]
+    assert work.times_us[:, others].tolist() == [[15e6] * 5, [5e6] * 5, [1e6] * 5]
+    assert work.times_us[[0, 2], 2].tolist() == [7e3, 9e3]
+    assert np.isnan(work.times_us[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("period,time_s\n0.5,1\n1,1\n-1,1\n,1\n", [r"period[0]", r"period[2]", r"period[3]"]),
+        ("period,arrival_s,time_s\n0,1,2\n", ["w.csv"]),
+        ("period,time\n0,1\n", ["time"]),
+    ],
+)
+def test_wrong_periods_are_all_told(tmp_path, text, places):
+    path = tmp_path / "w.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_workload(path, period_us=1.0)
+    assert [problem.where.rpartition(": ")[2].rpartition("/")[2] for problem in error.value.problems] == places
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -14,6 +14,7 @@ from vinesim.model.electricity import US_PER_HOUR, Electricity, Series
 
 CURVE = (90.0, 97.0, 101.0, 105.0, 110.0, 116.0, 121.0, 125.0, 129.0, 133.0, 135.0)
 EXAMPLES = Path(__file__).parents[3] / "examples"
+STATES = ("active", "idle", "sleep", "wake_up", "migration")
 CARBON = Path(__file__).parents[4] / "shared" / "data" / "carbon" / "carbon_NL_2024.csv"
 
 
@@ -59,29 +60,32 @@ def scenario(seed, shared=True, electricity=None, iat_us=None):
 
 
 def by_microseconds(result, case, value_at=lambda us: 1.0):
-    """J x value of each unit: what it draws in each microsecond times the value there, and its wakings."""
+    """J x value of each unit by its state: what it draws in each microsecond times the value there, and its wakings."""
     tasks, types = result.tasks, case.datacenter.processor_types
     demand = np.zeros(len(tasks["task"])) if case.workload.demand is None else case.workload.demand
-    found = []
+    joule = {state: np.zeros(len(result.units["unit"])) for state in STATES}
     for unit, code in enumerate(result.units["unit_type"]):
-        kind, joule, was_awake = types[code], 0.0, False
+        kind, was_awake = types[code], False
         for us in range(round(result.summary["makespan_us"])):
             on = (tasks["unit"] == unit) & (tasks["init_us"] <= us) & (us < tasks["finish_us"])
             executing = on & (tasks["start_us"] <= us)
             shares = np.where(demand > 0, demand / kind.capacity, 1.0)[executing]
-            watts = kind.idle_power_w if on.any() or kind.sleep_power_w is None else kind.sleep_power_w
-            if executing.any() and kind.power_curve_w is not None:
-                watts = np.interp(shares.sum(), np.linspace(0, 1, 11), CURVE)
-            elif executing.any() and kind.dynamic_power_w is not None:
-                watts += kind.dynamic_power_w * shares.sum() * kind.capacity
-            elif executing.any():
-                watts = 100.0 * shares.sum()
+            state, watts = "idle", kind.idle_power_w
+            if not on.any() and kind.sleep_power_w is not None:
+                state, watts = "sleep", kind.sleep_power_w
+            if executing.any():
+                state = "active"
+                if kind.power_curve_w is not None:
+                    watts = np.interp(shares.sum(), np.linspace(0, 1, 11), CURVE)
+                elif kind.dynamic_power_w is not None:
+                    watts += kind.dynamic_power_w * shares.sum() * kind.capacity
+                else:
+                    watts = 100.0 * shares.sum()
             if on.any() and not was_awake and kind.sleep_power_w is not None:
-                joule += case.accounting.wake_up_j * value_at(us)
+                joule["wake_up"][unit] += case.accounting.wake_up_j * value_at(us)
             was_awake = on.any()
-            joule += watts * 1e-6 * value_at(us)
-        found.append(joule)
-    return found
+            joule[state][unit] += watts * 1e-6 * value_at(us)
+    return joule
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -89,7 +93,11 @@ def test_energy_is_what_every_microsecond_draws(shared):
     for seed in range(16):
         case = scenario(seed, shared)
         result = vs.simulate(case)
-        assert result.units["energy_j"] == pytest.approx(by_microseconds(result, case), rel=1e-9)
+        joule = by_microseconds(result, case)
+        for state in STATES:
+            assert result.units[f"{state}_j"] == pytest.approx(joule[state], rel=1e-9, abs=1e-15), state
+            assert result.summary["energy"]["by_state"][state] == pytest.approx(joule[state].sum(), abs=1e-15)
+        assert result.units["energy_j"] == pytest.approx(sum(joule.values()), rel=1e-9)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -99,7 +107,8 @@ def test_a_price_that_changes_is_paid_when_the_energy_is_drawn(shared):
         case = scenario(seed, shared, Electricity(price, 3.0, pue=1.5))
         result = vs.simulate(case)
         joule, energy = result.summary["energy_j"], result.summary["energy"]
-        paid = sum(by_microseconds(result, case, lambda us: [0.5, -2.0, 4.0][sum((us + 5) % 20 >= b for b in (7, 9))]))
+        values = by_microseconds(result, case, lambda us: [0.5, -2.0, 4.0][sum((us + 5) % 20 >= b for b in (7, 9))])
+        paid = sum(parts.sum() for parts in values.values())
         assert energy["cost"] == pytest.approx(1.5 * paid / 3.6e6, rel=1e-9)
         assert energy["carbon_g"] == pytest.approx(1.5 * 3.0 * joule / 3.6e6)
         assert energy["kwh"] == pytest.approx(1.5 * joule / 3.6e6)
@@ -116,8 +125,9 @@ def test_many_runs_give_what_each_gives_alone_bit_for_bit():
             assert runs["energy_j"][k] == one["energy_j"]
             for name in ("kwh", "cost", "carbon_g"):
                 assert runs[f"energy.{name}"][k] == one["energy"][name]
-            for name, joule in one["energy"]["by_type"].items():
-                assert runs[f"energy.by_type.{name}"][k] == joule
+            for group in ("by_type", "by_state"):
+                for name, joule in one["energy"][group].items():
+                    assert runs[f"energy.{group}.{name}"][k] == joule
 
 
 def test_a_series_starts_over_after_its_end():

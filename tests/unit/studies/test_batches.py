@@ -128,7 +128,9 @@ def test_what_is_put_together():
 
     one = {"datacenter": {"racks": [{"units": {"GPU": 2}, "per_shelf": 2}]}}
     assert sizes({"generator": "500jobs"}, **one) == [12, 12]
-    assert sizes({"generator": "500jobs"}) == [3] * 8  # places of the data are drawn
+    assert sizes({"generator": "500jobs"}) == [12, 12]
+    data = {"generator": "500jobs", "options": {"data_bytes": 5}}
+    assert sizes(data) == [3] * 8  # places of the data are drawn
     assert sizes({"generator": "mix", "options": OPTIONS["mix"]}, **one) == [3] * 8
 
 
@@ -161,12 +163,13 @@ def test_generators_declare_what_seed_and_arrivals_decide(name, data):
     same_seed, same_arrivals = data.draw(st.booleans()), data.draw(st.booleans())
     nodes = data.draw(st.sampled_from([[(0, 0)], [(0, 0), (1, 0), (1, 3)]]))
     rack = data.draw(st.sampled_from([None, 0, 1]) if len(nodes) > 1 else st.none())
+    data_bytes = data.draw(st.sampled_from([0.0, 5.0]))
 
     def make(seed, arrivals):
         setting = Setting(
             seed,
             arrivals,
-            Placement(nodes=nodes, rack=rack),
+            Placement(data_bytes, nodes, rack),
             spec.task_types or Setting.task_types,
             spec.processor_types or Setting.processor_types,
         )
@@ -175,7 +178,7 @@ def test_generators_declare_what_seed_and_arrivals_decide(name, data):
     one = make(1, Arrivals("constant", 3.0))
     two = make(1 if same_seed else 2, Arrivals("constant", 3.0) if same_arrivals else Arrivals("poisson", 5.0))
     is_promised = (same_arrivals or spec.arrivals_apart) and (
-        same_seed or not spec.depends_on_seed({"data_rack": rack}, nodes)
+        same_seed or not spec.depends_on_seed({"data_rack": rack, "data_bytes": data_bytes}, nodes)
     )
     equal = all(
         np.array_equal(getattr(one, column), getattr(two, column))

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.study_file import study
+from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
 from vinesim.studies import chunks as chunks_module
 from vinesim.studies.chunks import chunk_of, chunks
 from vinesim.studies.expand import expand
 from vinesim.studies.journal import Journal, read_journals
-from vinesim.studies.numbers import numbers
 from vinesim.studies.rows import column_kinds, columns_of, number_columns, read_rows, stored_ids, stored_numbers
 from vinesim.studies.run import Run
 from vinesim.studies.store import Store, run_files, write_chunk

@@ -17,13 +17,13 @@ from vinesim.formats.scenario_keys import unknown_key
 from vinesim.formats.study_file import is_study, read_study, study, study_schema
 from vinesim.formats.study_text import inlined, to_yaml
 from vinesim.formats.yaml_source import steps_of
+from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
 from vinesim.model.study import NUMBERS, Axis, Study, Until
 from vinesim.policies.high import High
 from vinesim.policies.pref import Pref
 from vinesim.studies.check import check_points
 from vinesim.studies.expand import expand, scenario_of
-from vinesim.studies.numbers import numbers
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SCENARIO = {
@@ -365,7 +365,11 @@ def test_every_key_of_the_document_is_known_and_no_other():
 def test_the_kinds_of_numbers_are_those_of_a_summary():
     scenario = vs.read_scenario(EXAMPLES / "quickstart.yaml")
     kinds = {kind for kind in NUMBERS for name in numbers(vs.simulate(scenario).summary) if name.startswith(kind)}
-    optional = {kind for kind in NUMBERS if kind.startswith(("deadlines.", "periods.", "energy."))}
+    optional = {
+        kind
+        for kind in NUMBERS
+        if kind.startswith(("deadlines.", "periods.", "energy.", "bound.", "utilization.by_resource"))
+    }
     assert {"jobs.latency_us", "tasks.response_us", "utilization.by_type", "exit_reason", "energy_j"} <= kinds
     assert all(kind in kinds for kind in NUMBERS if kind not in optional and "warm_up" not in kind and "." in kind)
 

@@ -1,4 +1,4 @@
-"""The numbers of a run, as the columns of a sweep: summary.json without its levels."""
+"""The numbers of a run by one name each: summary.json without its levels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,15 +16,20 @@ def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
     tells whether the others count. Provenance, which holds wall times, is left out.
     """
     wanted = Record(record)
-    return {name: value for name, value in _flat(summary, "") if wanted(name) or name == "exit_reason"}
+    return {
+        name: value if isinstance(value, str) else float("nan" if value is None else value)
+        for name, value in flat(summary)
+        if wanted(name) or name == "exit_reason"
+    }
 
 
-def _flat(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, float | str]]:
+def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """What is inside a summary, by dotted names."""
     for key, value in values.items():
         name = before + key
         if name in _NOT_NUMBERS:
             continue
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}.")
+            yield from flat(value, f"{name}.")
         else:
-            yield name, value if isinstance(value, str) else float("nan" if value is None else value)
+            yield name, value

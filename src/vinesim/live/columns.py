@@ -1,0 +1,139 @@
+"""Columns of the model and of a policy's scratch for requests without end: an entry lives as long as its task or job.
+
+Tasks and jobs are numbered without end, so that a smaller number is an older one for ever; only the numbers in use have
+an entry. Policies index these columns as they index arrays.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.state.layout import DROPPED, Model
+from vinesim.state.scratch import FACTOR, build_scratch
+
+ENDLESS = ("tasks", "jobs", "queue")  # sizes that have no end here
+
+
+class Sparse(dict[int, Any]):
+    """A column that is ``default`` wherever nothing was written."""
+
+    def __init__(self, default: Any):
+        super().__init__()
+        self.default = default
+
+    def __missing__(self, key: int) -> Any:
+        return self.default
+
+
+class Requests:
+    """The requests that are pending or running, as columns of the model: a request is a job."""
+
+    def __init__(self) -> None:
+        self.n_jobs = 0  # so far; the next job's number
+        self.job_application: dict[int, int] = {}
+        self.job_arrival_us: dict[int, float] = {}
+        self.job_deadline_us: dict[int, float] = {}
+        self.job_first: dict[int, int] = {0: 0}
+        self.job_left: dict[int, int] = {}  # its tasks that have not ended
+        self.task_job: dict[int, int] = {}
+        self.task_operations: dict[int, float] = {}
+        self.task_demand: dict[int, float] = {}
+        self.task_group: dict[int, int] = {}
+
+    def in_model(self, model: Model) -> Any:
+        """The model with these columns in place of its own."""
+        endless: Any = {name: value for name, value in vars(self).items() if name in Model._fields}
+        return model._replace(**endless)
+
+    def add(
+        self, application: int, now_us: float, deadline_us: float, size: float, demand: float, groups: Sequence[int]
+    ) -> int:
+        """A new job with a task for each of the groups. Returns its number."""
+        job = self.n_jobs
+        first = self.job_first[job]
+        self.n_jobs += 1
+        self.job_application[job] = application
+        self.job_arrival_us[job], self.job_deadline_us[job] = now_us, deadline_us
+        self.job_first[job + 1] = first + len(groups)
+        self.job_left[job] = len(groups)
+        for task, group in enumerate(groups, first):
+            self.task_job[task], self.task_operations[task] = job, size
+            self.task_demand[task], self.task_group[task] = demand, group
+        return job
+
+    def forget(self, task: int) -> int:
+        """Leave a task that has ended out. Returns its job if it was the last of it, else -1."""
+        job = self.task_job.pop(task)
+        del self.task_operations[task], self.task_demand[task], self.task_group[task]
+        self.job_left[job] -= 1
+        if self.job_left[job] > 0:
+            return -1
+        del self.job_application[job], self.job_arrival_us[job], self.job_deadline_us[job], self.job_left[job]
+        for edge in (job, job + 1):  # the first task of a job is also the end of the job before it
+            if edge != self.n_jobs and edge not in self.job_left and edge - 1 not in self.job_left:
+                del self.job_first[edge]
+        return job
+
+
+def gone() -> Sparse:
+    """The units of tasks: one that nobody knows any more is not pending."""
+    return Sparse(DROPPED)
+
+
+def empty_scratch(declared: Mapping[str, tuple[str, str]], model: Model, policy: str) -> Any:
+    """The policy's arrays, zero; those of tasks, jobs and queues without end.
+
+    Raises :class:`InputError` for a product with such a size.
+    """
+    problems, arrays = [], {}
+    for name, (dtype, size) in declared.items():
+        if size in ENDLESS:
+            arrays[name] = Sparse(np.zeros(1, dtype)[0].item())
+        elif set(size.split(FACTOR)) & set(ENDLESS):
+            expected = "one of " + ", ".join(ENDLESS) + " alone, as there is no end of requests"
+            problems.append(Problem(f"policy {policy}, scratch {name}", expected, repr(size)))
+    if problems:
+        raise InputError(problems)
+    fixed = build_scratch({name: d for name, d in declared.items() if name not in arrays}, model)
+    return SimpleNamespace(**fixed._asdict(), **arrays)
+
+
+def regrouped(
+    scratch: Any, declared: Mapping[str, tuple[str, str]], old: Model, new: Model, moved: Mapping[int, int]
+) -> Any:
+    """The scratch for a model with more groups; ``moved`` says which group each of the old ones is now."""
+    result = empty_scratch(declared, new, "")
+    for name, (_, size) in declared.items():
+        parts = size.split(FACTOR)
+        if "groups" not in parts:
+            setattr(result, name, getattr(scratch, name))
+            continue
+        axis = parts.index("groups")
+        before, after = (_along_groups(getattr(s, name), m, parts, axis) for s, m in ((scratch, old), (result, new)))
+        for source, target in moved.items():
+            after[target] = before[source]
+    return result
+
+
+def _along_groups(array: np.ndarray, model: Model, parts: Sequence[str], axis: int) -> np.ndarray:
+    """A view of a scratch array, groups first; the parts of its size are dimensions, the last one the fastest."""
+    n_groups = len(model.group_task_type)
+    sizes = {"units": len(model.unit_type), "types": len(model.affinity), "task_types": len(model.ranking), "one": 1}
+    sizes["groups"] = n_groups
+    shape = [sizes[part] if part in sizes else int(part) for part in parts]
+    return np.moveaxis(array.reshape(shape), axis, 0)
+
+
+def copy_of(scratch: Any) -> dict[str, Any]:
+    """The contents of a scratch, to go back to."""
+    saved: dict[str, Any] = {}
+    for name, value in vars(scratch).items():
+        if isinstance(value, Sparse):
+            saved[name] = Sparse(value.default)
+            saved[name].update(value)
+        else:
+            saved[name] = value.copy()
+    return saved

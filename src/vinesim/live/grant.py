@@ -1,0 +1,25 @@
+"""The go-ahead that an application gets: which of its requests, together, on which units, for how long."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """One unit of a grant; each is on a node of its own."""
+
+    unit: int  # the unit's row in the datacenter
+    rack: int
+    shelf: int
+    processor_type: str
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Requests of one application that start now, consolidated. Source: Symphony paper, Table I (canIssueRequests)."""
+
+    id: int
+    application: int
+    requests: tuple[int, ...]  # the oldest first
+    places: tuple[Place, ...]  # one for each node that a request needs
+    issued_us: float
+    lease_until_us: float  # without a completion by then the units are taken back

@@ -1,0 +1,76 @@
+"""What applications register, and the model that follows from it: compiled as a scenario's, from a request of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vinesim.engine.simulate import unit_order_of
+from vinesim.model.application import Application
+from vinesim.model.catalog import TaskType
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_PREFERENCE, Workload
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state.build import build_model
+from vinesim.state.layout import Model
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One application, and what its requests are."""
+
+    application: Application
+    task_type: int
+    demand: float
+
+    def deadline_us(self, now_us: float, size: float) -> float:
+        """When a request that arrives now is due; as :func:`~vinesim.model.application.with_deadlines`."""
+        response_us = self.application.response_time_us
+        return now_us + (response_us * size if self.application.per_size else response_us)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where the requests run, and how fast: the parts of a scenario that are not its workload."""
+
+    datacenter: Datacenter
+    task_types: tuple[TaskType, ...]
+    affinity: np.ndarray | None
+    overhead_us: np.ndarray | None
+    seed: int
+
+
+def compiled(
+    cluster: Cluster, registered: Sequence[Registration], policy: OnlinePolicy
+) -> tuple[Model, list[list[int]]]:
+    """The model, and the group of each part of the requests of each application.
+
+    Raises :class:`InputError` for applications that do not fit the cluster.
+    """
+    counts = np.array([r.application.nodes_per_request for r in registered])
+    first = np.concatenate(([0], np.cumsum(counts)))
+    n_tasks = int(first[-1])
+    nothing = np.zeros(n_tasks)
+    work = Workload(
+        job_task_type=np.array([r.task_type for r in registered]),
+        job_first=first,
+        arrival_us=np.zeros(len(registered)),
+        operations=np.ones(n_tasks),
+        data_bytes=nothing,
+        data_rack=nothing,
+        data_shelf=nothing,
+        preferred_type=np.full(n_tasks, NO_PREFERENCE),
+        demand=np.repeat([r.demand for r in registered], counts),
+        application=np.arange(len(registered)),
+        task_types=cluster.task_types,
+        application_names=tuple(r.application.name for r in registered),
+    )
+    tables: dict[str, Any] = {"affinity": cluster.affinity, "overhead_us": cluster.overhead_us, "seed": cluster.seed}
+    scenario = Scenario(
+        cluster.datacenter, work, policy, applications=tuple(r.application for r in registered), **tables
+    )
+    model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
+    group = model.task_group.tolist() if len(model.task_group) else [0] * n_tasks
+    return model, [group[first[a] : first[a + 1]] for a in range(len(registered))]

@@ -1,0 +1,70 @@
+"""The state that policies are shown outside a run: that of the reference engine, with completions told from outside."""
+
+import math
+from typing import Any
+
+from vinesim.engine.reference import ReferenceState
+from vinesim.live.columns import Requests, gone
+from vinesim.state import queries
+
+
+class LiveState(ReferenceState):
+    """Pending requests and the resource map. Entries live as long as their tasks, and nothing is predicted."""
+
+    def __init__(self, model: Any, seed: int):
+        super().__init__(model, seed)
+        self.is_more_to_come = False  # what the policy is told about this instant
+        columns: Any = self
+        columns.task_unit = gone()
+        columns.task_init_us, columns.task_start_us, columns.task_finish_us = {}, {}, {}
+
+    def next_arrival_us(self) -> float:
+        """Now, if the policy is told to wait for the rest of this instant."""
+        return self.now_us if self.is_more_to_come else math.inf
+
+    def next_finish_us(self) -> float:
+        """Not known."""
+        return math.inf
+
+    def queue_finish(self, task: int) -> None:
+        """Nobody knows when it will finish."""
+
+    def advance_work(self, unit: int) -> None:
+        """Nor how far it is."""
+
+    def requeue_first(self, unit: int, load: float) -> None:
+        """Nor which task of a shared unit comes first."""
+
+    def arrive(self, job: int) -> None:
+        """The tasks of a job are pending."""
+        tasks = range(self.model.job_first[job], self.model.job_first[job + 1])
+        for task in tasks:
+            columns: Any = self.task_unit
+            columns[task] = -1
+        self.pending += tasks
+        self.next_job = job + 1
+
+    def free(self, task: int) -> list[int]:
+        """A task leaves its unit, with those that were started together with it. Returns all of them."""
+        unit = self.task_unit[task]
+        load = self.unit_load[unit] - queries.demand(self.model, self, task, unit)
+        self.running[unit].remove(task)
+        self.unit_load[unit] = load if self.running[unit] else 0.0
+        return [task, *self.together[task]]
+
+    def forget(self, task: int, requests: Requests) -> int:
+        """Leave a task that has ended out. Returns its job if it was the last of it, else -1."""
+        for column in (self.task_init_us, self.task_start_us, self.task_finish_us, self.together, self.work_due):
+            entries: Any = column
+            entries.pop(task, None)
+        units: Any = self.task_unit
+        units.pop(task, None)
+        return requests.forget(task)
+
+
+def expected_us(model: Any, state: LiveState, tasks: list[int], unit: int) -> float:
+    """Time of tasks that are started together, by the affinities, if the unit is as full as it may be."""
+    kind = state.task_type_of(tasks[0])
+    overhead = float(model.overhead_us[model.unit_type[unit], kind])
+    alone = overhead + sum(float(queries.execution_us(model, state, task, unit)) - overhead for task in tasks)
+    return alone * max(1.0, float(model.unit_capacity[unit] / model.unit_parallelism[unit]))

@@ -1,0 +1,73 @@
+"""Figure 8: energy that OCL saves against the best of the other heuristics."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vinesim.papers.claim import Claim
+from vinesim.papers.criteria import Between, Each
+from vinesim.papers.data import Data
+from vinesim.papers.item import Item
+from vinesim.papers.rbss.drawing import ocl_figure
+from vinesim.papers.rbss.measures import (
+    DEFAULT,
+    ENERGY,
+    SYSTEMS,
+    TIME,
+    IntervalAbove,
+    ocl_gains,
+    with_interval,
+)
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+
+def _correlation(data: Data) -> dict[str, float]:
+    """Of the savings in energy and in time, over all assumptions and workloads."""
+    found = {}
+    for system in SYSTEMS:
+        energy, time = (
+            np.concatenate([ocl_gains(data, number, system, name) for name in data.labels("a", "assumptions")])
+            for number in (ENERGY, TIME)
+        )
+        found[system] = float(np.corrcoef(energy, time)[0, 1])
+    return found
+
+
+def _draw(data: Data) -> dict[str, "Figure"]:
+    return {"rbss-fig8": ocl_figure(data, ENERGY, "energy saved by OCL, %")}
+
+
+def _claim(number: int, system: str) -> Claim:
+    return Claim(
+        id=f"RF8.{number}",
+        source=f"section 5.3, Figure 8{'ab'[number - 1]}",
+        statement=f"System {system[1]}: OCL takes less energy than the best other heuristic",
+        expected="above 0",
+        measure=lambda data: with_interval(ocl_gains(data, ENERGY, system, DEFAULT)),
+        judge=IntervalAbove(0),
+        unit="%",
+    )
+
+
+ITEM = Item(
+    id="rbss-fig8",
+    paper="rbss",
+    title="Energy saved by running accelerator jobs on CPUs (assumed powers)",
+    source="section 5.3, Figure 8",
+    studies={"a": "group_a.yaml"},
+    draw=_draw,
+    claims=(
+        _claim(1, "S1"),
+        _claim(2, "S2"),
+        Claim(
+            id="RF8.3",
+            source="section 3.2.2",
+            statement="Less execution time is less energy: what OCL saves of the two goes together",
+            expected="a correlation of 0.5 or more on both systems",
+            measure=_correlation,
+            judge=Each(Between(0.5, 1)),
+        ),
+    ),
+)

@@ -1,0 +1,87 @@
+"""What the claims about RBSS measure: gains workload by workload, their mean, and its interval."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.papers.criteria import Criterion, Within
+from vinesim.papers.data import Data
+
+if TYPE_CHECKING:
+    from vinesim.studies.statistics import Interval
+
+FIFO, SJF, LJF, BA, OCL = "FIFO", "SJF", "LJF", "BA", "OCL"
+OTHERS = (FIFO, SJF, LJF, BA)  # what OCL is compared with
+OPTIMUM, EARLIEST = "optimum", "earliest finish"
+SYSTEMS = ("S1", "S2")
+DEFAULT = "default"
+TIME, ENERGY = "makespan_us", "energy_j"
+ABOUT_12 = Within(12, 0.25)  # percent
+
+
+def gains(data: Data, study: str, number: str, of: str, against: tuple[str, ...], **where: Any) -> np.ndarray:
+    """Percent by which ``of`` is below the best of ``against``, workload by workload, [n]; below 0: it is above."""
+    best = np.min([data.values(study, number, scheduler=name, **where) for name in against], axis=0)
+    found: np.ndarray = 100 * (1 - data.values(study, number, scheduler=of, **where) / best)
+    return found
+
+
+def ocl_gains(data: Data, number: str, system: str, assumptions: str) -> np.ndarray:
+    """:func:`gains` of OCL over the best of the four other heuristics in group A."""
+    return gains(data, "a", number, OCL, OTHERS, system=system, assumptions=assumptions)
+
+
+def ba_gains(data: Data, assumptions: str) -> np.ndarray:
+    """:func:`gains` of BA over FIFO in group B."""
+    return gains(data, "b", TIME, BA, (FIFO,), assumptions=assumptions)
+
+
+def gaps(data: Data, system: str, assumptions: str) -> np.ndarray:
+    """Percent by which OCL is above the proven bound on every schedule, workload by workload, [n]."""
+    where = {"system": system, "assumptions": assumptions}
+    bound = data.values("optimum", "bound.bound_us", scheduler=OPTIMUM, **where)
+    found: np.ndarray = 100 * (data.values("a", TIME, scheduler=OCL, **where) / bound - 1)
+    return found
+
+
+def interval(values: np.ndarray) -> "Interval":
+    """Their mean with its 95 % interval."""
+    from vinesim.studies.statistics import mean_interval
+
+    return mean_interval(values)
+
+
+def with_interval(values: np.ndarray) -> dict[str, float]:
+    """Their mean with its 95 % interval, as a claim shows it."""
+    found = interval(values)
+    return {"mean": found.estimate, "from": found.low, "to": found.high}
+
+
+@dataclass(frozen=True)
+class MeanIs:
+    """The mean of :func:`with_interval` meets ``criterion``."""
+
+    criterion: Criterion
+
+    def holds(self, measured: Mapping[str, float]) -> bool:
+        """Whether it does."""
+        return self.criterion.holds(measured["mean"])
+
+    def __str__(self) -> str:
+        return f"mean {self.criterion}"
+
+
+@dataclass(frozen=True)
+class IntervalAbove:
+    """The whole interval of :func:`with_interval` is above ``limit``."""
+
+    limit: float
+
+    def holds(self, measured: Mapping[str, float]) -> bool:
+        """Whether it is."""
+        return measured["from"] > self.limit
+
+    def __str__(self) -> str:
+        return f"interval above {self.limit:g}"

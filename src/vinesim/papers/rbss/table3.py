@@ -1,0 +1,133 @@
+"""Table 3: the benchmarks, their sizes, and the jobs that are made of them."""
+
+from pathlib import Path
+
+import numpy as np
+
+from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.criteria import Each, Equal, Within
+from vinesim.papers.data import Data
+from vinesim.papers.item import Changes, Item
+from vinesim.papers.single import scenario
+from vinesim.workloads import rbss_nas
+from vinesim.workloads.rbss_nas import BENCHMARKS, CLASSES
+
+STUDY = Path(__file__).with_name("group_a.yaml")
+MEGA_OPERATIONS = {  # that the NAS benchmarks report for these sizes, in their own verification runs
+    "BT.S": 228.3,
+    "BT.W": 7719,
+    "CG.S": 66.6,
+    "CG.W": 421,
+    "EP.S": 33.6,
+    "EP.W": 67.1,
+    "LU.S": 102.3,
+    "LU.W": 18061,
+    "SP.S": 96.7,
+    "SP.W": 14174,
+}
+PRINTED_SIZES = {
+    "grid": "BT 12 24, LU 12 33, SP 12 36",
+    "iterations": "BT 60 200, CG 15 15, LU 50 300, SP 100 400",
+    "CG rows": "1400 7000",
+    "CG nonzeros": "7 8",
+    "EP log2 of pairs": "24 25",
+}
+EQUAL_GPUS = {"workload.options.gpu_efficiency": {"SP.W": 1.0}}
+
+
+def _sizes(_: Data) -> dict[str, str]:
+    """The sizes that the generator reckons with, class S and class W."""
+
+    def row(values: dict[str, tuple[int, int]]) -> str:
+        return ", ".join(f"{name} {s} {w}" for name, (s, w) in values.items())
+
+    steps = {name: of for name, of in rbss_nas.ITERATIONS.items() if name != "EP"}
+    found = {"grid": row(rbss_nas.GRID), "iterations": row(steps)}
+    single = {"CG rows": rbss_nas.ROWS, "CG nonzeros": rbss_nas.NONZEROS, "EP log2 of pairs": rbss_nas.PAIRS}
+    return found | {name: f"{s} {w}" for name, (s, w) in single.items()}
+
+
+def _operations(_: Data) -> dict[str, float]:
+    """Operations of each benchmark and class over those that the benchmarks report."""
+    return {
+        f"{name}.{size}": rbss_nas.operations(name, i) / 1e6 / MEGA_OPERATIONS[f"{name}.{size}"]
+        for name in BENCHMARKS
+        for i, size in enumerate(CLASSES)
+    }
+
+
+def n_jobs(changes: Changes) -> dict[str, int]:
+    """How many jobs each group has."""
+    group = "workload.options.group"
+    return {name: int(scenario(STUDY, changes, {group: name}).workload.n_jobs) for name in ("A", "B")}
+
+
+def for_cpus(changes: Changes) -> str:
+    """The benchmarks and classes of which every job is fastest on a CPU of system 1, with their names."""
+    given = scenario(STUDY, changes)
+    work, centre = given.workload, given.datacenter
+    assert work.times_us is not None
+    used = np.unique(centre.unit_type)
+    is_cpu = np.array(["cores" in centre.processor_types[code].attributes for code in used])
+    fastest_is_cpu = is_cpu[work.times_us[:, used].argmin(axis=1)]
+    names = [
+        kind.name
+        for code, kind in enumerate(work.task_types)
+        if (mine := work.job_task_type == code).any() and fastest_is_cpu[mine].all()
+    ]
+    return ", ".join(names) or "none"
+
+
+def _for_cpus_with_equal_gpus(changes: Changes) -> str:
+    return for_cpus({**changes, **EQUAL_GPUS})
+
+
+ITEM = Item(
+    id="rbss-table3",
+    paper="rbss",
+    title="Benchmarks, their sizes, and the jobs made of them",
+    source="section 5.2, Table 3",
+    runs={"jobs": n_jobs, "for CPUs": for_cpus, "for CPUs, equal GPUs": _for_cpus_with_equal_gpus},
+    claims=(
+        Claim(
+            id="RT3.1",
+            source="section 5.2, Table 3",
+            statement="Sizes of BT, CG, EP, LU and SP, classes S and W",
+            expected="; ".join(f"{name}: {value}" for name, value in PRINTED_SIZES.items()),
+            measure=_sizes,
+            judge=Equal(PRINTED_SIZES),
+        ),
+        Claim(
+            id="RT3.2",
+            source="section 5.2, Table 3 and its source, the NAS parallel benchmarks",
+            statement="These sizes give the operations that the benchmarks report: quotient of the two",
+            expected="1",
+            measure=_operations,
+            judge=Each(Within(1, 0.002)),
+        ),
+        Claim(
+            id="RT3.3",
+            source="section 5.2",
+            statement="28 different jobs; in three versions each (executed 1, 2, 3 times) they are group A",
+            expected="A: 76, B: 28 jobs",
+            measure=lambda data: data.result("jobs"),
+            judge=Equal({"A": 76, "B": 28}),
+            other_reading=OtherReading(
+                "28 x 3, none left out", lambda data: {"A": 3 * data.result("jobs")["B"], "B": 28}
+            ),
+        ),
+        Claim(
+            id="RT3.4",
+            source="section 5.2",
+            statement="SP is better on a CPU with class W, but not with class S",
+            expected="SP.W",
+            measure=lambda data: data.result("for CPUs"),
+            judge=Equal("SP.W"),
+            note="an assumption of the generator says so; the sizes alone do not make SP.W a benchmark for CPUs",
+            other_reading=OtherReading(
+                "without the assumption that says so, GPUs as good at SP.W as at the others",
+                lambda data: data.result("for CPUs, equal GPUs"),
+            ),
+        ),
+    ),
+)

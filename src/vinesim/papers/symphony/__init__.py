@@ -1,0 +1,1 @@
+"""The figures, tables and statements of the Symphony paper."""

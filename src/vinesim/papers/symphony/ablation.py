@@ -1,0 +1,103 @@
+"""Which part of Symphony makes the difference: consolidation, deferral, or both. The paper does not say."""
+
+from typing import TYPE_CHECKING
+
+from vinesim.papers.claim import Claim
+from vinesim.papers.criteria import Above, Between, Each
+from vinesim.papers.data import Data
+from vinesim.papers.item import Item
+from vinesim.papers.symphony.drawing import bars
+from vinesim.papers.symphony.measures import FCFS, NODES, SYMPHONY, fewer, times
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+NEITHER, DEFERRAL, BOTH = "Symphony, neither", "Symphony, deferral alone", "Symphony, both"
+BATCHED = "FCFS, consolidating"
+SHORT = {NEITHER: "neither", DEFERRAL: "deferral only", BOTH: "Symphony, deferring"}
+BATCHING = (
+    "it is consolidation that makes the difference: the paper's FCFS and EDF start requests one by one, and Symphony "
+    "without consolidation equals them, as FCFS with it equals Symphony"
+)
+
+
+def _times(data: Data, less: str, more: str) -> dict[str, float]:
+    return {
+        f"{n} nodes": times(data, "clusters", {"nodes": n, "scheduler": less}, {"nodes": n, "scheduler": more})
+        for n in NODES
+    }
+
+
+def _points(data: Data, less: str, more: str) -> dict[str, float]:
+    """The lower ends of the 95 % confidence intervals of the difference."""
+    return {
+        f"{n} nodes": fewer(data, "clusters", {"nodes": n, "scheduler": less}, {"nodes": n, "scheduler": more}).low
+        for n in NODES
+    }
+
+
+def _draw(data: Data) -> dict[str, "Figure"]:
+    series = (FCFS, NEITHER, DEFERRAL, BATCHED, SYMPHONY, BOTH)
+    groups = [{"nodes": n} for n in NODES]
+    return {
+        "symphony-ablation": bars(data, "clusters", [f"{n} nodes" for n in NODES], groups, series, "log", labels=SHORT)
+    }
+
+
+ITEM = Item(
+    id="symphony-ablation",
+    paper="symphony",
+    title="Consolidation and deferral, each alone, none and both (40 minutes, 6 times)",
+    source="sections I, IV-A and V; not an experiment of the paper",
+    studies={"clusters": "clusters.yaml"},
+    draw=_draw,
+    claims=(
+        Claim(
+            id="SA.1",
+            source="section I",
+            statement="Awareness of load, deadlines and heterogeneity is what makes Symphony miss fewer than FCFS: it "
+            "does without consolidation too",
+            expected="2 to 20 times fewer",
+            measure=lambda data: _times(data, NEITHER, FCFS),
+            judge=Each(Between(2, 20)),
+            note=BATCHING,
+        ),
+        Claim(
+            id="SA.2",
+            source="section I",
+            statement="The same, FCFS consolidating too",
+            expected="2 to 20 times fewer",
+            measure=lambda data: _times(data, SYMPHONY, BATCHED),
+            judge=Each(Between(2, 20)),
+            note=BATCHING,
+        ),
+        Claim(
+            id="SA.3",
+            source="section III-A",
+            statement="Consolidation lets Symphony serve pending requests faster: so many points fewer miss, at least, "
+            "with 95 % confidence",
+            expected="above 0",
+            measure=lambda data: _points(data, SYMPHONY, NEITHER),
+            judge=Each(Above(0)),
+            unit="points",
+        ),
+        Claim(
+            id="SA.4",
+            source="section I",
+            statement="Requests could be deferred (Algorithm 1 never does): without consolidation so many times"
+            " fewer miss",
+            expected="2 to 20 times fewer",
+            measure=lambda data: _times(data, DEFERRAL, NEITHER),
+            judge=Each(Between(2, 20)),
+        ),
+        Claim(
+            id="SA.5",
+            source="section I",
+            statement="Deferral adds to consolidation: so many points fewer miss, at least, with 95 % confidence",
+            expected="above 0",
+            measure=lambda data: _points(data, BOTH, SYMPHONY),
+            judge=Each(Above(0)),
+            unit="points",
+        ),
+    ),
+)

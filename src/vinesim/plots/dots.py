@@ -1,0 +1,81 @@
+"""Dot plots: a few runs of each of several cases, with their mean and its interval, so that nothing hides in a mean."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vinesim.plots.style import COLORS, PANEL_INCHES, RC, matplotlib
+
+if TYPE_CHECKING:
+    from vinesim.plots.style import Figure
+
+SPREAD = 0.22  # of the distance between rows: how far the dots of a row lie from its middle
+
+
+@dataclass(frozen=True)
+class Dots:
+    """One row: the value of each run [n], their mean, and the interval of the mean."""
+
+    label: str
+    values: np.ndarray
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class DotsPanel:
+    """Rows from the top down on one x axis; ``marks`` are values of it that a reader should find, by name."""
+
+    title: str
+    rows: Sequence[Dots]
+    x_label: str
+    marks: Mapping[str, float] = field(default_factory=dict)
+
+
+def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
+    """The panels side by side; neighbours with the same rows share their names, and one x label is one x axis."""
+    mpl = matplotlib()
+    with mpl.rc_context(dict(RC)):
+        from matplotlib.figure import Figure
+
+        labels = [[row.label for row in panel.rows] for panel in panels]
+        n_named = 1 + sum(after != before for before, after in pairwise(labels))
+        size = (PANEL_INCHES[0] * len(panels) + 1.3 * n_named, 0.27 * max(map(len, labels)) + 1.2)
+        figure = Figure(figsize=size, layout="constrained")
+        has_marks = any(panel.marks for panel in panels)
+        is_one_axis = len({panel.x_label for panel in panels}) == 1
+        grid = figure.subplots(1, len(panels), sharex=is_one_axis, squeeze=False).ravel()
+        for number, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
+            for place, row in enumerate(panel.rows):
+                heights = place + np.linspace(-SPREAD, SPREAD, len(row.values))
+                first = place == number == 0
+                axes.plot(row.values, heights, "o", color=COLORS[5], markersize=3.5, label="a workload" * first)
+                axes.errorbar(
+                    row.mean,
+                    place,
+                    xerr=[[row.mean - row.low], [row.high - row.mean]],
+                    fmt="D",
+                    color=COLORS[1],
+                    markersize=5,
+                    capsize=3,
+                    zorder=4,
+                    label="mean, 95 % interval" * first,
+                )
+            for name, x in panel.marks.items():
+                axes.axvline(x, color="#555555", linewidth=0.9, linestyle=(0, (6, 2)), zorder=2)
+                axes.annotate(name, (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 2), ha="center",
+                              textcoords="offset points", fontsize=7.5, color="#444444")  # fmt: skip
+            if min(row.values.min() for row in panel.rows) < 0:
+                axes.axvline(0, color="#555555", linewidth=0.9, zorder=2)
+            same = number > 0 and labels[number] == labels[number - 1]
+            axes.set_yticks(range(len(panel.rows)), [""] * len(panel.rows) if same else labels[number])
+            axes.set_ylim(len(panel.rows) - 0.5, -0.5)
+            axes.tick_params(axis="y", length=0)
+            axes.set_title(panel.title, loc="left", pad=14 if has_marks else 6)
+            axes.set_xlabel(panel.x_label)
+        figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return figure

@@ -1,0 +1,202 @@
+"""The reservations of all waiting tasks, and how they change. Source: Mu'alem and Feitelson, 2001, section 2.
+
+Reservations are made and moved in passes over the queue. A unit whose profile has got more room since the pass before
+is ``freed``; only there can a task find an earlier time than its own, so only there it looks.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.policies.backfill.profile import (
+    NOWHERE,
+    begin_on,
+    earliest_begin,
+    is_begin,
+    look_up_expected,
+    reserve,
+    takes_us,
+    task_of,
+    unit_now,
+    withdraw,
+)
+from vinesim.policies.backfill.waiting import SCRATCH, hear
+from vinesim.state.layout import OUTAGE
+from vinesim.state.queries import fits, is_up
+
+PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
+    **SCRATCH,
+    "unplaced": ("i8", "one"),  # 1 + the oldest task that may be without a reservation, 0 = none
+    "freed": ("i4", "units"),  # units with more room than in the pass before
+    "n_freed": ("i8", "one"),
+    "until_pass": ("i8", "units"),  # the last pass in which the unit is looked at, 0 = it is not freed
+    "passes": ("i8", "one"),  # passes so far
+    "was_down": ("u1", "units"),
+}
+
+
+def free(scratch: Any, unit: int) -> None:
+    """The unit has more room than before: it is looked at in the rest of this pass and in the next one."""
+    if scratch.until_pass[unit] == 0:
+        scratch.freed[scratch.n_freed[0]] = unit
+        scratch.n_freed[0] += 1
+    scratch.until_pass[unit] = scratch.passes[0] + 1
+
+
+def give_up(scratch: Any, task: int) -> None:
+    """The task frees what it has reserved."""
+    unit = int(scratch.on_unit[task]) - 1
+    free(scratch, unit)
+    withdraw(scratch, task)
+
+
+def take_back(scratch: Any, task: int) -> None:
+    """The task loses its reservation and has to find another one."""
+    give_up(scratch, task)
+    to_be_placed(scratch, task)
+
+
+def to_be_placed(scratch: Any, task: int) -> None:
+    """The task has no reservation yet."""
+    unplaced = int(scratch.unplaced[0])
+    scratch.unplaced[0] = min(unplaced, task + 1) if unplaced > 0 else task + 1
+
+
+def hear_changes(model: Any, state: Any, view: Any) -> None:
+    """As ``hear``; a task that ends before its time, and a node that comes up, give room; one that ends late may have
+    made reservations of its unit worthless."""
+    scratch = view.scratch
+    seen = int(scratch.seen[0])
+    is_end = view.task >= 0 and scratch.is_running[view.task] == 1
+    end_us = scratch.change_us[2 * view.task + 1] if is_end else view.now_us
+    hear(model, state, view)
+    if is_end and is_late(scratch, view.unit, view.now_us):
+        take_back_all(scratch, view.unit)
+    if end_us > view.now_us:
+        free(scratch, view.unit)
+    if scratch.seen[0] > seen:
+        to_be_placed(scratch, seen)
+    if view.event == OUTAGE:
+        hear_outage(model, state, scratch)
+
+
+def hear_outage(model: Any, state: Any, scratch: Any) -> None:
+    """Nothing is reserved on units that are down; units that came up are free; all without a unit may find one."""
+    for unit in range(len(model.unit_type)):
+        is_down = not is_up(model, state, unit)
+        if is_down:
+            take_back_all(scratch, unit)
+        elif scratch.was_down[unit] == 1:
+            free(scratch, unit)
+        scratch.was_down[unit] = is_down
+    item = int(scratch.first[0])
+    while item > 0:
+        if scratch.on_unit[item - 1] == NOWHERE:
+            scratch.on_unit[item - 1] = 0
+        if scratch.on_unit[item - 1] == 0:
+            to_be_placed(scratch, item - 1)
+        item = int(scratch.next[item - 1])
+
+
+def take_back_all(scratch: Any, unit: int) -> None:
+    """All waiting tasks lose their reservations of the unit."""
+    change = int(scratch.change_first[unit])
+    while change > 0:
+        if is_begin(change):
+            take_back(scratch, task_of(change))
+            change = int(scratch.change_first[unit])
+        else:
+            change = int(scratch.change_next[change - 1])
+
+
+def is_late(scratch: Any, unit: int, now_us: float) -> bool:
+    """Whether a reservation of the unit should have begun before now."""
+    change = int(scratch.change_first[unit])
+    while change > 0 and scratch.change_us[change - 1] < now_us:
+        if is_begin(change):
+            return True
+        change = int(scratch.change_next[change - 1])
+    return False
+
+
+def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
+    """A task whose reservation begins now and that fits, and its unit; if there is none, the oldest one that does not
+    fit, as its unit is still in use, but may begin on another one. -1, -1 if there is none."""
+    delayed, other = -1, -1
+    for unit in range(len(model.unit_type)):
+        change = int(scratch.change_first[unit])
+        while change > 0 and scratch.change_us[change - 1] <= now_us:
+            if is_begin(change):
+                task = task_of(change)
+                if fits(model, state, task, unit):
+                    return task, unit
+                if delayed < 0 or task < delayed:
+                    found = unit_now(model, state, scratch, task, now_us)
+                    if found >= 0:
+                        delayed, other = task, found
+            change = int(scratch.change_next[change - 1])
+    return delayed, other
+
+
+def settle(model: Any, state: Any, view: Any) -> None:
+    """Make and move reservations until every waiting task has one and none could begin earlier."""
+    scratch, now_us = view.scratch, view.now_us
+    while scratch.unplaced[0] > 0 or scratch.n_freed[0] > 0:
+        scratch.passes[0] += 1
+        item = int(scratch.first[0]) if scratch.n_freed[0] > 0 else int(scratch.unplaced[0])
+        scratch.unplaced[0] = 0
+        while item > 0:
+            place(model, state, scratch, item - 1, now_us)
+            item = int(scratch.next[item - 1])
+        keep_freed(scratch)
+
+
+def keep_freed(scratch: Any) -> None:
+    """Leave the units that the next pass looks at."""
+    kept = 0
+    for i in range(int(scratch.n_freed[0])):
+        unit = int(scratch.freed[i])
+        if scratch.until_pass[unit] > scratch.passes[0]:
+            scratch.freed[kept] = unit
+            kept += 1
+        else:
+            scratch.until_pass[unit] = 0
+    scratch.n_freed[0] = kept
+
+
+def place(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
+    """The task gets a reservation, or an earlier one if there is one."""
+    if scratch.on_unit[task] == 0:
+        unit, begin_us = earliest_begin(model, state, scratch, task, now_us)
+        if unit >= 0:
+            reserve(model, state, scratch, task, unit, begin_us)
+        else:
+            scratch.on_unit[task] = NOWHERE
+    elif scratch.on_unit[task] > 0 and scratch.n_freed[0] > 0:
+        move(model, state, scratch, task, now_us)
+
+
+def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
+    """The task moves to the earliest begin before its own on units that were freed."""
+    held, held_us = int(scratch.on_unit[task]) - 1, scratch.change_us[2 * task]
+    if not now_us < held_us:
+        return
+    look_up_expected(model, state, scratch, task)
+    is_freed = scratch.until_pass[held] > 0
+    if is_freed:
+        withdraw(scratch, task)
+    best, best_us, best_end_us = -1, held_us, math.inf
+    for i in range(int(scratch.n_freed[0])):
+        unit = int(scratch.freed[i])
+        begin_us = begin_on(model, state, scratch, task, unit, now_us, best_us)
+        if begin_us < held_us:
+            end_us = begin_us + takes_us(model, state, scratch, task, unit)
+            if begin_us < best_us or end_us < best_end_us or (end_us == best_end_us and unit < best):
+                best, best_us, best_end_us = unit, begin_us, end_us
+    if best >= 0:
+        if not is_freed:
+            withdraw(scratch, task)
+        reserve(model, state, scratch, task, best, best_us)
+        free(scratch, held)
+    elif is_freed:
+        reserve(model, state, scratch, task, held, held_us)

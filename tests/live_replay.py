@@ -1,0 +1,110 @@
+"""Record what a run of the reference engine was told and decided, and tell the same to the component."""
+
+from typing import Any
+
+import vinesim as vs
+from vinesim.engine import reference
+from vinesim.engine.contract import NO_EVENTS
+from vinesim.engine.simulate import unit_order_of
+from vinesim.live.scheduler import Scheduler
+from vinesim.model.streams import stream_seed
+from vinesim.policies.registry import resolve
+from vinesim.state.build import build_model
+from vinesim.state.queries import more_at_once
+
+LEASE = {"lease_factor": 0.0, "lease_floor_us": 1e15}
+
+
+def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
+    """("arrive", time, job), ("finish", time, leading task), ("start", time, tasks, unit), ("drop", time, task), and
+    ("nothing", time) where the policy had all of an instant before it and started nothing; in the order of the run."""
+    policy = resolve(scenario.policy, scenario.options)
+    model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
+    run = reference.ReferenceRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    record: list[tuple[Any, ...]] = []
+
+    def finish(state, _finish=reference.finish):
+        found = _finish(state)
+        record.append(("finish", state.now_us, found[0]))
+        return found
+
+    def wake_up(state, _wake_up=reference.wake_up):
+        job = _wake_up(state)
+        record.append(("arrive", state.now_us, job))
+        return job
+
+    def decide(model, state, view):
+        action = policy.decide(model, state, view)
+        if action.task >= 0:
+            group = [t for t in state.pending if state.group_of(t) == state.group_of(action.task)]
+            tasks = group[: action.n_tasks] if action.n_tasks > 1 else [action.task]
+            kind = "start" if action.n_tasks > 0 else "drop"
+            record.append((kind, view.now_us, tasks, int(model.unit_order[action.unit])))
+        elif not more_at_once(model, state):
+            record.append(("nothing", view.now_us))
+        return action
+
+    monkeypatch.setattr(reference, "finish", finish)
+    monkeypatch.setattr(reference, "wake_up", wake_up)
+    run._decide = decide
+    while run.advance(float("inf"), float("inf"), 1000) != NO_EVENTS:
+        pass
+    monkeypatch.undo()
+    return record
+
+
+def replay(scenario: vs.Scenario, record: list[tuple[Any, ...]], poll: bool = False) -> tuple[Scheduler, int]:
+    """Tell a component what a run was told, and demand that it decides the same. With ``poll`` each application asks
+    for itself. Returns the component and how many grants it gave."""
+    scheduler = Scheduler.of(scenario, **LEASE)
+    work = scenario.workload
+    codes = {r.application.name: a for a, r in enumerate(scheduler._registered)}
+    handle = [codes.get(name, -1) for name in work.application_names]
+    request_of = {}  # job of the scenario -> request of the component
+    running = {}  # leading task -> (grant, unit)
+    started = 0
+    queue = list(record)
+    while queue:
+        kind, now_us, *what = queue.pop(0)
+        if kind == "arrive":
+            job = what[0]
+            size = float(work.operations[work.job_first[job] : work.job_first[job + 1]].max())
+            request_of[job] = scheduler.new_request(handle[work.application[job]], now_us, size)
+        elif kind == "finish":
+            grant, unit = running.pop(what[0])
+            assert scheduler.complete(grant, now_us, unit)
+        elif kind == "nothing":
+            assert asked(scheduler, now_us, poll) is None
+        elif kind == "start":
+            parts = [what]
+            job = int(work.job_first.searchsorted(what[0][0], "right")) - 1
+            for _ in range(int(work.job_first[job + 1]) - what[0][0] - 1):
+                _, _, *part = queue.pop(0)
+                parts.append(part)
+            grant = asked(scheduler, now_us, poll)
+            assert grant is not None
+            jobs = work.job_first.searchsorted(what[0], "right") - 1
+            assert grant.requests == tuple(request_of[j] for j in jobs.tolist())
+            assert [place.unit for place in grant.places] == [unit for _, unit in parts]
+            assert grant.issued_us == now_us
+            assert grant.application == handle[work.application[job]]
+            for tasks, unit in parts:
+                running[tasks[0]] = (grant.id, unit)
+            started += 1
+        elif not queue or queue[0][0] not in ("drop", "start", "nothing"):  # a drop, the last decision of its instant
+            assert asked(scheduler, now_us, poll) is None
+    first = set(work.job_first[:-1].tolist())
+    assert len(scheduler.dropped()) == len([1 for item in record if item[0] == "drop" and item[2][0] in first])
+    assert scheduler.n_running == len(running) == 0
+    return scheduler, started
+
+
+def asked(scheduler: Scheduler, now_us: float, poll: bool) -> Any:
+    """The next grant; with ``poll`` by asking for one application after the other, the last first."""
+    if not poll:
+        return scheduler.can_issue(now_us)
+    for a in reversed(range(len(scheduler._registered))):
+        grant = scheduler.can_issue(now_us, a)
+        if grant is not None:
+            return grant
+    return None

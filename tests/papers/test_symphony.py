@@ -1,0 +1,135 @@
+"""Symphony: the search for the smallest cluster, verdicts from shortened studies, and that other policies turn them."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from vinesim.formats.study_file import read_study
+from vinesim.model.study import Axis
+from vinesim.papers.claim import Verdict
+from vinesim.papers.data import Data
+from vinesim.papers.registry import items
+from vinesim.papers.single import changed
+from vinesim.papers.symphony.day import Day
+from vinesim.papers.symphony.search import AT_MOST, smallest
+from vinesim.studies.sweep import sweep
+
+REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
+LAXITY = {"policy": "least_laxity"}
+ALONE = {"policy": "symphony", **{f"applications[{i}].batch_limit": 1 for i in (0, 2, 3)}}
+SHORT = {"workload.options.duration_us": "10 min", "workload.options.spikes": 0}
+
+
+def test_search_finds_the_smallest_size_that_meets_the_target():
+    for answer in range(1, 13):
+        found = smallest(lambda size, r, answer=answer: (1.0 if size >= answer else 5.0) + 0.01 * r, 1, 12, 3.0)
+        assert (found.size, found.is_certain) == (answer, True)
+        assert len(found.tried) <= 5
+        assert all(interval.n == 3 for interval in found.tried.values())
+
+
+def test_search_repeats_what_is_near_the_target_and_says_that_it_is_not_certain():
+    found = smallest(lambda size, r: (2.9 if size >= 4 else 9.0) + (-1) ** r, 1, 8, 3.0)
+    assert (found.size, found.is_certain) == (4, False)
+    assert found.tried[4].n == AT_MOST
+    assert found.tried[3].n == 3
+
+
+def test_search_ends_without_a_size_where_none_meets_the_target():
+    found = smallest(lambda size, r: 10.0 / size + 0.01 * r, 1, 3, 3.0)
+    assert (found.size, found.is_certain) == (None, True)
+    assert list(found.tried) == [3]
+
+
+def test_the_highest_percentage_is_of_a_window_and_an_application():
+    requests = np.array([[10, 0], [4, 4], [1, 1], [1, 1]])
+    day = Day(requests, np.array([[5, 0], [1, 3], [0, 0], [0, 0]]))
+    assert day.highest() == (75.0, "VIDEO")
+    assert np.isnan(day.missed_pct[0, 1])
+
+
+@cache
+def table(file: str):
+    return sweep(short(file), workers=1).table
+
+
+def short(file: str):
+    study = read_study(items()["symphony-table4"].study_file("clusters").with_name(file))
+    return changed(replace(study, replications=4), SHORT)
+
+
+def verdicts(item_id: str, data: Data, names: set[str]) -> dict[str, Verdict]:
+    return {claim.id: claim.check(data).verdict for claim in items()[item_id].claims if claim.id in names}
+
+
+EXPECTED = {
+    "symphony-table4": {"ST4.2": REPRODUCED, "ST4.3": REPRODUCED, "ST4.4": REPRODUCED, "ST4.10": NOT},
+    "symphony-ablation": {"SA.1": NOT, "SA.2": NOT, "SA.3": REPRODUCED, "SA.4": REPRODUCED},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("item_id", EXPECTED)
+def test_verdicts(item_id):
+    data = Data({"clusters": table("clusters.yaml")})
+    assert verdicts(item_id, data, set(EXPECTED[item_id])) == EXPECTED[item_id]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("item_id", "label", "other", "turned"),
+    [
+        ("symphony-table4", "Symphony", LAXITY, {"ST4.2", "ST4.3", "ST4.4"}),
+        ("symphony-table4", "FCFS", {**LAXITY, "options.consolidate": "yes"}, {"ST4.2", "ST4.3", "ST4.4"}),
+        ("symphony-ablation", "FCFS, consolidating", LAXITY, {"SA.2"}),
+        ("symphony-ablation", "Symphony, neither", {"policy": "symphony_recommended"}, {"SA.1", "SA.3", "SA.4"}),
+        ("symphony-ablation", "Symphony", {**ALONE, "options.load": "off"}, {"SA.3"}),
+    ],
+)
+def test_another_policy_turns_verdicts(item_id, label, other, turned):
+    study = short("clusters.yaml")
+    axes = tuple(instead(axis, label, other) for axis in study.axes)
+    found = verdicts(item_id, Data({"clusters": sweep(replace(study, axes=axes), workers=1).table}), turned)
+    assert {claim for claim, verdict in found.items() if verdict != EXPECTED[item_id].get(claim)} == turned
+
+
+def instead(axis: Axis, label: str, other: dict[str, object]) -> Axis:
+    """The axis with other settings under a label."""
+    settings = [other if name == label else own for (name,), own in zip(axis.labels, axis.settings, strict=True)]
+    return replace(axis, settings=tuple(settings))
+
+
+@pytest.mark.slow
+def test_without_loads_every_urgency_misses_the_same_and_with_them_not():
+    study = read_study(items()["symphony-table3"].study_file("powers"))
+    data = Data({"powers": sweep(replace(study, replications=1), workers=1).table})
+    assert verdicts("symphony-table3", data, {"ST3.5"}) == {"ST3.5": REPRODUCED}
+    turned = Data({"powers": relabelled(data.table("powers"))})
+    assert verdicts("symphony-table3", turned, {"ST3.5"}) == {"ST3.5": NOT}
+
+
+def relabelled(rows):
+    """The rows as if those with loads had none."""
+    from vinesim.model.result import Table
+
+    swap = {"with load": "without load", "without load": "with load"}
+    return Table({name: np.array([swap[v] for v in rows[name]]) if name == "load" else rows[name] for name in rows})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("item_id", ["symphony-table4", "symphony-ablation"])
+def test_figures_are_drawn(item_id):
+    pytest.importorskip("matplotlib")
+    (figure,) = items()[item_id].draw(Data({"clusters": table("clusters.yaml")})).values()
+    (axes,) = figure.axes
+    assert axes.get_yscale() == "log"
+    assert axes.patches
+    assert axes.get_ylabel()
+
+
+def test_the_full_day_is_valid_and_of_the_papers_length():
+    study = read_study(items()["symphony-table4"].study_file("clusters").with_name("full_day.yaml"))
+    assert {setting["workload.options.duration_us"] for setting in study.axes[0].settings} == {"24 h"}
+    assert {setting["workload.options.spikes"] for setting in study.axes[0].settings} == {8}

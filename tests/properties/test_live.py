@@ -1,0 +1,159 @@
+"""The component decides what a run decides when it is told the same; and no lost completion keeps a unit."""
+
+import heapq
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vinesim as vs
+from tests.live_replay import LEASE, recorded, replay
+from tests.requests_scenarios import request_scenario
+from tests.strategies import all_options
+from vinesim.live.scheduler import Scheduler
+from vinesim.policies.registry import policies
+
+FOR_REQUESTS = ("symphony", "symphony_recommended", "fcfs", "edf", "edf_drop", "least_laxity", "deadline_batch")
+FOR_TASKS = ("high", "flat", "pref", "closer_to_data", "delay", "earliest_finish")
+
+
+@pytest.mark.parametrize("poll", [False, True], ids=["manager", "applications"])
+@pytest.mark.parametrize("name", FOR_REQUESTS + FOR_TASKS)
+def test_the_component_decides_as_the_run_does(name, poll, monkeypatch):
+    choices, grants = all_options(policies()[name]), 0
+    for seed in range(40):
+        scenario = request_scenario(seed, name, choices[seed % len(choices)], gangs=name in FOR_REQUESTS)
+        grants += replay(scenario, recorded(scenario, monkeypatch), poll)[1]
+    assert grants > 500
+
+
+NODES = """
+datacenter: {racks: [{nodes: [{units: {E5620x2: 1, C2050: 2}, count: 3}]}]}
+workload: {generator: requests, options: {duration_us: 60 s, spikes: 1}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "options"), [("symphony", {}), ("symphony_recommended", {}), ("fcfs", {"consolidate": "yes"})]
+)
+def test_the_component_gives_the_table_of_the_compiled_engine(name, options, tmp_path):
+    """The paper's four applications, with noise and bursts: unit and time of every request."""
+    (tmp_path / "s.yaml").write_text(NODES)
+    scenario = vs.changed(vs.read_scenario(tmp_path / "s.yaml"), policy=name, options=options)
+    result = vs.simulate(scenario)
+    work, outcome = scenario.workload, result.outcome
+    scheduler = Scheduler.of(scenario, **LEASE)
+    unit, init_us = np.full(work.n_tasks, -1), np.full(work.n_tasks, np.nan)
+    events = [(float(time), 1, job) for job, time in enumerate(work.arrival_us)]
+    heapq.heapify(events)
+    while events:
+        now_us, is_arrival, what = heapq.heappop(events)
+        if is_arrival:
+            scheduler.new_request(int(work.application[what]), now_us, float(work.operations[what]))
+        else:
+            assert scheduler.complete(what, now_us)
+        if events and events[0][0] == now_us:
+            continue
+        while (grant := scheduler.can_issue(now_us)) is not None:
+            for request in grant.requests:
+                unit[request], init_us[request] = grant.places[0].unit, now_us
+            heapq.heappush(events, (float(outcome.task_finish_us[grant.requests[0]]), 0, grant.id))
+    assert work.n_tasks > 5000
+    assert unit.tolist() == result.tasks["unit"].tolist()
+    assert init_us.tobytes() == outcome.task_init_us.tobytes()
+
+
+def test_an_application_may_register_late(monkeypatch):
+    """Groups are numbered anew, in the middle of a run: the decisions are those of registering all at the start."""
+    shifted = grants = 0
+    for seed in range(60):
+        name = FOR_REQUESTS[seed % len(FOR_REQUESTS)]
+        scenario = request_scenario(seed, name)
+        early = Scheduler.of(scenario, **LEASE)
+        late = without_applications(scenario)
+        running = []
+        for job, now_us in enumerate(scenario.workload.arrival_us.tolist()):
+            a = int(scenario.workload.application[job])
+            code = [r.application.name for r in early._registered].index(f"A{a}")
+            size = float(scenario.workload.operations[scenario.workload.job_first[job]])
+            while len(late._registered) <= code:
+                one = early._registered[len(late._registered)]
+                before = list(late._groups)
+                late._register(one.application, one.application.name, one.demand)
+                shifted += before != late._groups[: len(before)]
+            assert early.new_request(code, now_us, size) == late.new_request(code, now_us, size)
+            if job % 3 == 2 and running:
+                grant = running.pop(0)
+                assert early.complete(grant, now_us)
+                assert late.complete(grant, now_us)
+            while True:
+                one, other = early.can_issue(now_us), late.can_issue(now_us)
+                assert one == other
+                if one is None:
+                    break
+                running.append(one.id)
+                grants += 1
+        assert early.load() == late.load()
+    assert shifted > 0
+    assert grants > 300
+
+
+def without_applications(scenario):
+    """A component of the same scenario without applications."""
+    return Scheduler(
+        scenario.datacenter,
+        scenario.policy,
+        affinity=scenario.affinity,
+        overhead_us=scenario.overhead_us,
+        task_types=scenario.workload.task_types,
+        seed=scenario.seed,
+        **LEASE,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), name=st.sampled_from(FOR_REQUESTS), data=st.data())
+def test_no_lost_completion_keeps_a_unit(seed, name, data):
+    """Whatever completions are lost, come late, or come in parts: after the leases every unit is idle, each grant is
+    complete or lost, and the history has those that were in time."""
+    scenario = request_scenario(seed, name)
+    scheduler = Scheduler.of(scenario, lease_factor=2.0, lease_floor_us=5.0)
+    names = [r.application.name for r in scheduler._registered]
+    work, running, given_ids, complete, in_time = scenario.workload, [], set(), set(), 0
+    for job, now_us in enumerate(work.arrival_us.tolist()):
+        code = names.index(f"A{work.application[job]}")
+        scheduler.new_request(code, now_us, float(work.operations[work.job_first[job]]))
+        while (grant := scheduler.can_issue(now_us)) is not None:
+            running.append(grant)
+            given_ids.add(grant.id)
+        if not running or data.draw(st.integers(0, 3)) == 0:
+            continue
+        grant = running.pop(data.draw(st.integers(0, len(running) - 1)))
+        before = scheduler.load()
+        is_late = now_us >= grant.lease_until_us
+        told = [scheduler.complete(grant.id, now_us, place.unit) for place in grant.places]
+        assert told == [not is_late] * len(told)
+        if is_late:
+            assert scheduler.load() == before  # whoever is there now stays
+            continue
+        in_time += len(told)
+        complete.add(grant.id)
+        with pytest.raises(vs.InputError, match="completed before"):
+            scheduler.complete(grant.id, now_us)
+    while True:
+        while (grant := scheduler.can_issue(now_us)) is not None:
+            given_ids.add(grant.id)
+        if not scheduler.n_running:
+            break
+        now_us = scheduler.wake_us
+    lost = [grant.id for grant in scheduler.expire(now_us)]
+    assert len(lost) == len(set(lost)) == scheduler.n_lost
+    assert complete | set(lost) == given_ids
+    assert not complete & set(lost)
+    assert set(scheduler.load().values()) == {0.0}
+    assert scheduler.n_pending == 0
+    assert not any(scheduler.complete(grant, now_us) for grant in lost)
+    if name.startswith("symphony"):
+        assert scheduler._scratch.n_seen.sum() == in_time

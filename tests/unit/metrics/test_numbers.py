@@ -1,0 +1,28 @@
+"""A study can ask for every number that a run can have."""
+
+from pathlib import Path
+
+import pytest
+
+import vinesim as vs
+from vinesim.metrics.numbers import flat, numbers
+from vinesim.model.study import NUMBERS
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def names_of(example, settings=()):
+    return set(numbers(vs.simulate(vs.read_scenario(EXAMPLES / example, settings)).summary))
+
+
+@pytest.mark.parametrize("example", ["quickstart.yaml", "rbss.yaml", "energy.yaml", "symphony.yaml"])
+def test_every_number_of_a_run_has_a_name_that_a_study_knows(example):
+    settings = ["horizon=20 s"] if example == "symphony.yaml" else []
+    unknown = [name for name in names_of(example, settings) if not any(f"{name}.".startswith(f"{n}.") for n in NUMBERS)]
+    assert unknown == []
+
+
+def test_names_are_joined_by_dots_and_provenance_is_none():
+    summary = {"jobs": {"latency_us": {"mean": 1.0, "p50": None}}, "exit_reason": "X", "provenance": {"wall_s": 1.0}}
+    assert dict(flat(summary)) == {"jobs.latency_us.mean": 1.0, "jobs.latency_us.p50": None, "exit_reason": "X"}
+    assert numbers(summary, ["jobs.latency_us.mean"]) == {"jobs.latency_us.mean": 1.0, "exit_reason": "X"}

@@ -1,0 +1,321 @@
+"""The calls of the component: their answers, their errors, leases, and memory that does not grow."""
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.policies.kinds.witness import Witness
+from vinesim.live.scheduler import RECENT, Scheduler
+from vinesim.policies import FINISH, TIMER, WAKE_UP, OnlinePolicy, first_free, nothing, oldest_pending, start
+
+TYPES = (vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0), vs.ProcessorType("GPU"))
+TASKS = (vs.TaskType("SEARCH"), vs.TaskType("VIDEO"))
+CENTER = vs.Datacenter.of([("CPU", 0, 0), ("GPU", 0, 0), ("CPU", 0, 1), ("GPU", 0, 1)], TYPES)
+SPEED = np.array([[0.1, 0.5], [1.0, 1.0]])
+
+
+def scheduler(policy="symphony", options=None, **lease):
+    return Scheduler(CENTER, policy, options, affinity=SPEED, task_types=TASKS, **lease)
+
+
+def test_the_four_calls():
+    one = scheduler("fcfs", {"consolidate": "yes"})
+    search = one.register("SEARCH", 5e3, 200.0, consolidate=2)
+    video = one.register("VIDEO", 500e3, 1.0, nodes=[(0, 1)])
+    assert one.can_issue(0.0) is None
+    requests = [one.new_request(search, 10.0) for _ in range(3)] + [one.new_request(video, 10.0, 40.0)]
+    assert requests == [0, 1, 2, 3]
+    assert one.n_pending == 4
+    first, second, third = (one.can_issue(10.0) for _ in range(3))
+    assert one.can_issue(10.0) is None
+    assert [g.requests for g in (first, second, third)] == [(0, 1), (2,), (3,)]
+    assert [g.places[0].processor_type for g in (first, second, third)] == ["GPU", "GPU", "CPU"]
+    assert [g.places[0].unit for g in (first, second, third)] == [1, 3, 2]
+    assert (third.application, third.places[0].shelf) == (video, 1)
+    assert one.load() == {0: 0.0, 1: 1.0, 2: 1.0, 3: 1.0}
+    assert one.complete(first.id, 20.0) is True
+    assert one.load()[1] == 0.0
+    assert one.n_running == 2
+
+
+def test_only_the_winner_is_granted_and_asking_for_another_changes_nothing():
+    one = scheduler()
+    search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 500e3, 1.0)
+    one.new_request(video, 0.0, 9.0)
+    one.new_request(search, 0.0)
+    for _ in range(3):
+        assert one.can_issue(1.0, video) is None
+    grant = one.can_issue(1.0, search)
+    assert grant.application == search
+    assert one.can_issue(1.0, search) is None
+    assert one.can_issue(1.0, video).application == video
+
+
+def test_what_is_wrong_is_said_at_once():
+    one = scheduler()
+    search = one.register("SEARCH", 5e3, 1.0)
+    one.new_request(search, 100.0)
+    with pytest.raises(vs.InputError) as wrong:
+        one.new_request(7, 99.0, -1.0)
+    assert [p.where for p in wrong.value.problems] == [
+        "new_request, now_us",
+        "new_request, application",
+        "new_request, size",
+    ]
+    for call in (one.can_issue, one.expire, lambda t: one.complete(0, t), lambda t: one.renew(0, t)):
+        for time in (99.0, float("nan"), float("inf")):
+            with pytest.raises(vs.InputError, match="not before"):
+                call(time)
+    with pytest.raises(vs.InputError, match="an application, 0 to 0"):
+        one.can_issue(100.0, 3)
+    grant = one.can_issue(100.0)
+    with pytest.raises(vs.InputError, match="never given"):
+        one.complete(grant.id + 1, 100.0)
+    with pytest.raises(vs.InputError, match="not done: 1"):
+        one.complete(grant.id, 100.0, unit=0)
+    assert one.complete(grant.id, 100.0)
+    with pytest.raises(vs.InputError, match="completed before"):
+        one.complete(grant.id, 100.0)
+
+
+def test_a_wrong_registration_leaves_all_as_it_was():
+    one = scheduler()
+    for name, arguments in (
+        ("AUDIO", {}),
+        ("SEARCH", {"nodes": [(3, 3)]}),
+        ("SEARCH", {"n_nodes": 3}),
+        ("SEARCH", {"demand": 9.0}),
+        ("SEARCH", {"consolidate": 0}),
+    ):
+        with pytest.raises(vs.InputError):
+            one.register(name, 5e3, 1.0, **arguments)
+    assert one.register("SEARCH", 5e3, 1.0) == 0
+    with pytest.raises(vs.InputError, match="each application once"):
+        one.register("SEARCH", 5e3, 1.0)
+    assert one.register("again", 5e3, 1.0, task_type="SEARCH") == 1
+
+
+def test_policies_that_need_the_workload_or_periods_are_refused():
+    for name in ("optimal", "ff", "rb_fifo"):
+        with pytest.raises(vs.InputError, match="policy"):
+            scheduler(name)
+    with pytest.raises(vs.InputError, match="one node at a time"):
+        scheduler("high").register("SEARCH", 5e3, 1.0, n_nodes=2)
+    with pytest.raises(vs.InputError, match="lease_factor"):
+        scheduler(lease_factor=-1.0)
+
+
+def test_a_late_completion_frees_nobody():
+    one = scheduler("fcfs", lease_factor=2.0, lease_floor_us=50.0)
+    search = one.register("SEARCH", 5e3, 1.0, nodes=[(0, 0)], demand=0.0)
+    for _ in range(4):
+        one.new_request(search, 0.0)
+    first, second = one.can_issue(0.0), one.can_issue(0.0)
+    assert one.can_issue(0.0) is None
+    assert (first.places[0].unit, first.lease_until_us) == (1, 50.0)
+    assert (second.places[0].unit, second.lease_until_us) == (0, 80.0)  # twice 10 us, four of which may share the CPU
+    assert one.wake_us == 50.0
+    third = one.can_issue(50.0)
+    assert third.places[0].unit == 1
+    assert one.complete(first.id, 51.0) is False
+    assert one.complete(first.id, 51.0) is False
+    assert one.load()[1] == 1.0
+    assert one.renew(second.id, 79.0)
+    assert [g.id for g in one.expire(90.0)] == [first.id]
+    assert one.expire(90.0) == ()
+    assert one.complete(second.id, 158.0)
+    assert not one.renew(second.id, 158.0)
+    assert one.n_lost == 2  # first and third
+    assert set(one.load().values()) == {0.0}
+
+
+def test_requests_that_are_given_up_are_told():
+    one = scheduler("edf_drop")
+    search = one.register("SEARCH", 100.0, 1.0)
+    late = one.new_request(search, 0.0)
+    assert one.can_issue(100.0) is None
+    good = one.new_request(search, 100.0)
+    assert one.can_issue(100.0).requests == (good,)
+    assert one.dropped() == (late,)
+    assert one.dropped() == ()
+    assert one.n_pending == 0
+
+
+def test_parts_of_a_request_end_one_by_one_or_all_at_once():
+    one = scheduler()
+    search = one.register("SEARCH", 5e3, 1.0, n_nodes=2)
+    for _ in range(2):
+        one.new_request(search, 0.0)
+    first, second = one.can_issue(0.0), one.can_issue(0.0)
+    assert [len({(p.rack, p.shelf) for p in g.places}) for g in (first, second)] == [2, 2]
+    assert one.complete(first.id, 5.0, first.places[0].unit)
+    assert one.n_running == 2
+    with pytest.raises(vs.InputError):
+        one.complete(first.id, 5.0, first.places[0].unit)
+    assert one.complete(first.id, 9.0)
+    assert one.complete(second.id, 9.0)
+    assert set(one.load().values()) == {0.0}
+    assert one._scratch.n_seen.sum() == 4
+
+
+class Eager(Witness):
+    """Sees every event, and does not ask whether there is more to come."""
+
+
+def test_a_policy_that_does_not_wait_for_the_instant_keeps_its_grants_until_asked():
+    one = Scheduler(CENTER, Eager(), affinity=SPEED, task_types=TASKS)
+    search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 5e3, 1.0)
+    one.new_request(search, 0.0)
+    one.new_request(video, 0.0)
+    assert one.n_running == 2
+    assert one.can_issue(0.0, video).requests == (1,)
+    assert one.can_issue(0.0, video) is None
+    assert one.can_issue(0.0, search).requests == (0,)
+
+
+@dataclass(frozen=True)
+class Told(OnlinePolicy):
+    """Notes in scratch what it was shown when it was asked, by group; and takes the first unit."""
+
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = {"event": ("i8", "groups"), "by_type": ("i8", "types*groups"), "jobs": ("i8", "jobs")}
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        g = state.group_of(task)
+        view.scratch.event[g] = 1 + view.event
+        view.scratch.by_type[1 * len(model.group_task_type) + g] += 1
+        view.scratch.jobs[model.task_job[task]] += 1
+        return start(task, first_free(model, state, task))
+
+
+def test_the_policy_is_shown_the_last_event_of_the_instant():
+    one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+    code = one.register("SEARCH", 5e3, 1.0)
+    one.new_request(code, 0.0)
+    grant = one.can_issue(0.0)
+    assert one._scratch.event.tolist() == [1 + WAKE_UP]
+    one.new_request(code, 1.0)
+    one.complete(grant.id, 1.0)
+    one.can_issue(1.0)
+    assert one._scratch.event.tolist() == [1 + FINISH]
+    one.new_request(code, 2.0)
+    one.can_issue(3.0)
+    assert one._scratch.event.tolist() == [1 + TIMER]
+    assert one._scratch.jobs == {1: 1, 2: 1}  # that of the first is forgotten
+
+
+def test_scratch_moves_with_its_group():
+    """A request of two nodes has two groups; the groups of first parts come first."""
+    one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+    search = one.register("SEARCH", 5e3, 1.0, n_nodes=2)
+    assert one._groups == [[0, 1]]
+    one._scratch.event[:] = [7, 8]
+    one._scratch.by_type[:] = [1, 2, 3, 4]  # the row of a type has the groups
+    one.new_request(search, 0.0)
+    one.register("VIDEO", 5e3, 1.0)
+    assert one._groups == [[0, 2], [1]]
+    assert one._scratch.event.tolist() == [7, 0, 8]
+    assert one._scratch.by_type.tolist() == [1, 0, 2, 3, 0, 4]
+    assert one._requests.task_group == {0: 0, 1: 2}
+
+
+def test_a_request_that_is_started_in_part_is_an_error():
+    one = Scheduler(CENTER, Halves(), affinity=SPEED, task_types=TASKS)
+    one.new_request(one.register("SEARCH", 5e3, 1.0, n_nodes=2), 0.0)
+    with pytest.raises(vs.PolicyError, match="started in part"):
+        one.can_issue(0.0)
+
+
+class Halves(Told):
+    """Starts first parts only."""
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        is_first = task == model.job_first[model.task_job[task]]
+        return start(task, first_free(model, state, task)) if is_first else nothing()
+
+
+def test_rules_of_the_contract_hold_here_too():
+    one = Scheduler(CENTER, Nowhere(), affinity=SPEED, task_types=TASKS)
+    one.new_request(one.register("SEARCH", 5e3, 1.0), 0.0)
+    with pytest.raises(vs.PolicyError, match="a unit of the datacenter"):
+        one.can_issue(0.0)
+
+
+class Nowhere(Told):
+    """Starts on a unit that does not exist."""
+
+    @staticmethod
+    def decide(model, state, view):
+        return start(oldest_pending(model, state), 99)
+
+
+def size_of(value, seen):
+    """How many entries all the containers hold that an object of the component refers to."""
+    if id(value) in seen or isinstance(value, str | bytes | type | np.generic):
+        return 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return value.size
+    if isinstance(value, dict):
+        return len(value) + sum(size_of(v, seen) for v in value.values())
+    if isinstance(value, list | tuple | set | deque):
+        return len(value) + sum(size_of(v, seen) for v in value)
+    return size_of(vars(value), seen) if hasattr(value, "__dict__") and not callable(value) else 0
+
+
+@pytest.mark.parametrize("policy", ["symphony_recommended", "edf", "fcfs"])
+def test_memory_does_not_grow(policy):
+    """20,000 requests, a tenth of the completions lost: hardly more entries than after the first thousand."""
+    one = scheduler(policy, {"consolidate": "yes"} if policy != "symphony_recommended" else {}, lease_floor_us=20.0)
+    codes = [one.register("SEARCH", 50.0, 1.0, consolidate=4), one.register("VIDEO", 90.0, 1.0, n_nodes=2)]
+    random = np.random.default_rng(5)
+    running, sizes, now_us = deque(), [], 0.0
+    for n in range(20_000):
+        now_us += random.exponential(4.0)
+        one.new_request(codes[int(random.integers(0, 4) == 0)], now_us, 1.0)
+        while running and running[0][0] <= now_us:
+            _, grant = running.popleft()
+            if random.integers(0, 10) > 0:
+                one.complete(grant, now_us)
+        one.expire(now_us)
+        while (grant := one.can_issue(now_us)) is not None:
+            running.append((now_us + 6.0, grant.id))
+        if n % 1000 == 999:
+            sizes.append(size_of(vars(one), set()) - len(one._lost_ids))
+    assert one.n_lost > 100
+    assert len(one._lost_ids) <= RECENT
+    assert max(sizes[1:]) < 1.5 * sizes[0] + 500
+    assert one._requests.n_jobs == 20_000
+    assert len(one._requests.task_job) < 300
+
+
+def test_threads_may_call():
+    one = scheduler("fcfs")
+    code = one.register("SEARCH", 5e3, 1.0)
+    requests = []
+
+    def tell():
+        for _ in range(200):
+            requests.append(one.new_request(code, 0.0))
+            grant = one.can_issue(0.0)
+            if grant is not None:
+                one.complete(grant.id, 0.0)
+
+    threads = [threading.Thread(target=tell) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    while (grant := one.can_issue(0.0)) is not None:
+        one.complete(grant.id, 0.0)
+    assert sorted(requests) == list(range(800))
+    assert (one.n_pending, one.n_running) == (0, 0)
