@@ -16,11 +16,12 @@ from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 
 if TYPE_CHECKING:
+    from vinesim.model.study import Study
     from vinesim.studies.sweep import Sweep
 
 CLAIMS = "claims.json"
 SWEEP = "sweep"
-FEW_RUNS = 1000  # of about 7 ms: worker processes, 3 s each to start, do not make them faster
+FEW_TASKS = 5_000_000  # of all runs of a study: worker processes, 3 s each to start, do not make them faster
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,11 @@ def gather(
     for name in item.studies:
         study = changed(read_study(item.study_file(name)), changes)
         target = None if folder is None else folder / SWEEP / name
-        n_workers = 1 if workers is None and study.n_runs <= FEW_RUNS else workers
         before = made.get(item.study_file(name))
         if before is not None and before.folder is not None and target is not None and not target.exists():
             shutil.copytree(before.folder, target)
         if before is None or target is not None:
+            n_workers = 1 if workers is None and _is_small(study) else workers
             swept = sweep(study, target, workers=n_workers, watch=watch, say=say)
         else:
             swept = before
@@ -94,6 +95,14 @@ def gather(
             raise InputError([Problem(f"{item.id}: {named(f.point)}", "numbers", f.message) for f in swept.failures])
         tables[name] = swept.table
     return Data(tables, {name: partial(run, changes) for name, run in item.runs.items()})
+
+
+def _is_small(study: "Study") -> bool:
+    """Whether one process is enough: by the tasks of the first run."""
+    from vinesim.studies.expand import expand
+    from vinesim.studies.scenarios import scenario_of
+
+    return study.n_runs * scenario_of(study, expand(study)[0]).workload.n_tasks <= FEW_TASKS
 
 
 def prepare(out: Path, item: Item) -> Path:
