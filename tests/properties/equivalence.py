@@ -55,6 +55,17 @@ def options_of(policy: type[Policy]) -> list[dict[str, Any]]:
     return all_options(policy)
 
 
+def alike(a: Any, b: Any) -> bool:
+    """Whether two things are the same to the bit, arrays and what holds arrays too."""
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(alike(a[name], b[name]) for name in a)
+    return bool(a == b)
+
+
 def differences(scenario: vs.Scenario) -> list[str]:
     """What differs between the engines: nothing, if they mean the same."""
     compiled, reference = vs.simulate(scenario), vs.simulate(scenario, engine="reference")
@@ -62,15 +73,7 @@ def differences(scenario: vs.Scenario) -> list[str]:
     found = []
     for item in fields(one):
         a, b = getattr(one, item.name), getattr(other, item.name)
-        if isinstance(a, np.ndarray):
-            same = a.dtype == b.dtype and a.tobytes() == b.tobytes()
-        elif item.name == "lost" and a is not None:
-            same = all(x.dtype == y.dtype and x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True))
-        elif item.name == "periods" and a is not None:
-            same = a.keys() == b.keys() and all(a[name].tobytes() == b[name].tobytes() for name in a)
-        else:
-            same = a == b
-        if not same:
+        if not alike(a, b):
             found.append(f"{item.name}: compiled {a}, reference {b}")
     return found
 

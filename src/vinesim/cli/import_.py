@@ -1,14 +1,23 @@
-"""``vinesim import``: logs of real systems as workloads."""
+"""``vinesim import``: logs and measurements of real systems as workloads."""
 
 from pathlib import Path
 
 import typer
 
+from vinesim.model.errors import InputError, Problem
+
+JOBS = typer.Option(1000, help="How many jobs to draw.")
+NODES = typer.Option(4, help="Nodes of the scenario, each with one unit of each type.")
+LOAD = typer.Option(0.9, help="How fast jobs arrive, as a share of what all units do together.")
+SEED = typer.Option(0, help="Seed of all random streams.")
+WORKLOAD = typer.Option(..., "-o", "--output", help="The workload, a Parquet file; a scenario is written beside it.")
+
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    importer = typer.Typer(help="Turn the log of a real system into a workload.", no_args_is_help=True)
-    importer.command("swf")(swf)
+    """Add the commands."""
+    importer = typer.Typer(help="Turn logs and measurements of real systems into workloads.", no_args_is_help=True)
+    for command in (swf, gavel, starpu, requests):
+        importer.command(command.__name__)(command)
     app.add_typer(importer, name="import")
 
 
@@ -16,18 +25,105 @@ def swf(
     log: Path = typer.Argument(..., help="Standard Workload Format, plain or gzip."),
     output: Path = typer.Option(..., "-o", "--output", help="The workload, a Parquet file."),
     machines: Path = typer.Option(None, help="The log's clusters (.machines); writes a scenario to run it on them."),
+    task: str = typer.Option(
+        "processor", help="What a task is: each processor of a job, or the whole job, on one node."
+    ),
 ) -> None:
-    """Import a Standard Workload Format log: each job becomes as many tasks as it had processors."""
+    """Import a Standard Workload Format log: each job becomes as many tasks as it had processors, or one."""
     from vinesim.formats.machines import PROCESSOR_TYPE
     from vinesim.formats.swf import read_swf
     from vinesim.formats.swf_scenario import write_swf_scenario
     from vinesim.formats.workload_table import write_workload
 
-    workload, datacenter, report = read_swf(log, machines)
+    _check_output(output)
+    workload, datacenter, report = read_swf(log, machines, task)
     write_workload(output, workload, (PROCESSOR_TYPE,))
     typer.echo(str(report))
     typer.echo(f"wrote {output}")
     if datacenter is not None:
         scenario = output.with_suffix(".yaml")
-        write_swf_scenario(scenario, output, datacenter)
-        typer.echo(f"wrote {scenario}; run it: vinesim run {scenario}")
+        write_swf_scenario(scenario, output, datacenter, task)
+        _wrote_scenario(scenario)
+
+
+def gavel(
+    table: Path = typer.Argument(..., help="Throughputs: gpu, job_type, scale_factor, steps_per_s; plain or gzip."),
+    output: Path = WORKLOAD,
+    jobs: int = JOBS,
+    duration: str = typer.Option("1 h", help="Median time of a job on the GPU that is fastest for it."),
+    duration_sd: float = typer.Option(1.0, help="Standard deviation of the logarithm of that time."),
+    nodes: int = NODES,
+    load: float = LOAD,
+    seed: int = SEED,
+) -> None:
+    """Draw training jobs from throughputs that were measured on types of GPUs, as the scheduler Gavel uses them."""
+    from vinesim.formats.gavel import read_gavel
+    from vinesim.formats.measured_table import write_measured
+    from vinesim.formats.quantities import time_us
+    from vinesim.workloads.measured import measured_jobs
+
+    _check_output(output)
+    median_us = time_us(duration, "--duration")
+    measured, report = read_gavel(table)
+    workload = measured_jobs(measured, jobs, nodes=nodes, load=load, median_us=median_us, sd=duration_sd, seed=seed)
+    scenario = write_measured(output, measured, workload, nodes)
+    typer.echo(report.text(measured))
+    typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs")
+    _wrote_scenario(scenario)
+
+
+def starpu(
+    kernels: Path = typer.Argument(
+        ..., help="Kernel times: kernel, machine, device_type, cores, size_bytes, mean_us, dev_us, n; plain or gzip."
+    ),
+    output: Path = WORKLOAD,
+    machine: str = typer.Option(None, help="Whose times; without it, the first with the most device types."),
+    jobs: int = JOBS,
+    noise: bool = typer.Option(False, "--noise", help="True times vary as measured; schedulers know the means."),
+    nodes: int = NODES,
+    load: float = LOAD,
+    seed: int = SEED,
+) -> None:
+    """Draw kernels from times that were measured on the devices of a machine, as the runtime StarPU keeps them."""
+    from vinesim.formats.measured_table import write_measured
+    from vinesim.formats.starpu import read_starpu
+    from vinesim.workloads.measured import measured_jobs
+
+    _check_output(output)
+    measured, report = read_starpu(kernels, machine)
+    workload = measured_jobs(measured, jobs, nodes=nodes, load=load, is_noisy=noise, seed=seed)
+    scenario = write_measured(output, measured, workload, nodes)
+    typer.echo(report.text(measured))
+    typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs")
+    _wrote_scenario(scenario)
+
+
+def requests(
+    log: Path = typer.Argument(..., help="A request a line, CSV with a header line, plain or gzip."),
+    time: str = typer.Option(..., metavar="COLUMN", help="The column of times: seconds, or dates."),
+    interval: str = typer.Option("1 s", help="Requests are counted in each such interval."),
+    output: Path = typer.Option(..., "-o", "--output", help="The series of counts, a CSV file."),
+) -> None:
+    """Count the requests of a log: a series of arrivals for the generator `requests`."""
+    from vinesim.formats.quantities import format_time_us, time_us
+    from vinesim.formats.request_times import counted, read_request_times, write_counts
+
+    interval_us = time_us(interval, "--interval")
+    times_us = read_request_times(log, time)
+    counts = counted(times_us, interval_us)
+    write_counts(output, counts, interval_us)
+    span = format_time_us(float(times_us[-1]))
+    typer.echo(
+        f"{log}: {len(times_us):,} requests in {span}, at most {counts.max():,} in {format_time_us(interval_us)}"
+    )
+    typer.echo(f"wrote {output}: {len(counts):,} intervals")
+
+
+def _check_output(output: Path) -> None:
+    """The scenario's name ends in .yaml, and a name in .csv would be read as CSV."""
+    if output.suffix != ".parquet":
+        raise InputError([Problem("-o", "a name that ends in .parquet", str(output))])
+
+
+def _wrote_scenario(scenario: Path) -> None:
+    typer.echo(f"wrote {scenario}; run it: vinesim run {scenario}")

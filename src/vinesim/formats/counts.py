@@ -6,12 +6,15 @@ Numenta Anomaly Benchmark (timestamp, value) and of counts of requests per inter
 
 import csv
 import datetime
+import math
 import os
 
 import numpy as np
 
 from vinesim.formats.files import read_text
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+
+LOG = "Of a log with a line for each request, vinesim import requests makes a series."
 
 
 def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -22,7 +25,11 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
         if not row or row[0].lstrip().startswith("#"):
             continue
-        time, count = _time_us(row[0]), _count(row[1] if len(row) > 1 else "")
+        if len(row) > 2:
+            found = f"{len(row)} fields"
+            problems.append(Problem(f"{path}:{number}:1", "two fields, a time and a count", found, LOG))
+            break  # another kind of file
+        time, count = to_time_us(row[0]), _count(row[1] if len(row) > 1 else "")
         if time is None and number == 1:
             continue  # the header
         if time is None:
@@ -41,9 +48,11 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(times), np.array(counts)
 
 
-def _time_us(text: str) -> float | None:
+def to_time_us(text: str) -> float | None:
+    """A number of seconds, or a date, in us; None if it is neither."""
     try:
-        return float(text) * 1e6
+        seconds = float(text)
+        return seconds * 1e6 if math.isfinite(seconds) else None
     except ValueError:
         pass
     try:

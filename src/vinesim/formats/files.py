@@ -1,13 +1,17 @@
 """Opening, reading and replacing files, with every failure of the system told as an :class:`InputError`."""
 
 import errno
+import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from vinesim.model.errors import InputError, Problem
+
+GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 
 _REASONS = {
     errno.ENOENT: ("no such file or folder", "Check the name."),
@@ -44,9 +48,11 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The whole of a small UTF-8 text file, without a byte order mark."""
+    """The whole of a small UTF-8 text file, plain or gzip, without a byte order mark."""
     with opened(path) as stream:
         data = stream.read()
+    if data.startswith(GZIP):
+        data = _unpacked(path, data)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -56,6 +62,18 @@ def read_text(path: str | os.PathLike[str]) -> str:
         at = text.index("\0")
         raise InputError([not_text(path, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))])
     return text
+
+
+def _unpacked(path: str | os.PathLike[str], data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError([cut_gzip(path, error)]) from None
+
+
+def cut_gzip(path: str | os.PathLike[str], error: Exception) -> Problem:
+    """The problem of a gzip file that cannot be unpacked."""
+    return Problem(str(path), "a whole gzip file", str(error), "Fetch the file again.")
 
 
 def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:

@@ -14,6 +14,7 @@ from vinesim.model.errors import InputError, Problem
 
 PROCESSOR_TYPE = ProcessorType("CPU")
 MAX_UNITS = 10_000_000
+Clusters = list[tuple[int, int]]  # of each cluster: nodes, and processors a node
 
 
 def read_machines(path: str | os.PathLike[str]) -> Datacenter:
@@ -21,8 +22,29 @@ def read_machines(path: str | os.PathLike[str]) -> Datacenter:
 
     Clusters must be equally fast, as there is one processor type. Raises :class:`InputError`.
     """
+    clusters = _read_clusters(path)
+    rack = np.concatenate([np.full(n * p, c) for c, (n, p) in enumerate(clusters)])
+    shelf = np.concatenate([np.repeat(np.arange(n), p) for n, p in clusters])
+    return Datacenter(np.zeros(len(rack)), rack, shelf, (PROCESSOR_TYPE,))
+
+
+def read_nodes(path: str | os.PathLike[str]) -> Datacenter:
+    """The same clusters with one unit a node: the capacity of its type, as ``NODE_12``, is its processors.
+
+    Raises :class:`InputError`.
+    """
+    clusters = _read_clusters(path)
+    widths = sorted({processors for _, processors in clusters})
+    types = tuple(ProcessorType(f"NODE_{n}", capacity=n, attributes={"cores": n}) for n in widths)
+    unit_type = np.concatenate([np.full(n, widths.index(p)) for n, p in clusters])
+    rack = np.concatenate([np.full(n, c) for c, (n, _) in enumerate(clusters)])
+    shelf = np.concatenate([np.arange(n) for n, _ in clusters])
+    return Datacenter(unit_type, rack, shelf, types)
+
+
+def _read_clusters(path: str | os.PathLike[str]) -> Clusters:
     problems = []
-    clusters: list[tuple[int, int]] = []
+    clusters: Clusters = []
     speeds: set[str] = set()
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip() or line.startswith(("#", ";")):
@@ -51,6 +73,4 @@ def read_machines(path: str | os.PathLike[str]) -> Datacenter:
         problems.append(Problem(str(path), "at least one cluster", "none"))
     if problems:
         raise InputError(problems)
-    rack = np.concatenate([np.full(n * p, c) for c, (n, p) in enumerate(clusters)])
-    shelf = np.concatenate([np.repeat(np.arange(n), p) for n, p in clusters])
-    return Datacenter(np.zeros(len(rack)), rack, shelf, (PROCESSOR_TYPE,))
+    return clusters

@@ -8,31 +8,44 @@ import numpy as np
 import yaml
 
 from vinesim.formats.files import replacing
-from vinesim.formats.machines import PROCESSOR_TYPE
-from vinesim.formats.swf import AFFINITY, TASK_TYPE
+from vinesim.formats.swf import AFFINITY, JOB_TYPE, TASK_TYPE
+from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter
 
+OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is a task of its run time."
+OF_JOBS = "An imported log on its own clusters: each job takes as many processors of one node as it had."
 
-def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter) -> None:
-    """Write the scenario beside its workload: a rack a cluster, a shelf a node, a unit a processor."""
-    processor = PROCESSOR_TYPE.name
+
+def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task: str = "processor") -> None:
+    """Write the scenario beside its workload: a rack a cluster, a shelf a node; a unit is a processor, or with whole
+    jobs as tasks a node."""
+    is_whole = task == "job"
+    task_type = (JOB_TYPE if is_whole else TASK_TYPE).name
     document = {
-        "description": "An imported log on its own clusters: each processor of a job is a task of its run time.",
+        "description": OF_JOBS if is_whole else OF_PROCESSORS,
         "extends": "none",
-        "processor_types": [{"name": processor}],
-        "task_types": [TASK_TYPE.name],
-        "affinity": {"absolute": {processor: {TASK_TYPE.name: float(AFFINITY[0, 0])}}},
+        "processor_types": [_type(processor) for processor in datacenter.processor_types],
+        "task_types": [task_type],
+        "affinity": {"absolute": {p.name: {task_type: AFFINITY} for p in datacenter.processor_types}},
         "network": "none",
-        "datacenter": {"racks": [_rack(datacenter, rack, processor) for rack in range(datacenter.n_racks)]},
+        "datacenter": {"racks": [_rack(datacenter, rack) for rack in range(datacenter.n_racks)]},
         "workload": {"file": workload.name},
-        "policy": "high",
+        "policy": "easy_backfill" if is_whole else "high",
         "sampling": "1 h",
     }
     with replacing(path) as draft:
         draft.write_text(yaml.safe_dump(document, sort_keys=False))
 
 
-def _rack(datacenter: Datacenter, rack: int, processor: str) -> dict[str, Any]:
-    """A rack's nodes from the lowest shelf up, equal neighbours counted together."""
-    units = np.bincount(datacenter.shelf[datacenter.rack == rack]).tolist()
-    return {"nodes": [{"units": {processor: n}, "count": len(list(same))} for n, same in groupby(units)]}
+def _type(processor: ProcessorType) -> dict[str, Any]:
+    if processor.capacity == 1.0 and not processor.attributes:
+        return {"name": processor.name}
+    return {"name": processor.name, "capacity": processor.capacity, "attributes": dict(processor.attributes)}
+
+
+def _rack(datacenter: Datacenter, rack: int) -> dict[str, Any]:
+    """A rack's nodes, which are of one kind, from the lowest shelf up, equal neighbours counted together."""
+    inside = datacenter.rack == rack
+    name = datacenter.processor_types[datacenter.unit_type[inside][0]].name
+    units = np.bincount(datacenter.shelf[inside]).tolist()
+    return {"nodes": [{"units": {name: n}, "count": len(list(same))} for n, same in groupby(units)]}

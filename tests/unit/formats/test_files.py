@@ -1,5 +1,6 @@
 """Files that cannot be read or written: an InputError that says why, and nothing left behind."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -9,9 +10,12 @@ import pytest
 
 from vinesim.formats.arrivals import read_arrivals
 from vinesim.formats.deployment import read_deployment, write_deployment
-from vinesim.formats.files import replacing
+from vinesim.formats.files import read_text, replacing
+from vinesim.formats.gavel import read_gavel
 from vinesim.formats.network import read_network
 from vinesim.formats.prices import read_prices
+from vinesim.formats.request_times import read_request_times
+from vinesim.formats.starpu import read_starpu
 from vinesim.formats.swf import read_swf
 from vinesim.formats.tables import read_affinity
 from vinesim.formats.trace import read_trace
@@ -22,12 +26,15 @@ from vinesim.model.errors import InputError
 READERS = [
     read_arrivals,
     read_deployment,
+    read_gavel,
     read_prices,
+    read_starpu,
     read_swf,
     read_workload,
     lambda path: read_affinity(path, 6, 7),
     lambda path: read_trace(path, arrivals=1.0),
     lambda path: read_network(path),
+    lambda path: read_request_times(path, "time"),
 ]
 
 
@@ -54,6 +61,16 @@ def test_no_permission(read, tmp_path):
 def test_a_name_with_nul_is_refused():
     with pytest.raises(InputError, match="NUL"):
         read_deployment("a\0b")
+
+
+def test_a_text_may_be_packed_and_a_cut_one_is_refused(tmp_path):
+    path = tmp_path / "text.csv.gz"
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbfa,b\n1,2\n"))
+    assert read_text(path) == "a,b\n1,2\n"
+    for broken in (path.read_bytes()[:-9], b"\x1f\x8b", path.read_bytes()[:12] + b"\xff\xff"):
+        path.write_bytes(broken)
+        with pytest.raises(InputError, match="a whole gzip file"):
+            read_text(path)
 
 
 def test_replacing_leaves_the_old_file_when_writing_fails(tmp_path):

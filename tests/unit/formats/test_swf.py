@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.machines import read_machines
+from vinesim.formats.machines import read_machines, read_nodes
 from vinesim.formats.swf import read_swf
 from vinesim.model.errors import InputError
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "wagap2013"
 
 
-def job(id=1, submit=0, run=10, allocated=2, requested=-1, more=""):
-    return f"{id} {submit} 0 {run} {allocated} -1 -1 {requested} -1 -1 1 1 1 1 1 1 -1 -1{more}\n"
+def job(id=1, submit=0, run=10, allocated=2, requested=-1, asked=-1, more=""):
+    return f"{id} {submit} 0 {run} {allocated} -1 -1 {requested} {asked} -1 1 1 1 1 1 1 -1 -1{more}\n"
 
 
 def test_jobs_become_tasks_in_order_of_arrival(tmp_path):
@@ -70,12 +70,57 @@ def test_machines(tmp_path):
             read_machines(path)
 
 
+def test_nodes_are_units_as_wide_as_their_processors(tmp_path):
+    path = tmp_path / "m"
+    path.write_text("0\ta\t2\t80\t1\t10\n1\tb\t3\t12\t1\t10\n")
+    center = read_nodes(path)
+    assert [(p.name, p.capacity, p.attributes) for p in center.processor_types] == [
+        ("NODE_12", 12, {"cores": 12}),
+        ("NODE_80", 80, {"cores": 80}),
+    ]
+    assert center.unit_type.tolist() == [1, 1, 0, 0, 0]
+    assert center.rack.tolist() == [0, 0, 1, 1, 1]
+    assert center.shelf.tolist() == [0, 1, 0, 1, 2]
+
+
+def test_a_whole_job_is_a_task_with_its_processors_as_demand_and_the_asked_time_as_estimate(tmp_path):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    machines.write_text("0\ta\t2\t4\t1\t10\n1\tb\t3\t2\t1\t10\n")
+    lines = [job(1, 5, 10, 4, asked=60), job(2, 0, 20, -1, 3), job(3, 6, 7, 5), job(4, 7, 8, 1, asked="x"), job(run=0)]
+    path.write_text("".join(lines))
+    work, center, report = read_swf(path, machines, "job")
+    assert work.job_id.tolist() == [2, 1, 4]
+    assert work.job_first.tolist() == [0, 1, 2, 3]
+    assert work.operations.tolist() == [20e6, 10e6, 8e6]
+    assert work.demand.tolist() == [3, 4, 1]
+    assert work.estimate_us.tolist() == [20e6, 60e6, 8e6]
+    assert report.dropped == {"more than the 4 processors of the widest node": [3], "run time 0 or less": [5]}
+    assert (center.n_units, report.n_processors, report.n_unasked) == (5, 14, 2)
+    assert report.work_us == (20 * 3 + 10 * 4 + 8) * 1e6
+    text = str(report)
+    assert "2 jobs without a requested time: their estimate is their run time" in text
+    assert "gang" not in text
+    assert "several nodes" in text
+
+
+def test_whole_jobs_need_nodes_that_one_of_them_fits(tmp_path):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    path.write_text(job(allocated=9))
+    machines.write_text("0\ta\t2\t4\t1\t10\n")
+    with pytest.raises(InputError, match="a machines file"):
+        read_swf(path, None, "job")
+    with pytest.raises(InputError, match="processor or job, found 'jobs'"):
+        read_swf(path, machines, "jobs")
+    with pytest.raises(InputError, match="more than the 4 processors of the widest node"):
+        read_swf(path, machines, "job")
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=80), st.text("0123456789 -.enaif;\n", max_size=80))
 def test_any_bytes_give_a_log_or_an_input_error(tmp_path_factory, head, tail):
     path = tmp_path_factory.getbasetemp() / "fuzz.swf"
     path.write_bytes(head + b"\n" + tail.encode())
-    for read in (read_swf, read_machines):
+    for read in (read_swf, read_machines, read_nodes):
         with contextlib.suppress(InputError):
             read(path)
 
@@ -87,3 +132,12 @@ def test_wagap_2013():
     assert report.dropped == {"run time 0 or less": [4186, 4200]}
     assert report.work_us / 3600e6 == pytest.approx(2.68e6, rel=0.001)
     assert np.bincount(center.rack).tolist() == [1600, 576]
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the wagap-2013 log is not beside the repository")
+def test_whole_jobs_of_wagap_2013():
+    work, center, report = read_swf(DATA / "wagap-2013.swf.gz", DATA / "wagap-2013.swf.machines", "job")
+    assert (center.n_units, report.n_processors) == (68, 2_176)
+    assert work.n_jobs + report.n_dropped == 17_900
+    assert work.demand.max() <= 80
+    assert (work.estimate_us >= work.operations).mean() > 0.9  # most jobs ended in the time that was asked for
