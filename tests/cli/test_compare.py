@@ -84,3 +84,33 @@ def test_one_replication_has_no_interval(capsys):
     table = Table({"policy": np.array(["a", "b"]), "seed": np.array([0, 0]), OF: np.array([1.0, 2.0])})
     print_comparison(compare(table, "policy", OF))
     assert "One replication has no interval" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_terminal_too_narrow_folds_labels_and_nothing_else(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = "the_policy_of_a_very_busy_monday_of_deadlines"
+    values = [123456.0, 123457.5, 123455.5, 98764.0, 98765.0, 98767.0]
+    table = Table(
+        {"policy": np.array(["high"] * 3 + [long] * 3), "seed": np.array([0, 1, 2] * 2), OF: np.array(values)}
+    )
+    print_comparison(compare(table, "policy", OF))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    (header,) = (line for line in lines if line.split()[:2] == ["first", "second"])
+    assert "ratio" not in header
+    end = next(i for i, line in enumerate(lines) if line.startswith("Pairs share"))
+    verdict = "".join(line[header.index("better") :].strip() for line in lines[lines.index(header) + 2 : end])
+    assert verdict == long
+    words = " ".join(lines).split()
+    assert {"123,456", "98,765", "-24,691"} <= set(words)
+
+
+def test_a_wide_terminal_has_ratios_and_intervals_in_the_row(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    table = Table(
+        {"policy": np.repeat(["a", "b"], 3), "seed": np.array([0, 1, 2] * 2), OF: np.array([1.0, 2, 3, 5, 6, 8])}
+    )
+    print_comparison(compare(table, "policy", OF))
+    (row,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["a"])
+    assert row[5:9] == ["4.333", "[2.899,", "5.768]", "3.167"]

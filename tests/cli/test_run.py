@@ -1,18 +1,23 @@
 """``vinesim run`` from end to end."""
 
+import io
 import json
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import duckdb
 import numpy as np
 import pandas
 import polars
 import pytest
+from rich.console import Console
 
 from vinesim.cli.progress import watching
+from vinesim.cli.tables import LATENCIES, latency_table
 from vinesim.engine.simulate import Progress
+from vinesim.formats.quantities import format_time_us
 from vinesim.model import columns
 
 
@@ -21,6 +26,27 @@ def test_prints_the_numbers_of_a_run(vinesim, paper):
     assert done.code == 0
     for text in ("jobs", "tasks", "p99.9", "25.0 us", "utilisation, GPU", "makespan", "tasks/s"):
         assert text in done.out
+
+
+def _summary(time_us: float) -> dict[str, Any]:
+    times = dict.fromkeys(LATENCIES, time_us)
+    group = {"finished": 1_234_567, "latency_us": times, "response_us": times}
+    return {"jobs": group, "tasks": group}
+
+
+@pytest.mark.parametrize(
+    ("time_us", "width", "left_out"),
+    [(25.0, 84, []), (4.46 * 60e6, 100, []), (4.46 * 60e6, 80, ["p99.9"]), (4.46 * 60e6, 60, ["p99.9", "p90", "p50"])],
+)
+def test_latencies_fit_the_terminal_in_whole_cells(time_us, width, left_out):
+    console = Console(width=width, file=io.StringIO())
+    console.print(latency_table(_summary(time_us), console))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    header, _, *rows = (line for line in lines[1:] if line.strip())
+    assert header.split() == ["count", *(name for name in LATENCIES.values() if name not in left_out)]
+    assert [row.split()[:2] for row in rows] == [[name, "1,234,567"] for name in ("jobs", "tasks", "response")]
+    assert all(row.count(format_time_us(time_us)) == len(LATENCIES) - len(left_out) for row in rows)
 
 
 def test_json_is_the_summary_and_nothing_else(vinesim, paper, tmp_path):
@@ -94,6 +120,8 @@ def test_wrong_command_lines(vinesim, words, expected):
     ("words", "expected"),
     [
         (["--policy", "hihg"], "one of flat, high"),
+        (["--policy", "hihg"], "found 'hihg'. Did you mean high?"),
+        (["--policy", "high", "--option", "in_ordr=yes"], "found 'in_ordr'. Did you mean in_order?"),
         (["--option", "speed=1"], "policy.options.speed"),
         (["--option", "in_order=perhaps"], "one of no, yes"),
         (["--option", "in_order"], "key=value"),

@@ -70,6 +70,21 @@ def test_set_changes_the_scenario(vinesim, file, tmp_path):
     assert "Set seed: in the study" in vinesim(*words, "--set", "seed=3").err
 
 
+def test_set_may_not_be_what_an_axis_sets(vinesim, file, tmp_path):
+    done = vinesim("sweep", file, "--out", tmp_path / "out", "--set", "policy=high", "--set", "arrivals.poisson.mean=3")
+    assert (done.code, "2 problems in the input" in done.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scenario_is_no_study_and_a_study_no_scenario(vinesim, file, tmp_path):
+    scenario = tmp_path / "alone.yaml"
+    scenario.write_text("datacenter: {racks: []}\nworkload: {generator: identical}\n")
+    done = vinesim("sweep", scenario, "--out", tmp_path / "out")
+    assert (done.code, "expected a study, found a scenario" in done.err) == (2, True)
+    done = vinesim("run", file)
+    assert (done.code, "expected a scenario, found a study" in done.err) == (2, True)
+
+
 def test_wrong_words_are_told(vinesim, file, tmp_path):
     assert "--shard: expected K/N" in vinesim("sweep", file, "--out", tmp_path / "out", "--shard", "2").err
     done = vinesim("sweep", file, "--out", tmp_path / "out", "--backend", "pbs", "--workers", 0)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -459,6 +460,7 @@ def test_the_ordering_of_the_thesis():
 ON_GPU = """
 import sys
 from dataclasses import replace
+from pathlib import Path
 sys.path.insert(0, {root!r})
 import numpy as np
 from tests.properties.test_placement import question
@@ -515,3 +517,9 @@ def test_without_a_gpu_that_is_said():
     tasks, servers = question(5)
     with pytest.raises(vs.InputError, match="device"):
         AcceleratedBestFit(device="cuda").place(tasks, servers)
+
+
+def test_a_period_far_too_short_is_refused():
+    scenario = vs.read_scenario(Path(__file__).parents[2] / "examples" / "energy.yaml", ["options.period_us=1 ns"])
+    with pytest.raises(vs.InputError, match="at most 10,000,000"):
+        vs.simulate(scenario)

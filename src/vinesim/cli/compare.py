@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from vinesim.studies.compare import Comparison, Pair
 
 MAX_SHOWN = 5
-NARROW = 84  # columns; a narrower terminal has intervals below their differences
+WIDEST = 1000  # columns; no table is wider
+LABEL = 7  # columns that labels have at least, "unclear" too; longer ones are folded where the terminal is narrow
 
 
 def register(app: typer.Typer) -> None:
@@ -43,29 +46,45 @@ def compare(
 
 def print_comparison(found: "Comparison") -> None:
     """Print a comparison for people: a row a pair, and below it what was left out."""
-    from rich.box import SIMPLE
     from rich.console import Console
-    from rich.table import Table
 
-    direction = f", {found.direction} is better" if found.direction else ""
-    table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
-    for name in (*found.pairs[0].point, "first", "second"):
-        table.add_column(name, min_width=len(name), overflow="fold")
-    for name in ("n", f"second - first, {100 * found.confidence:g} %", "ratio", "p"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("better" if found.direction else "differ", no_wrap=True, min_width=7)
     console = Console(highlight=False, markup=False)
-    for pair in found.pairs:
-        between = "\n" if console.width < NARROW else " "
-        table.add_row(*map(str, pair.point.values()), *_cells(pair, found.direction, between))
-    console.print(table)
+    unbound = console.options.update(width=WIDEST)
+    table = _table(found, narrow=False)
+    if console.measure(table, options=unbound).maximum > console.width:
+        table = _table(found, narrow=True)
+    console.print(table, width=max(console.width, console.measure(table, options=unbound).minimum), crop=False)
     for line in _notes(found):
         console.print(line)
 
 
-def _cells(pair: "Pair", direction: str, between: str) -> list[str]:
+def _table(found: "Comparison", narrow: bool) -> "Table":
+    """A row a pair; a narrow one has intervals below their differences and no ratios, and folds long labels."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    direction = f", {found.direction} is better" if found.direction else ""
+    table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
+    between = "\n" if narrow else " "
+    for name in found.pairs[0].point:
+        table.add_column(name, overflow="fold", min_width=LABEL)
+    for name, means in (
+        ("first", [_number(pair.first_mean) for pair in found.pairs]),
+        ("second", [_number(pair.second_mean) for pair in found.pairs]),
+    ):
+        table.add_column(name, overflow="fold", min_width=max(LABEL, *map(len, means)))
+    for name in ("n", f"second - first,{between}{100 * found.confidence:g} %", *["ratio"] * (not narrow), "p"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("better" if found.direction else "differ", overflow="fold", min_width=LABEL)
+    for pair in found.pairs:
+        table.add_row(*map(str, pair.point.values()), *_cells(pair, found.direction, narrow))
+    return table
+
+
+def _cells(pair: "Pair", direction: str, narrow: bool) -> list[str]:
     difference = pair.difference
     has_interval = not math.isnan(difference.low)
+    between = "\n" if narrow else " "
     interval = f"{between}[{_number(difference.low)}, {_number(difference.high)}]" if has_interval else ""
     verdict = str(pair.better) if direction else "yes"
     return [
@@ -73,7 +92,7 @@ def _cells(pair: "Pair", direction: str, between: str) -> list[str]:
         f"{pair.second} {_number(pair.second_mean)}",
         str(difference.n),
         _number(difference.estimate) + interval,
-        _number(pair.ratio),
+        *[_number(pair.ratio)] * (not narrow),
         "-" if not has_interval else "<0.0001" if pair.p_holm < 0.0001 else f"{pair.p_holm:.4f}",
         "-" if not has_interval else verdict if pair.significant else "unclear",
     ]

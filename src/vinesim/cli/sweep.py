@@ -80,8 +80,21 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
 
     if any(change.partition("=")[0].strip() == "seed" for change in changes):
         raise InputError([Problem("--set", "a key of the scenario other than seed", "seed", "Set seed: in the study.")])
+    keys = [change.partition("=")[0].strip() for change in changes]
+    on_axes = [key for key in keys if _is_on_axis(study, key)]
+    if on_axes:
+        expected, remedy = "a key that no axis of the study sets", "The axis would win: change the study."
+        raise InputError([Problem("--set", expected, key, remedy) for key in on_axes])
     source = scenario_source(study).overridden(changes)
     return replace(study, scenario=source.data, origin=source)
+
+
+def _is_on_axis(study: "Study", key: str) -> bool:
+    """Whether an axis sets the key, or what it is part of, at each of its positions."""
+    return any(
+        all(any(f"{key}.".startswith(f"{name}.") for name in settings) for settings in axis.settings)
+        for axis in study.axes
+    )
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from vinesim.formats.quantities import format_time_us
 from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
+LEFT_OUT = ("p99_9", "p90", "p50")  # in this order, where the terminal is too narrow; summary.json has them all
+WIDEST = 1000  # columns; no table is wider
 STATES = {"active": "active", "idle": "idle", "sleep": "asleep", "wake_up": "wake-ups", "migration": "migrations"}
 
 
@@ -18,20 +20,7 @@ def print_summary(result: Result, out: Path | None) -> None:
     """Print the summary of a run for people."""
     console = Console(highlight=False)
     summary = result.summary
-    latency = Table(title="Latency", title_justify="left", box=SIMPLE, pad_edge=False)
-    latency.add_column("")
-    latency.add_column("count", justify="right")
-    for title in LATENCIES.values():
-        latency.add_column(title, justify="right")
-    for name, key, group in (
-        ("jobs", "latency_us", "jobs"),
-        ("tasks", "latency_us", "tasks"),
-        ("response", "response_us", "tasks"),
-    ):
-        values = summary[group][key]
-        cells = [_time(values[quantile]) for quantile in LATENCIES]
-        latency.add_row(name, f"{summary[group]['finished']:,}", *cells)
-    console.print(latency)
+    console.print(latency_table(summary, console))
     console.print(_run_table(summary))
     if result.exit_reason is not ExitReason.ALL_DONE:
         done = summary["tasks"]["finished"]
@@ -42,6 +31,33 @@ def print_summary(result: Result, out: Path | None) -> None:
         )
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
+
+
+def latency_table(summary: dict[str, Any], console: Console) -> Table:
+    """The latencies with as many of their columns as fit, since a time broken over two lines is hard to read."""
+    shown = list(LATENCIES)
+    table = _latencies(summary, shown)
+    unbound = console.options.update(width=WIDEST)
+    for quantile in LEFT_OUT:
+        if console.measure(table, options=unbound).maximum <= console.width:
+            break
+        shown.remove(quantile)
+        table = _latencies(summary, shown)
+    return table
+
+
+def _latencies(summary: dict[str, Any], shown: list[str]) -> Table:
+    table = Table(title="Latency", title_justify="left", box=SIMPLE, pad_edge=False)
+    for title in ("", "count", *(LATENCIES[quantile] for quantile in shown)):
+        table.add_column(title, justify="right" if title else "left", no_wrap=True)
+    for name, key, group in (
+        ("jobs", "latency_us", "jobs"),
+        ("tasks", "latency_us", "tasks"),
+        ("response", "response_us", "tasks"),
+    ):
+        times = [_time(summary[group][key][quantile]) for quantile in shown]
+        table.add_row(name, f"{summary[group]['finished']:,}", *times)
+    return table
 
 
 def _run_table(summary: dict[str, Any]) -> Table:

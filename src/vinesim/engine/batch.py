@@ -13,6 +13,8 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 from vinesim.state.layout import Model
 
+MAX_PERIODS = 10_000_000
+
 
 class BatchClock:
     """The periods of one run: when the next one is, what happens then, and what is noted of it."""
@@ -20,6 +22,11 @@ class BatchClock:
     def __init__(self, policy: BatchPolicy, run: Any, model: Model, scenario: Scenario):
         if not 0 < policy.period_us < math.inf:
             raise InputError([Problem("policy.options.period_us", "a time above 0", f"{policy.period_us}")])
+        end_us = min(scenario.workload.arrival_us[-1], scenario.horizon_us)
+        if end_us / policy.period_us > MAX_PERIODS:
+            expected = f"a period that gives at most {MAX_PERIODS:,} until the last job arrives"
+            found = f"{policy.period_us:g} us; the last job arrives at {end_us:g} us"
+            raise InputError([Problem("policy.options.period_us", expected, found)])
         self.policy, self.run, self.model = policy, run, model
         self.horizon_us = scenario.horizon_us
         self.accounts = PeriodAccounts(scenario, model.unit_type, policy.period_us)

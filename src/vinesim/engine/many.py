@@ -4,7 +4,6 @@ The policy is compiled once and the model built once. Each thread has one state;
 a kernel (``engine/block.py``), and then their numbers in one go. The meaning is that of :func:`simulate`, run by run.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,6 +22,7 @@ from vinesim.metrics.record import Record
 from vinesim.metrics.summary import measure
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp
+from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import ExitReason, Outcome, Table
 from vinesim.model.scenario import Scenario
@@ -72,7 +72,8 @@ def simulate_many(
     scenario's). ``record`` names the numbers wanted by how their names begin, as ``("jobs.latency_us.mean",
     "utilization")``; what is not wanted costs nothing. ``workers`` is the number of threads, one a core by default.
     Batch policies, those that plan and those that draw an order of the units are run one by one, some 30 times slower.
-    Raises what :func:`simulate` raises, and :class:`InputError` for arrivals or seeds that do not fit.
+    Raises what :func:`simulate` raises, and :class:`InputError` for arrivals or seeds that do not fit, and for arrivals
+    of a scenario whose applications set the deadlines by them.
     """
     check_options(percentiles, warm_up)
     times, numbers = _runs(scenario, arrival_us, seeds)
@@ -94,7 +95,7 @@ def simulate_many(
         pieces = [(np.array([k]), _of_summary(alone(k), wanted)) for k in range(len(numbers))]
         return _joined(pieces, len(numbers))
     scenario.network.warn_if_unordered()
-    n_workers = workers or len(os.sched_getaffinity(0))
+    n_workers = workers or n_cores()
     blocks = _Blocks(scenario, policy, times, numbers, wanted, percentiles, warm_up, n_workers)
     with announce_compilation(policy, say):
         blocks.compile()
@@ -108,6 +109,9 @@ def simulate_many(
 def _runs(scenario: Scenario, arrival_us: Any, seeds: Any) -> tuple[np.ndarray | None, np.ndarray]:
     """Arrivals [K, J] or None, and seeds [K]; checked."""
     n_jobs, problems = scenario.workload.n_jobs, []
+    if arrival_us is not None and scenario.applications and scenario.workload.deadline_us is not None:
+        remedy = "Run a study with other `arrivals`: each run then has deadlines of its own."
+        raise InputError([Problem("arrival_us", "none, as applications set the deadlines", "arrivals", remedy)])
     times = None if arrival_us is None else np.ascontiguousarray(arrival_us, np.float64)
     if times is not None and (times.ndim != 2 or times.shape[1] != n_jobs):
         raise InputError([Problem("arrival_us", f"rows of {n_jobs} times, one a job", f"shape {times.shape}")])

@@ -99,3 +99,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def is_table(file: str) -> bool:
+    """Whether a workload's file is a table, by its name; else it is a trace."""
+    return file.endswith((".parquet", ".csv"))

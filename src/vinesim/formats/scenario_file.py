@@ -32,7 +32,7 @@ from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import PAPER, PRESETS, Network
 from vinesim.model.outage import Outage
 from vinesim.model.scenario import Scenario
@@ -61,7 +61,10 @@ def read_scenario(
     YAML. ``check_policy(policy, options)`` is called too, so that its :class:`InputError` comes with the others.
     Raises :class:`InputError` with file, line and column of every problem.
     """
-    return scenario_from(YamlSource(path, overrides), Path(path).parent, check_policy=check_policy)
+    source = YamlSource(path, overrides)
+    if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
+        raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
+    return scenario_from(source, Path(path).parent, check_policy=check_policy)
 
 
 def scenario_from(

@@ -11,6 +11,7 @@ import numpy as np
 
 from vinesim.formats.arrivals import read_arrivals
 from vinesim.formats.counts import read_counts
+from vinesim.formats.files import is_table
 from vinesim.formats.quantities import size_bytes, time_us
 from vinesim.formats.scenario_document import ArrivalsPart, ScenarioDocument
 from vinesim.formats.scenario_tables import Names, read
@@ -68,7 +69,7 @@ class Workloads:
     @property
     def _is_table(self) -> bool:
         part = self.document.workload
-        return part is not None and part.file is not None and part.file.endswith((".parquet", ".csv"))
+        return part is not None and part.file is not None and is_table(part.file)
 
     def check_options(self) -> None:
         """Note what is wrong with a generator's options, without generating."""

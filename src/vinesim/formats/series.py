@@ -9,10 +9,10 @@ import csv
 import io
 import math
 import os
-from datetime import datetime
 
 import numpy as np
 
+from vinesim.formats.counts import to_time_us
 from vinesim.formats.files import read_text
 from vinesim.model.electricity import US_PER_HOUR, Series
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
@@ -73,10 +73,8 @@ def _hours(text: str, column: str) -> float | None:
     """Hours, of a timestamp those since 1970; None if it is none."""
     if column == "hour":
         return _number(text)
-    try:
-        return (datetime.fromisoformat(text.strip()).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 3600
-    except ValueError:
-        return None
+    us = None if _number(text) is not None else to_time_us(text)
+    return None if us is None else us / US_PER_HOUR
 
 
 def _number(text: str) -> float | None:

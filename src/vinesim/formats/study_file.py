@@ -15,7 +15,7 @@ from vinesim.formats.scenario_document import scenario_schema
 from vinesim.formats.study_axes import AxesReader
 from vinesim.formats.study_document import REQUIRED, StudyDocument, WarmUpPart
 from vinesim.formats.yaml_source import YamlSource, shown
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study, Until
 
 __all__ = ["is_study", "read_study", "scenario_source", "study", "study_schema"]
@@ -27,7 +27,10 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     Raises :class:`InputError` with file, line and column of every problem. The scenario's own values are checked with
     each point, by :func:`vinesim.studies.check.check_points`.
     """
-    return _study(YamlSource(path, what="a study"), Path(os.path.abspath(path)).parent)
+    source = YamlSource(path, what="a study")
+    if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
+        raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
+    return _study(source, Path(os.path.abspath(path)).parent)
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:

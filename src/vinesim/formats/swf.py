@@ -105,7 +105,7 @@ def read_swf(
         capacities = np.array([p.capacity for p in datacenter.processor_types])
         report.n_processors = int(capacities[datacenter.unit_type].sum())
         widest = int(capacities.max()) if is_whole else MAX_PROCESSORS
-    jobs = np.array(list(_jobs(path, report, widest)), np.float64).reshape(-1, 5)
+    jobs = np.array(list(_jobs(path, report, widest, is_whole)), np.float64).reshape(-1, 5)
     if not len(jobs):
         found = f"none in {report.n_lines} lines"
         if report.dropped:
@@ -146,7 +146,9 @@ def _check_task(task: str, machines: str | os.PathLike[str] | None) -> None:
         raise InputError([Problem("task job", "a machines file beside the log", "none", remedy)])
 
 
-def _jobs(path: str | os.PathLike[str], report: ImportReport, widest: int) -> Iterator[tuple[float, ...]]:
+def _jobs(
+    path: str | os.PathLike[str], report: ImportReport, widest: int, is_whole: bool
+) -> Iterator[tuple[float, ...]]:
     """(id, submit s, run s, processors, requested s or 0) of each usable line; the others go to the report."""
     total = 0
     for number, line in enumerate(_lines(path), 1):
@@ -163,7 +165,6 @@ def _jobs(path: str | os.PathLike[str], report: ImportReport, widest: int) -> It
             report.drop("not numbers", number)
             continue
         processors = allocated if allocated > 0 else requested
-        total += int(processors) if 0 < processors <= MAX_PROCESSORS else 0
         if not all(abs(value) < 2**53 for value in (job_id, submit, run, processors)):  # NaN too
             report.drop("a number out of range", number)
         elif submit < 0:
@@ -174,12 +175,13 @@ def _jobs(path: str | os.PathLike[str], report: ImportReport, widest: int) -> It
             report.drop("no processors", number)
         elif processors > MAX_PROCESSORS:
             report.drop(f"more than {MAX_PROCESSORS:,} processors", number)
-        elif total > 50 * MAX_PROCESSORS:
-            remedy = "Is this the right file?"
-            raise InputError([Problem(f"{path}:{number}:1", "at most 500 million tasks in all", "more", remedy)])
         elif processors > widest:
             report.drop(f"more than the {widest:,} processors of the widest node", number)
         else:
+            total += 1 if is_whole else int(processors)
+            if total > 50 * MAX_PROCESSORS:
+                remedy = "Is this the right file?"
+                raise InputError([Problem(f"{path}:{number}:1", "at most 500 million tasks in all", "more", remedy)])
             yield job_id, submit, run, float(int(processors)), _asked_s(fields[8])
 
 

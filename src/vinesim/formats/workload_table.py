@@ -7,21 +7,20 @@ same. In place of the arrival there may be a column ``period``, the number of th
 measured time on all the types that have no column of their own.
 """
 
-# ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through _text
+# ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 import json
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import duckdb
 import numpy as np
 
-from vinesim.formats.files import opened, replacing
+from vinesim.formats.files import replacing
+from vinesim.formats.table_source import TableSource, name_of, open_table, run, text_of
 from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, ProcessorType, TaskType
-from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
 # name: (type, meaning and unit)
@@ -54,6 +53,8 @@ _DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf
 _UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 _TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 _PERIOD, _TIME_ANYWHERE = ALTERNATIVES
+_PLAIN = [name for name in (*COLUMNS, *ALTERNATIVES) if "." not in name]
+_LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers are below them
 _REQUEST = re.compile(r"request\.(.+)")
 _METADATA = "vinesim.task_types"
 _ONLY_TYPE = "TASK"
@@ -89,17 +90,17 @@ def write_workload(
         if name in names:  # a list counts from 1; outside it is null
             select.append(f"{_list(names[name])}[{name} + 1] AS {name}")
         elif name.startswith("time_us."):
-            select.append(f"CASE WHEN isnan({_name(name)}) THEN NULL ELSE {_name(name)} END AS {_name(name)}")
+            select.append(f"CASE WHEN isnan({name_of(name)}) THEN NULL ELSE {name_of(name)} END AS {name_of(name)}")
         else:
-            select.append(f"{_name(name) if name in tasks else 'NULL'}::{kind} AS {_name(name)}")
+            select.append(f"{name_of(name) if name in tasks else 'NULL'}::{kind} AS {name_of(name)}")
     tasks["preferred_type"] = np.where(tasks["preferred_type"] < 0, len(processor_types), tasks["preferred_type"])
     with replacing(path) as temporary:
         temporary.touch()  # for its messages: no such folder, no permission
-        _run(
+        run(
             path,
-            f"COPY (SELECT {', '.join(select)} FROM tasks) TO {_text(str(temporary))} "
+            f"COPY (SELECT {', '.join(select)} FROM tasks) TO {text_of(str(temporary))} "
             "(FORMAT parquet, USE_TMP_FILE false, COMPRESSION zstd, "
-            f"KV_METADATA {{'{_METADATA}': {_text(json.dumps(task_names))}}})",
+            f"KV_METADATA {{'{_METADATA}': {text_of(json.dumps(task_names))}}})",
             "a file that can be written",
             tasks=tasks,
         )
@@ -114,103 +115,185 @@ def read_workload(
     """Read what :func:`write_workload` wrote, or any Parquet or CSV file with such columns.
 
     ``task_types`` is by default the file's own list. Jobs that are not in order of arrival are sorted, if each row is a
-    job. A column ``period`` says that a job arrives at its number x ``period_us``. Columns that are not of a workload
-    are passed over with a warning. Raises :class:`InputError`.
+    job. A column ``period`` says that a job arrives at its number x ``period_us``. Other columns
+    are refused. Raises :class:`InputError`.
     """
-    source = _source(path)
-    found = _matched(path, _columns(path, source), processor_types)
-    if _PERIOD in found:
-        _check_periods(path, source, period_us)
-        found["arrival_us"] = f"{found.pop(_PERIOD)} * {period_us!r}::DOUBLE"
+    source = open_table(path)
+    match = _matched(source, processor_types)
+    if _PERIOD in match and period_us is None:
+        remedy = "Add arrivals: {iat: 10 s} to the scenario."
+        raise InputError([Problem(f"{path}: {_PERIOD}", "the length of a period", "nothing", remedy)])
+    cells = {ours: source.columns[column] for ours, (column, _) in match.items()}
     if task_types is None:
-        given = "task_type" in found and not str(path).lower().endswith(".csv")
-        known = _task_names(path, source) if given else _used_names(path, source, found.get("task_type"))
+        given = "task_type" in match and not source.is_csv
+        known = _task_names(source) if given else _used_names(source, cells.get("task_type"))
         task_types = [TaskType(name) for name in known]
     names = {"task_type": [t.name for t in task_types], "preferred_type": [p.name for p in processor_types]}
-    if "application" in found:
-        names["application"] = _applications(_used_names(path, source, found["application"]))
-    _check_names(path, source, found, names)
-    select = []
-    for name, expression in (_DEFAULTS | found).items():
-        kind = COLUMNS[name][0] if name in COLUMNS else "DOUBLE"
+    if "application" in match:
+        names["application"] = _applications(_used_names(source, cells["application"]))
+    _check_names(source, cells, names)
+    wrong = {ours: _is_wrong(source, ours, cell) for ours, cell in cells.items() if _kind(ours) != "VARCHAR"}
+    count = " + ".join(f"({condition})::INTEGER" for condition in wrong.values())
+    select = ["_row", f"{count} AS _wrong"]
+    for name in _DEFAULTS | match:
+        cell, scale = cells.get(name, _DEFAULTS.get(name)), match[name][1] if name in match else 1.0
         if name in names:
-            position = f"list_position({_list(names[name])}, {expression}::VARCHAR) - 1"
-            none = f"{expression} IS NULL" + (
-                f" OR {expression} = '{ANY_PROCESSOR}'" if name == "preferred_type" else ""
-            )
-            code = f"CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END"
-            select.append(f"({code})::INTEGER AS {name}")
+            position = f"list_position({_list(names[name])}, {cell}::VARCHAR) - 1"
+            none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
+            select.append(f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}")
+        elif name == _PERIOD:
+            select.append(f"TRY_CAST({cell} AS DOUBLE) * {period_us!r}::DOUBLE AS arrival_us")
         else:
-            select.append(f"({expression})::{kind} AS {_name(name)}")
-    order = "" if "job" in found else f" ORDER BY {found['arrival_us']}, _row"
-    rows = f"(SELECT *, row_number() OVER () AS _row FROM {source})" if order else source
-    table = _run(path, f"SELECT {', '.join(select)} FROM {rows}{order}")
-    return _to_workload(path, table, names, tuple(task_types), found)
+            value = f"TRY_CAST({cell} AS {_kind(name)})" + (f" * {scale!r}::DOUBLE" if scale != 1.0 else "")
+            select.append(f"{value} AS {name_of(name)}")
+    rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
+    order = "" if "job" in match else " ORDER BY arrival_us, _row"
+    table = source.query(f"SELECT {', '.join(select)} FROM {rows}{order}")
+    if not len(table["_row"]):
+        expected = "a header and at least one row" if source.is_csv else "at least one row"
+        raise InputError([Problem(str(path), expected, "no row")])
+    n_wrong = int(table.pop("_wrong").sum())
+    if n_wrong:
+        raise InputError(_wrong_cells(source, rows, match, wrong), n_wrong)
+    _check_requests(source, table, match, processor_types)
+    return _to_workload(source, table, names, tuple(task_types), match)
 
 
-def _check_names(
-    path: str | os.PathLike[str], source: str, found: Mapping[str, str], names: Mapping[str, list[str]]
+def _check_requests(
+    source: TableSource,
+    table: Mapping[str, Any],
+    match: Mapping[str, tuple[str, float]],
+    processor_types: Sequence[ProcessorType],
 ) -> None:
+    """Raise :class:`InputError` for requests above 0 of a resource that no type has, where types have any."""
+    known = sorted({name for p in processor_types for name in p.attributes})
+    problems = []
+    for column in match:
+        request = _REQUEST.fullmatch(column)
+        if known and request and request[1] not in known and (table[column] > 0).any():
+            remedy = did_you_mean(column, [f"request.{name}" for name in known])
+            expected = "a resource that a processor type has: " + ", ".join(known)
+            remedy = remedy or "Give a processor type this attribute."
+            problems.append(Problem(f"{source.path}: {column}", expected, repr(request[1]), remedy))
+    if problems:
+        raise InputError(problems)
+
+
+def _kind(name: str) -> str:
+    """The type of a column, by our name."""
+    return (COLUMNS | ALTERNATIVES).get(name, ("DOUBLE", ""))[0]
+
+
+def _is_wrong(source: TableSource, name: str, cell: str) -> str:
+    """A condition in SQL: the cell holds no number, or not such a number as the column has."""
+    number = f"TRY_CAST({cell} AS DOUBLE)"
+    right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
+    if name == "deadline_us":
+        right = f"{number} >= 0 AND NOT isnan({number})"
+    if _kind(name) in _LIMITS:
+        right = f"{number} >= {0 if name != 'job_id' else -_LIMITS['BIGINT']} AND {number} < {_LIMITS[_kind(name)]}"
+        right += f" AND {number} = floor({number})"
+    is_time = name.startswith(_TIME_ANYWHERE)
+    if is_time and not source.is_csv:  # some tools write NaN for a missing value
+        right = f"({right}) OR isnan({number})"
+    wrong = f"NOT coalesce({right}, false)"
+    return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in _OPTIONAL else wrong
+
+
+def _wrong_cells(
+    source: TableSource, rows: str, match: Mapping[str, tuple[str, float]], wrong: Mapping[str, str]
+) -> list[Problem]:
+    """The first problems of cells, in the order of the rows."""
+    select = [
+        f"{part} AS {name_of(f'{kind} {ours}')}"
+        for ours, condition in wrong.items()
+        for kind, part in (("is", condition), ("text", f"{source.columns[match[ours][0]]}::VARCHAR"))
+    ]
+    some = " OR ".join(f"({condition})" for condition in wrong.values())
+    table = source.query(
+        f"SELECT _row, {', '.join(select)} FROM {rows} WHERE {some} ORDER BY _row LIMIT {MAX_PROBLEMS}"
+    )
+    columns = {name: values.tolist() for name, values in table.items()}
+    found = []
+    for i, row in enumerate(columns["_row"]):
+        for ours in wrong:
+            if columns[f"is {ours}"][i]:
+                least = "" if ours == "job_id" else ", 0 or more"
+                expected = ("a whole number" if _kind(ours) in _LIMITS else "a number") + least
+                found.append((row, match[ours][0], expected, columns[f"text {ours}"][i]))
+    return source.cells(found[:MAX_PROBLEMS])
+
+
+def _check_names(source: TableSource, cells: Mapping[str, str], names: Mapping[str, list[str]]) -> None:
     """Raise :class:`InputError` with the types that nobody has defined."""
     problems = []
     for name in ("task_type", "preferred_type"):
-        for used in _used_names(path, source, found.get(name)):
+        for used in _used_names(source, cells.get(name)):
             if used not in names[name] and used != ANY_PROCESSOR:
                 remedy = did_you_mean(used, names[name]) or "Define the type first."
-                problems.append(Problem(f"{path}: {name}", "one of " + ", ".join(names[name]), repr(used), remedy))
+                problems.append(
+                    Problem(f"{source.path}: {name}", "one of " + ", ".join(names[name]), repr(used), remedy)
+                )
     if problems:
         raise InputError(problems)
 
 
-def _matched(
-    path: str | os.PathLike[str], present: list[str], processor_types: Sequence[ProcessorType]
-) -> dict[str, str]:
-    """Our name of each column that the file has -> its SQL, in our unit."""
-    found: dict[str, str] = {}
-    problems, unused = [], []
-    types = [p.name for p in processor_types]
-    for column in present:
+def _matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> dict[str, tuple[str, float]]:
+    """Our name of each column that the file has -> its name in the file and the factor to our unit."""
+    match: dict[str, tuple[str, float]] = {}
+    problems = []
+    path, types = source.path, [p.name for p in processor_types]
+    for column in source.columns:
         stem, _, unit = column.rpartition("_")
-        time, request = _TIME.fullmatch(column), _REQUEST.fullmatch(column)
+        time = _TIME.fullmatch(column)
         ours, scale = column, 1.0
         if time:
-            ours, scale = f"time_us.{time[2]}", _UNITS[time[1]]
+            ours, scale = f"{_TIME_ANYWHERE}.{time[2]}", _UNITS[time[1]]
             if time[2] not in types:
                 remedy = did_you_mean(time[2], types) or "Define the type first."
                 problems.append(Problem(f"{path}: {column}", "a processor type: " + ", ".join(types), time[2], remedy))
-        elif unit in _UNITS and (f"{stem}_us" in COLUMNS or f"{stem}_us" == _TIME_ANYWHERE):
+        elif unit in _UNITS and f"{stem}_us" in _PLAIN:
             ours, scale = f"{stem}_us", _UNITS[unit]
-        elif column not in COLUMNS and not request and column != _PERIOD:
-            unused.append(column)
+        elif column not in _PLAIN and not _REQUEST.fullmatch(column):
+            problems.append(_unknown(path, column, types))
             continue
-        if ours in found:
+        if ours in match:
             problems.append(Problem(f"{path}: {column}", f"{ours} once", "it a second time", "Keep one."))
-        found[ours] = _name(column) if scale == 1.0 else f"{_name(column)} * {scale!r}"
-    if _PERIOD in found and "arrival_us" in found:
-        problems.append(Problem(str(path), "one column for when a job arrives", "period and arrival", "Keep one."))
-    elif _PERIOD not in found and "arrival_us" not in found:
-        close = [did_you_mean(name, ["arrival_us", "arrival_s", "arrival_ms"]) for name in unused]
-        remedy = next((text for text in close if text), "Name the column so, with the unit at its end.")
-        expected = "a column arrival_us (or _ms, _s), or period"
-        problems.append(Problem(str(path), expected, ", ".join(present)[:80], remedy))
-    if "time" in unused and not any(name.startswith(("operations", _TIME_ANYWHERE)) for name in found):
-        problems.append(Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us."))
+        elif column in source.texts and _kind(ours) != "VARCHAR":
+            problems.append(Problem(f"{path}: {column}", "numbers", f"a column of {source.texts[column]}"))
+        match[ours] = column, scale
+    present = ", ".join(source.columns)[:80]
+    if _PERIOD in match and "arrival_us" in match:
+        problems.append(Problem(path, "one column for when a job arrives", "period and arrival", "Keep one."))
+    elif _PERIOD not in match and "arrival_us" not in match:
+        remedy = "Name the column so, with the unit at its end."
+        problems.append(Problem(path, "a column arrival_us (or _ms, _s), or period", present, remedy))
     if problems:
         raise InputError(problems)
-    if unused:
-        warnings.warn(
-            f"{path}: columns that are not of a workload: {', '.join(unused[:10])}", InputWarning, stacklevel=3
-        )
-    return found
+    return match
+
+
+def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
+    """The problem of a column that is none of a workload."""
+    if column == "time":
+        return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")
+    timed = [name.removesuffix("_us") for name in _PLAIN if name.endswith("_us")]
+    known = [*_PLAIN, *(f"{name}_{unit}" for name in timed for unit in _UNITS)]
+    known += [f"time_{unit}.{name}" for unit in _UNITS for name in types]
+    if "." in column:
+        known.append("request." + column.partition(".")[2])
+    expected = "one of " + ", ".join([*COLUMNS, *ALTERNATIVES])
+    return Problem(f"{path}: {column}", expected, repr(column), did_you_mean(column, known) or "Remove the column.")
 
 
 def _to_workload(
-    path: str | os.PathLike[str],
+    source: TableSource,
     table: dict[str, Any],
     names: dict[str, list[str]],
     task_types: tuple[TaskType, ...],
-    found: Mapping[str, str],
+    match: Mapping[str, tuple[str, float]],
 ) -> Workload:
+    path, row_of = source.path, table.pop("_row")
     columns: dict[str, Any] = {}
     problems = []
     times = [name for name in table if name.startswith("time_us.")]
@@ -227,18 +310,16 @@ def _to_workload(
         n_null = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
         if n_null and not (name in _OPTIONAL and n_null == len(values)):
             row = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
-            problems.append(Problem(f"{path}: {name}[{row}]", "a value", "null"))
+            problems += source.cells([(int(row_of[row]), match[name][0], "a value, or none in all rows", None)])
         elif not n_null:
             columns[name] = np.asarray(values)
     if (columns.get("application", np.zeros(1)) < 0).all():
         del columns["application"]
     for name in ("task_type", "application"):
         for row in np.flatnonzero(columns.get(name, np.zeros(0)) < 0)[:5]:
-            problems.append(Problem(f"{path}: {name}[{row}]", "a name", "null"))
+            problems += source.cells([(int(row_of[row]), match[name][0], "a name", None)])
     if problems:
         raise InputError(problems)
-    if not len(columns["operations"]):
-        raise InputError([Problem(str(path), "at least one row", "none")])
     job = columns.pop("job", np.arange(len(columns["operations"])))
     is_first = np.concatenate(([True], job[1:] != job[:-1]))
     first = np.flatnonzero(is_first)
@@ -252,7 +333,7 @@ def _to_workload(
             columns[name] = columns[name][first]
     if problems:
         raise InputError(problems)
-    requests = {name.removeprefix("request."): columns.pop(name) for name in found if name.startswith("request.")}
+    requests = {name.removeprefix("request."): columns.pop(name) for name in match if name.startswith("request.")}
     job_task_type = columns.pop("task_type", None)
     if job_task_type is None:
         job_task_type, task_types = np.zeros(len(first), np.int16), (TaskType(_ONLY_TYPE),)
@@ -271,42 +352,15 @@ def _to_workload(
 
 def has_periods(path: str | os.PathLike[str]) -> bool:
     """Whether the table says when jobs arrive by the number of a period. Raises :class:`InputError`."""
-    return _PERIOD in _columns(path, _source(path))
-
-
-def _source(path: str | os.PathLike[str]) -> str:
-    """The file as a table in SQL."""
-    with opened(path):
-        pass  # for its messages: no file, a folder, no permission
-    file = _text(_literal(str(path)))
-    return f"read_csv({file}, header = true)" if str(path).lower().endswith(".csv") else f"read_parquet({file})"
-
-
-def _columns(path: str | os.PathLike[str], source: str) -> list[str]:
-    names: list[str] = _run(path, f"DESCRIBE SELECT * FROM {source}")["column_name"].tolist()
-    return names
-
-
-def _check_periods(path: str | os.PathLike[str], source: str, period_us: float | None) -> None:
-    """Raise :class:`InputError` if the length of a period is missing or a number of one is not 0, 1, 2 ..."""
-    if period_us is None:
-        remedy = "Add arrivals: {iat: 10 s} to the scenario."
-        raise InputError([Problem(f"{path}: {_PERIOD}", "the length of a period", "nothing", remedy)])
-    rows = f"SELECT {_PERIOD} AS p, row_number() OVER () - 1 AS row FROM {source}"
-    bad = _run(path, f"SELECT p::VARCHAR AS p, row FROM ({rows}) WHERE NOT coalesce(p >= 0 AND p = floor(p), false)")
-    problems = [
-        Problem(f"{path}: {_PERIOD}[{row}]", "a whole number, 0 or more", "null" if text is None else str(text))
-        for text, row in list(zip(bad["p"].tolist(), bad["row"].tolist(), strict=True))[:20]
-    ]
-    if problems:
-        raise InputError(problems, len(bad["row"]))
+    return _PERIOD in open_table(path).columns
 
 
 def _types_by_times(
     times_us: np.ndarray, first: np.ndarray, processor_names: Sequence[str]
 ) -> tuple[np.ndarray, tuple[TaskType, ...]]:
-    """Tasks told apart by the processor types that have a time for them: a task type for each such set, named by it."""
-    able = np.isfinite(times_us[first])
+    """Jobs told apart by the processor types with a time for all their tasks: a task type for each such set, named by
+    it."""
+    able = np.logical_and.reduceat(np.isfinite(times_us), first, axis=0)
     sets, code = np.unique(able, axis=0, return_inverse=True)
     names = ["+".join(np.array(processor_names)[row]) or "NOTHING" for row in sets]
     return code.astype(np.int16), tuple(map(TaskType, names))
@@ -325,10 +379,10 @@ def affinity_of_times(workload: Workload) -> np.ndarray | None:
     return np.array(rows, np.float64).T
 
 
-def _task_names(path: str | os.PathLike[str], source: str) -> list[str]:
+def _task_names(source: TableSource) -> list[str]:
     """The file's list of task types: from its metadata, else the names in use, sorted."""
-    metadata = source.replace("read_parquet", "parquet_kv_metadata", 1)
-    found = _run(path, f"SELECT value FROM {metadata} WHERE key = '{_METADATA}'")["value"].tolist()
+    metadata = source.sql.replace("read_parquet", "parquet_kv_metadata", 1)
+    found = source.query(f"SELECT value FROM {metadata} WHERE key = '{_METADATA}'")["value"].tolist()
     if found:
         try:
             names: list[str] = json.loads(found[0])
@@ -336,43 +390,23 @@ def _task_names(path: str | os.PathLike[str], source: str) -> list[str]:
                 return names
         except (ValueError, RecursionError):
             pass
-        raise InputError([Problem(str(path), "a list of task types in its metadata", repr(found[0])[:60])])
-    return _used_names(path, source, "task_type")
+        raise InputError([Problem(source.path, "a list of task types in its metadata", repr(found[0])[:60])])
+    return _used_names(source, "task_type")
 
 
-def _used_names(path: str | os.PathLike[str], source: str, column: str | None) -> list[str]:
+def _used_names(source: TableSource, column: str | None) -> list[str]:
     """The names in a column, sorted."""
     if column is None:
         return []
-    used = _run(path, f"SELECT DISTINCT {column}::VARCHAR AS t FROM {source} WHERE {column} IS NOT NULL ORDER BY t")
+    used = source.query(
+        f"SELECT DISTINCT {column}::VARCHAR AS t FROM {source.sql} WHERE {column} IS NOT NULL ORDER BY t"
+    )
     return [str(name) for name in used["t"].tolist()]
-
-
-def _run(
-    path: str | os.PathLike[str], query: str, expected: str = "a table of a workload", **tables: Any
-) -> dict[str, Any]:
-    """A query's columns; ``tables`` are dicts of arrays. DuckDB's refusals become :class:`InputError`."""
-    try:
-        with duckdb.connect() as connection:
-            for name, columns in tables.items():
-                connection.register(name, columns)
-            return connection.execute(query).fetchnumpy()
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # Ctrl-C while DuckDB works
-            raise KeyboardInterrupt from None
-        raise
-    except (duckdb.Error, UnicodeError) as error:
-        text = str(error).split("\n")[0]
-        raise InputError([Problem(str(path), expected, text)]) from None
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _applications(used: list[str]) -> list[str]:
     """The application of each code: applications that are named by numbers keep them."""
-    if all(name.isdecimal() and len(name) < 7 for name in used):
+    if all(name.isdecimal() and len(name) < 7 and name == str(int(name)) for name in used):
         return [str(number) for number in range(max(map(int, used), default=-1) + 1)]
     return used
 
@@ -381,14 +415,5 @@ def _is_numbered(names: Sequence[str]) -> bool:
     return all(name == str(number) for number, name in enumerate(names))
 
 
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
 def _list(names: Sequence[str]) -> str:
-    return f"CAST([{', '.join(map(_text, names))}] AS VARCHAR[])"
-
-
-def _literal(path: str) -> str:
-    """The path with the characters that DuckDB takes for a pattern in brackets, so that they mean themselves."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+    return f"CAST([{', '.join(map(text_of, names))}] AS VARCHAR[])"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get
 import numpy as np
 
 from vinesim.formats.quantities import time_us
+from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
 
 
@@ -62,11 +63,8 @@ class Policy:
         for name, value in options.items():
             if name not in known:
                 what = "one of " + ", ".join(known) if known else "no options"
-                problems.append(
-                    Problem(
-                        f"policy.options.{name}", f"{what}, for the policy {cls.name or cls.__name__}", "no such one"
-                    )
-                )
+                expected = f"{what}, for the policy {cls.name or cls.__name__}"
+                problems.append(Problem(f"policy.options.{name}", expected, repr(name), did_you_mean(name, known)))
                 continue
             try:
                 in_us = name.endswith("_us") and isinstance(value, str)

@@ -38,6 +38,7 @@ class DeadlineBatch(OnlinePolicy):
 
     name: ClassVar[str] = "deadline_batch"
     source: ClassVar[str] = "after Clockwork, OSDI 2020: predictable times, early rejection, batches by deadline"
+    may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "part")

@@ -60,11 +60,12 @@ class EdfDrop(OnlinePolicy):
     That is when even the fastest type, started now and alone, would end after the deadline: true times without noise.
     With ``consolidate`` as in ``edf``.
 
-    Ties and Cost of a decision: as ``edf``. Ties: order of arrival.
+    Ties: order of arrival. Cost of a decision: as ``edf``.
     """
 
     name: ClassVar[str] = "edf_drop"
     source: ClassVar[str] = "EDF with early drop, after Nexus, SOSP 2019"
+    may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "part")
@@ -93,7 +94,7 @@ class LeastLaxity(OnlinePolicy):
 
     With ``consolidate`` as in ``edf``.
 
-    Ties and Cost of a decision: as ``edf``. Ties: order of arrival.
+    Ties: order of arrival. Cost of a decision: as ``edf``.
     """
 
     name: ClassVar[str] = "least_laxity"

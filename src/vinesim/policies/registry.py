@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.policies.backfill.conservative import ConservativeBackfill
 from vinesim.policies.backfill.easy import EasyBackfill
@@ -86,16 +87,9 @@ def find(policy: Any) -> type[Policy]:
     if ".py:" in name or name.endswith(".py"):
         return _from_file(name)
     if name not in policies():
-        raise InputError(
-            [
-                Problem(
-                    "policy",
-                    "one of " + ", ".join(policies()) + ", or file.py:Class",
-                    repr(name),
-                    "`vinesim policies` explains each.",
-                )
-            ]
-        )
+        expected = "one of " + ", ".join(policies()) + ", or file.py:Class"
+        remedy = did_you_mean(name, policies()) or "`vinesim policies` explains each."
+        raise InputError([Problem("policy", expected, repr(name), remedy)])
     return policies()[name]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.document import checked_part
+from vinesim.formats.files import is_table
 from vinesim.formats.scenario_datacenter import data_nodes
 from vinesim.formats.scenario_document import ArrivalsPart
 from vinesim.formats.scenario_workload import arrivals_of
@@ -87,10 +88,21 @@ def _batches_of(study: Study, runs: list[Run]) -> Iterator[Batch]:
 def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
     """Whether other arrivals leave the rest of the workload as it is, and whether other seeds do."""
     part = scenario_source(study).changed(run.settings).data["workload"]
+    moves_deadlines = len(scenario.applications) > 0 and scenario.workload.deadline_us is not None
+    draws_estimates = bool(part.get("estimate_error"))
     if part.get("generator") is None:
-        return True, True  # a file
+        return not (moves_deadlines or _has_periods(study, part["file"])), not draws_estimates
     spec, nodes = GENERATORS[part["generator"]], data_nodes(scenario.datacenter)
-    return spec.arrivals_apart, spec.arrivals_apart and not spec.depends_on_seed(part.get("options") or {}, nodes)
+    apart = spec.arrivals_apart and not moves_deadlines
+    is_same = not draws_estimates and not spec.depends_on_seed(part.get("options") or {}, nodes)
+    return apart, apart and is_same
+
+
+def _has_periods(study: Study, file: str) -> bool:
+    """Whether the workload is a table that counts periods: its arrivals are not one interval after the other."""
+    from vinesim.formats.workload_table import has_periods  # DuckDB takes 0.1 s to import
+
+    return is_table(file) and has_periods(study.folder / file)
 
 
 def _batch(study: Study, runs: list[Run], scenario: Scenario) -> Batch:

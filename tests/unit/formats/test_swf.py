@@ -103,6 +103,14 @@ def test_a_whole_job_is_a_task_with_its_processors_as_demand_and_the_asked_time_
     assert "several nodes" in text
 
 
+def test_jobs_that_are_too_wide_do_not_count_as_tasks(tmp_path):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    path.write_text(job() + job(allocated=9_000_000) * 59)
+    machines.write_text("1\tsmall\t2\t4\t1\t0\n")
+    work, _, report = read_swf(path, machines, task="job")
+    assert (work.n_jobs, report.n_dropped) == (1, 59)
+
+
 def test_whole_jobs_need_nodes_that_one_of_them_fits(tmp_path):
     path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
     path.write_text(job(allocated=9))

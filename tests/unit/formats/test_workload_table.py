@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.workload_table import COLUMNS, affinity_of_times, read_workload, write_workload
-from vinesim.model.catalog import TaskType
-from vinesim.model.errors import InputError, InputWarning
+from vinesim.model.catalog import ProcessorType, TaskType
+from vinesim.model.errors import InputError
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
 
@@ -105,7 +105,9 @@ def test_a_file_of_another_tool(tmp_path):
         ("REPLACE ('KNIT' AS task_type, 'ABACUS' AS preferred_type)", "ABACUS"),
         ("EXCLUDE (arrival_us)", "a column arrival_us"),
         ("REPLACE (NULL AS arrival_us)", "null"),
-        ("REPLACE ('x' AS operations)", "Conversion"),
+        ("REPLACE ('x' AS operations)", "w: operations: expected numbers, found a column of VARCHAR"),
+        ("REPLACE (0.5 AS job)", r"w: job\[0\]: expected a whole number, 0 or more, found 0.5"),
+        (", 0 AS estimat_us", "w: estimat_us: .*Did you mean estimate_us"),
         ("REPLACE (1 AS job)", "another order"),
         ("REPLACE ('ABACUS' AS preferred_type)", "'ABACUS'"),
         ("REPLACE (-1.0 AS operations)", "-1"),
@@ -181,7 +183,7 @@ def test_periods_and_times_that_hold_anywhere(tmp_path):
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ("period,time_s\n0.5,1\n1,1\n-1,1\n,1\n", [r"period[0]", r"period[2]", r"period[3]"]),
+        ("period,time_s\n0.5,1\n1,1\n-1,1\n,1\n", ["w.csv:2", "w.csv:4", "w.csv:5"]),
         ("period,arrival_s,time_s\n0,1,2\n", ["w.csv"]),
         ("period,time\n0,1\n", ["time"]),
     ],
@@ -200,8 +202,16 @@ def test_wrong_periods_are_all_told(tmp_path, text, places):
         ("arival_us\n0\n", "Did you mean arrival_us"),
         ("arrival_us,time_us.GPUU\n0,1\n", "Did you mean GPU"),
         ("arrival_us,arrival_s\n0,1\n", "a second time"),
-        ("arrival_us,application\n0,a\n1,\n", r"application\[1\]"),
-        ("arrival_us\n", "at least one row"),
+        ("arrival_us,application\n0,a\n1,\n", "w.csv:3: expected application: a name, found nothing"),
+        ("arrival_us\n", "a header and at least one row"),
+        ("\n", "a header and at least one row"),
+        ("arrival_us,color\n0,red\n", "w.csv: color: expected one of job, "),
+        ("arrival_us,estimat_s\n0,1\n", "Did you mean estimate_s"),
+        ("arrival_us,requests.sms\n0,1\n", "Did you mean request.sms"),
+        ("arrival_us,job\n0,0\n1\n", "w.csv:3: expected 2 fields, as in the header, found 1"),
+        ("arrival_us,operations,operations\n0,1,2\n", "operations once"),
+        ("arrival_us,demand\n1,2\n\n0,\n", "w.csv:4: expected demand: a value"),
+        ('arrival_us,operations\n0,"1\n', "w.csv:2: "),
     ],
 )
 def test_csv_refusals(tmp_path, text, found):
@@ -209,6 +219,33 @@ def test_csv_refusals(tmp_path, text, found):
         csv(tmp_path, text)
 
 
-def test_columns_that_are_not_used_are_named(tmp_path):
-    with pytest.warns(InputWarning, match="colour"):
-        csv(tmp_path, "arrival_us,colour\n0,red\n")
+def test_every_bad_cell_is_told_with_its_line_and_in_its_unit(tmp_path):
+    with pytest.raises(InputError) as error:
+        csv(tmp_path, "arrival_s;time_min.GPU;operations;job_id\nx;-2;1;7\n\n3;nan;;-1\ninf;;1e999;1.5\n4;;0;\n")
+    assert [str(problem).rpartition("/")[2] for problem in error.value.problems] == [
+        "w.csv:2: expected arrival_s: a number, 0 or more, found 'x'",
+        "w.csv:2: expected time_min.GPU: a number, 0 or more, found '-2'",
+        "w.csv:4: expected time_min.GPU: a number, 0 or more, found 'nan'",
+        "w.csv:4: expected operations: a number, 0 or more, found nothing",
+        "w.csv:5: expected arrival_s: a number, 0 or more, found 'inf'",
+        "w.csv:5: expected operations: a number, 0 or more, found '1e999'",
+        "w.csv:5: expected job_id: a whole number, found '1.5'",
+    ]
+
+
+def test_bad_cells_are_counted(tmp_path):
+    with pytest.raises(InputError) as error:
+        csv(tmp_path, "arrival_us\n" + "-1\n\n" * 30)
+    assert len(error.value.problems) == 20
+    assert error.value.n_problems == 60  # a blank line is a row without its only value
+    assert error.value.problems[-1].where.endswith(":21")
+
+
+def test_a_resource_that_no_processor_type_has(tmp_path):
+    types = (ProcessorType("A", attributes={"cores": 8}), ProcessorType("B", attributes={"sms": 4}))
+    path = tmp_path / "w.csv"
+    path.write_text("arrival_us,request.sm\n0,4\n1,0\n")
+    with pytest.raises(InputError, match=r"has: cores, sms, found 'sm'\. Did you mean request\.sms\?"):
+        read_workload(path, types)
+    path.write_text("arrival_us,request.sms,request.spare\n0,4,0\n1,0,0\n")
+    assert read_workload(path, types).requests["sms"].tolist() == [4, 0]

@@ -188,3 +188,11 @@ def test_a_year_of_a_grid():
     assert (len(series.values), series.length_us) == (8784, 8784 * US_PER_HOUR)
     mean = series.integral(np.array([series.length_us]))[0] / series.length_us
     assert mean == pytest.approx(series.values.mean())
+
+
+def test_timestamps_count_their_offset(tmp_path):
+    path = tmp_path / "summer.csv"
+    path.write_text("timestamp,price\n2024-03-31 01:00:00+01:00,1\n2024-03-31 03:00:00+02:00,2\n")
+    assert read_series(path).begin_us.tolist() == [0.0, US_PER_HOUR]
+    path.write_text("timestamp,price\n2024-10-27 02:00:00+02:00,1\n2024-10-27 02:00:00+01:00,2\n")
+    assert read_series(path).begin_us.tolist() == [0.0, US_PER_HOUR]

@@ -186,3 +186,46 @@ def test_generators_declare_what_seed_and_arrivals_decide(name, data):
         if isinstance(value, np.ndarray) and column != "arrival_us"
     )
     assert equal or not is_promised
+
+
+OWN_TABLES = {
+    "estimates that the seed draws": ("w.csv", {"workload.estimate_error": 2.0}, [1] * 4),
+    "deadlines that follow the arrivals": (
+        "a.csv",
+        {
+            "arrivals": {"poisson": {"mean": "150 us"}},
+            "applications": [{"name": "A", "response_time": "300 us", "average_load": 1}],
+        },
+        [1] * 4,
+    ),
+    "arrivals by the number of a period": ("p.csv", {"arrivals": {"iat": "1 ms"}}, [1] * 4),
+    "arrivals of their own": ("w.csv", {}, [4]),
+}
+
+
+@pytest.mark.parametrize("case", OWN_TABLES)
+def test_runs_of_a_table_are_put_together_only_where_nothing_else_changes(tmp_path, case):
+    (tmp_path / "w.csv").write_text("arrival_us,operations\n0,100\n0,200\n0,300\n5,50\n")
+    (tmp_path / "a.csv").write_text("arrival_us,operations,application\n0,100,A\n0,200,A\n0,300,A\n5,50,A\n")
+    (tmp_path / "p.csv").write_text("period,time_us\n0,100\n0,200\n1,50\n3,300\n")
+    file, more, sizes = OWN_TABLES[case]
+    scenario = {
+        "extends": "none",
+        "processor_types": [{"name": "X"}],
+        "task_types": ["TASK"],
+        "affinity": {"absolute": {"X": {"TASK": 1}}},
+        "network": "none",
+        "datacenter": {"racks": [{"nodes": [{"units": {"X": 1}}]}]},
+        "workload": {"file": file},
+        "policy": "rb_sjf",
+    }
+    if file == "p.csv":
+        del scenario["task_types"], scenario["affinity"]
+    for key, value in more.items():
+        part, _, name = key.partition(".")
+        if name:
+            scenario[part][name] = value
+        else:
+            scenario[part] = value
+    found = study({"scenario": scenario, "replications": 4, "seed": 1}, folder=tmp_path)
+    assert check(found, expand(found)) == sizes

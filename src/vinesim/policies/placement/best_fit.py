@@ -1,6 +1,5 @@
 """Best fit over all servers or block by block: with the index, by brute force, or on a GPU."""
 
-import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputWarning
 from vinesim.policies.placement.forest import plant
 from vinesim.policies.placement.indexed import place_indexed
@@ -86,7 +86,7 @@ def shares(n: int, n_blocks: int) -> np.ndarray:
 
 def in_threads(work: Callable[[int], None], n: int) -> None:
     """Call ``work(0)`` to ``work(n - 1)``, on all cores."""
-    with ThreadPoolExecutor(min(n, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(n, n_cores())) as pool:
         list(pool.map(work, range(n)))
 
 
@@ -94,7 +94,7 @@ def _scan(
     instance: Instance, costs: np.ndarray, task_first: np.ndarray, server_first: np.ndarray, placed: np.ndarray
 ) -> None:
     n_blocks = len(task_first) - 1
-    chunk = shares(n_blocks, min(n_blocks, 8 * (os.cpu_count() or 1)))
+    chunk = shares(n_blocks, min(n_blocks, 8 * n_cores()))
 
     def place(i: int) -> None:
         scan_blocks(
@@ -124,7 +124,7 @@ def _scan_many_types(instance: Instance, cost: Cost, placed: np.ndarray) -> None
         stacklevel=2,
     )
     step = max(1, TABLE_COSTS // (4 * instance.n_types))
-    n_chunks = os.cpu_count() or 1
+    n_chunks = n_cores()
     best, where = np.empty(n_chunks), np.empty(n_chunks, np.int64)
     for begin in range(0, instance.n_tasks, step):
         rows = slice(begin, begin + step)
