@@ -206,7 +206,7 @@ def test_threads_find_what_one_finds(monkeypatch):
     with pytest.warns(vs.InputWarning):
         alone = BestFit().place(tasks, servers)
     monkeypatch.setattr(best_fit, "PARALLEL_SERVERS", 1)
-    monkeypatch.setattr(best_fit.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(best_fit, "n_cores", lambda: 3)
     with pytest.warns(vs.InputWarning, match="in parallel"):
         assert BestFit().place(tasks, servers).tolist() == alone.tolist()
 

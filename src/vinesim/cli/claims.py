@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from vinesim.papers.claim import Finding, Verdict
+from vinesim.papers.criteria import NotSimulated
 from vinesim.papers.item import Item
 from vinesim.papers.reproduce import Report
 
@@ -49,6 +50,8 @@ def print_report(report: Report) -> None:
         row = finding.row()
         if "note" in row:
             _print_note(console, finding.claim.id, row["note"])
+        if finding.claim.note and finding.verdict is not Verdict.REPRODUCED and finding.claim.judge != NotSimulated():
+            _print_note(console, f"{finding.claim.id}, rule", finding.claim.rule)
         if "other_reading" in row:
             _print_note(console, f"{finding.claim.id}, another reading", row["other_reading"])
     for path in report.files:

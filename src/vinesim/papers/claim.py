@@ -71,6 +71,11 @@ class Claim:
     unit: str = ""
     other_reading: OtherReading | None = None
 
+    @property
+    def rule(self) -> str:
+        """When the claim counts as reproduced, and as partly."""
+        return f"reproduced if {self.judge}" + (f"; partly if {self.partly}" if self.partly is not None else "")
+
     def check(self, data: Data) -> Finding:
         """Measure, and judge the measurement."""
         measured = self.measure(data)
