@@ -8,33 +8,17 @@ import vinesim as vs
 from benchmarks.measure import best_of, forget_peak, memory_bytes
 from benchmarks.report import Report, Table, Target, figure
 from vinesim.model.catalog import SERVER_TYPES
+from vinesim.papers.energy.speed import question
 from vinesim.policies.best_fit import BestFit
 from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
-from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.first_fit import FirstFit
 from vinesim.workloads.registry import generator
 
 PERIOD_US = 10e6
 
 
-def question(n_servers: int, n_tasks: int) -> tuple[BatchTasks, BatchServers]:
-    """Scenario P: empty servers A B C D in turn, demands and times uniform in 1 to 100."""
-    random = np.random.default_rng(1)
-    kind = (np.arange(n_servers) % 4).astype(np.int32)
-    columns = np.array([(p.capacity, p.idle_power_w, p.dynamic_power_w, p.sleep_power_w) for p in SERVER_TYPES]).T
-    return BatchTasks(
-        np.arange(n_tasks),
-        np.full(n_tasks, -1, np.int32),
-        np.zeros(n_tasks, np.int32),
-        random.integers(1, 101, n_tasks) * 1e6,
-        random.integers(1, 101, n_tasks).astype(np.float64),
-        np.full(n_tasks, np.nan),
-        np.empty((0, 0)),
-    ), BatchServers(kind, columns[0][kind], np.zeros(n_servers), np.ones((4, 1)), *columns[1:])
-
-
 def scenario(n_servers: int, n_tasks: int) -> vs.Scenario:
-    """20 periods of it, with what has not finished placed again."""
+    """20 periods of such batches, with what has not finished placed again."""
     options = {"n_batches": 20, "tasks_per_batch": n_tasks, "iat_us": PERIOD_US}
     n = np.arange(n_servers)
     center = vs.Datacenter(n % 4, np.zeros(n_servers), n, SERVER_TYPES)

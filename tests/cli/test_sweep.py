@@ -76,6 +76,13 @@ def test_set_may_not_be_what_an_axis_sets(vinesim, file, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_set_may_not_be_part_of_what_an_axis_sets(vinesim, file, tmp_path):
+    racks = "  datacenter.racks: [[{units: {GPU: 1}}], [{units: {GPU: 2}}]]\nreplications: 2"
+    file.write_text(file.read_text().replace("replications: 2", racks))
+    done = vinesim("sweep", file, "--out", tmp_path / "out", "--set", "datacenter.racks[0].units.GPU=3")
+    assert (done.code, "found datacenter.racks[0].units.GPU" in done.err) == (2, True)
+
+
 def test_a_scenario_is_no_study_and_a_study_no_scenario(vinesim, file, tmp_path):
     scenario = tmp_path / "alone.yaml"
     scenario.write_text("datacenter: {racks: []}\nworkload: {generator: identical}\n")

@@ -91,10 +91,15 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
 
 def _is_on_axis(study: "Study", key: str) -> bool:
     """Whether an axis sets the key, or what it is part of, at each of its positions."""
-    return any(
-        all(any(f"{key}.".startswith(f"{name}.") for name in settings) for settings in axis.settings)
-        for axis in study.axes
-    )
+    from vinesim.formats.yaml_source import steps_of
+
+    steps = steps_of(key) or (key,)
+
+    def sets(name: str) -> bool:
+        set_steps = steps_of(name) or (name,)
+        return steps[: len(set_steps)] == set_steps
+
+    return any(all(any(map(sets, settings)) for settings in axis.settings) for axis in study.axes)
 
 
 @contextmanager

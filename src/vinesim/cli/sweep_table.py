@@ -9,6 +9,7 @@ import numpy as np
 
 from vinesim.formats.quantities import format_time_us
 from vinesim.model.result import Table
+from vinesim.studies.points import plain
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Failure, Sweep
@@ -64,9 +65,9 @@ def _points(sweep: "Sweep") -> list[dict[str, Any]]:
     rows = []
     for i in range(found.n_rows):
         numbers = {
-            name: {part: _plain(found[f"{name}.{part}"][i]) for part in ("n", "mean", "low", "high")} for name in names
+            name: {part: plain(found[f"{name}.{part}"][i]) for part in ("n", "mean", "low", "high")} for name in names
         }
-        rows.append({"point": {name: _plain(found[name][i]) for name in axes}, "numbers": numbers})
+        rows.append({"point": {name: plain(found[name][i]) for name in axes}, "numbers": numbers})
     return rows
 
 
@@ -142,13 +143,8 @@ def _number(name: str, value: float) -> str:
 
 
 def _label(value: Any) -> str:
-    plain = _plain(value)
-    return "-" if plain is None else f"{plain:g}" if isinstance(plain, float) else str(plain)
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if plain != plain else plain
+    label = plain(value)
+    return "-" if label is None else f"{label:g}" if isinstance(label, float) else str(label)
 
 
 def _print_unfinished(console: Any, table: Table) -> None:

@@ -14,8 +14,9 @@ import numpy as np
 
 from vinesim.formats.counts import to_time_us
 from vinesim.formats.files import read_text
-from vinesim.model.electricity import US_PER_HOUR, Series
+from vinesim.model.electricity import Series
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+from vinesim.model.time import US_PER_HOUR
 
 TIMES = ("hour", "timestamp")
 EXAMPLES = {"hour": "a number of hours", "timestamp": "a time as 2024-01-31 13:00:00"}

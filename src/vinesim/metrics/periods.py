@@ -10,8 +10,8 @@ import numpy as np
 from vinesim.metrics.bounds import OVERFULL, energy_bound
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.scenario import Scenario
+from vinesim.model.time import US_PER_S
 
-US_PER_S = 1e6
 BOUND_ENTRIES = 4_000_000  # tasks x types that are looked at together
 
 

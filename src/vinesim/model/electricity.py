@@ -7,8 +7,6 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 
-US_PER_HOUR = 3.6e9
-
 
 @dataclass(frozen=True, eq=False)
 class Series:

@@ -44,17 +44,11 @@ class Edf(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        enter(model, state, view, False)
-        if more_at_once(model, state):
-            return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
-        task = first_in_order(state, view)
-        return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
+        return start_in_order(model, state, view, False)
 
 
 @dataclass(frozen=True)
-class EdfDrop(OnlinePolicy):
+class EdfDrop(Edf):
     """As ``edf``, but a request that cannot be in time any more is given up instead of started.
 
     That is when even the fastest type, started now and alone, would end after the deadline: true times without noise.
@@ -66,12 +60,7 @@ class EdfDrop(OnlinePolicy):
     name: ClassVar[str] = "edf_drop"
     source: ClassVar[str] = "EDF with early drop, after Nexus, SOSP 2019"
     may_drop: ClassVar[bool] = True
-    sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
-    scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
-
-    consolidate: Literal["no", "yes"] = "no"
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
@@ -89,7 +78,7 @@ class EdfDrop(OnlinePolicy):
 
 
 @dataclass(frozen=True)
-class LeastLaxity(OnlinePolicy):
+class LeastLaxity(Edf):
     """As ``edf``, but the order is by laxity: deadline minus the time on the fastest type, alone and without noise.
 
     With ``consolidate`` as in ``edf``.
@@ -99,22 +88,22 @@ class LeastLaxity(OnlinePolicy):
 
     name: ClassVar[str] = "least_laxity"
     source: ClassVar[str] = "Mok and Dertouzos, 1978, without preemption"
-    sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
-    scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
-
-    consolidate: Literal["no", "yes"] = "no"
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        enter(model, state, view, True)
-        if more_at_once(model, state):
-            return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
-        task = first_in_order(state, view)
-        return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
+        return start_in_order(model, state, view, True)
+
+
+def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
+    """The decision: the first request of the queue starts."""
+    enter(model, state, view, by_laxity)
+    if more_at_once(model, state):
+        return nothing()
+    if has_next_part(view):
+        return next_part(model, state, view)
+    task = first_in_order(state, view)
+    return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:

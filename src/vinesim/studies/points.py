@@ -12,7 +12,7 @@ from vinesim.model.result import Table
 
 def group(table: Table, columns: Sequence[str]) -> dict[tuple[Any, ...], np.ndarray]:
     """The rows [n] of each combination of labels in these columns, in the order of their first rows."""
-    labels = [[_plain(value) for value in table[name]] for name in columns]
+    labels = [[plain(value) for value in table[name]] for name in columns]
     found: dict[tuple[Any, ...], list[int]] = {}
     for row in range(table.n_rows):
         found.setdefault(tuple(column[row] for column in labels), []).append(row)
@@ -41,7 +41,7 @@ def check_columns(table: Mapping[str, Any], names: Iterable[str], where: str) ->
         raise InputError(problems)
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
     """A label as Python's own value; missing is None, so that it equals itself."""
     value = label.item() if isinstance(label, np.generic) else label
     return None if value != value else value

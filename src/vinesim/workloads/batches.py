@@ -6,11 +6,10 @@ import numpy as np
 
 from vinesim.model.catalog import SERVER_TYPES
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.time import US_PER_S
 from vinesim.model.workload import Workload
 from vinesim.workloads.assemble import assemble, check_counts, code_of
 from vinesim.workloads.setting import Setting
-
-US_PER_S = 1e6
 
 
 def affinity() -> np.ndarray:

@@ -13,11 +13,11 @@ import numpy as np
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
+from vinesim.model.time import US_PER_S
 from vinesim.model.workload import Workload
 from vinesim.workloads.assemble import assemble, check_counts
 from vinesim.workloads.setting import Setting
 
-US_PER_S = 1e6
 PROCESSOR_TYPES = (  # Table 1; idle powers are assumed
     ProcessorType("PHENOM_6C", idle_power_w=40.0, attributes={"cores": 6}),
     ProcessorType("XEON_12C", idle_power_w=60.0, attributes={"cores": 12}),

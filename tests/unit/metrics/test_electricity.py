@@ -10,7 +10,8 @@ import vinesim as vs
 from vinesim.engine.many import simulate_many
 from vinesim.formats.series import read_series
 from vinesim.model.accounting import Accounting
-from vinesim.model.electricity import US_PER_HOUR, Electricity, Series
+from vinesim.model.electricity import Electricity, Series
+from vinesim.model.time import US_PER_HOUR
 
 CURVE = (90.0, 97.0, 101.0, 105.0, 110.0, 116.0, 121.0, 125.0, 129.0, 133.0, 135.0)
 EXAMPLES = Path(__file__).parents[3] / "examples"

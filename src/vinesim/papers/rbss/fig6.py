@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vinesim.formats.study_file import read_study
+from vinesim.model.time import US_PER_S
 from vinesim.papers.claim import Claim, OtherReading
 from vinesim.papers.criteria import Between, Each, Equal, Some
 from vinesim.papers.data import Data
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 STUDY = Path(__file__).with_name("group_a.yaml")
 CLOSE = 10.0  # percent above the optimum
-US_PER_S = 1e6
 
 
 def last_submits_s(changes: Changes) -> np.ndarray:

@@ -1,0 +1,4 @@
+"""Times are in us; what others count in."""
+
+US_PER_S = 1e6
+US_PER_HOUR = 3.6e9
