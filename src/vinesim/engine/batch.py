@@ -74,7 +74,7 @@ class BatchClock:
         return np.flatnonzero((columns["task_unit"] >= 0) & (columns["task_finish_us"] > self.run.now_us))
 
     def _question(self) -> tuple[BatchTasks, BatchServers]:
-        run, model, accounts = self.run, self.model, self.accounts
+        run, model = self.run, self.model
         columns = run.columns()
         chosen = run.pending()
         if self.policy.replaces_running:
@@ -83,63 +83,61 @@ class BatchClock:
                 chosen = np.concatenate([chosen, _latest_first(running, columns)])
             else:
                 chosen = np.sort(np.concatenate([running, chosen]))
-        unit = columns["task_unit"][chosen]
+        is_running = columns["task_unit"][chosen] >= 0
         load = np.zeros(len(model.unit_type)) if self.policy.replaces_running else np.array(run.unit_load)
-        return (
-            BatchTasks(
-                chosen,
-                unit,
-                self._types(chosen),
-                model.task_operations[chosen],
-                self._demand(chosen),
-                np.where(unit >= 0, columns["task_finish_us"][chosen] - run.now_us, np.nan),
-                model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
-            ),
-            BatchServers(
-                model.unit_type,
-                model.unit_capacity,
-                load,
-                model.affinity,
-                accounts.awake_w,
-                accounts.per_demand_w,
-                accounts.asleep_w,
-            ),
+        return self._tasks(chosen, columns, is_running), self._servers(load)
+
+    def _tasks(self, chosen: np.ndarray, columns: dict[str, np.ndarray], has_begun: np.ndarray) -> BatchTasks:
+        model, n = self.model, len(chosen)
+        group = model.task_group[chosen] if len(model.task_group) else np.zeros(n, np.int32)
+        return BatchTasks(
+            chosen,
+            columns["task_unit"][chosen],
+            model.group_task_type[group],
+            model.task_operations[chosen],
+            model.task_demand[chosen] if len(model.task_demand) else np.zeros(n),
+            np.where(has_begun, columns["task_finish_us"][chosen] - self.run.now_us, np.nan),
+            model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
+            model.task_request[chosen] if len(model.task_request) else model.task_request,
         )
 
-    def _types(self, tasks: np.ndarray) -> np.ndarray:
-        group = self.model.task_group[tasks] if len(self.model.task_group) else np.zeros(len(tasks), np.int32)
-        return self.model.group_task_type[group]
-
-    def _demand(self, tasks: np.ndarray) -> np.ndarray:
-        return self.model.task_demand[tasks] if len(self.model.task_demand) else np.zeros(len(tasks))
+    def _servers(self, load: np.ndarray) -> BatchServers:
+        model, accounts = self.model, self.accounts
+        return BatchServers(
+            model.unit_type,
+            model.unit_capacity,
+            load,
+            model.affinity,
+            accounts.awake_w,
+            accounts.per_demand_w,
+            accounts.asleep_w,
+            model.overhead_us,
+            model.type_resource,
+        )
 
     def _note(self, moved_from: np.ndarray) -> bool:
         """Add the period to the accounts. Returns whether a task runs."""
-        now, columns = self.run.now_us, self.run.columns()
-        tasks = self._running(columns)
+        now, columns, codes = self.run.now_us, self.run.columns(), self.accounts.codes
+        chosen = self._running(columns)
         if self.policy.new_first:
-            tasks = _latest_first(tasks, columns)
-        remaining = columns["task_finish_us"][tasks] - now
-        began = columns["task_init_us"][tasks] == now
-        unit = columns["task_unit"][tasks]
+            chosen = _latest_first(chosen, columns)
+        remaining = columns["task_finish_us"][chosen] - now
+        has_begun = columns["task_init_us"][chosen] < now
+        tasks, servers = self._tasks(chosen, columns, has_begun), self._servers(self.run.unit_load)
+        own = np.searchsorted(codes, self.model.unit_type[tasks.unit])
 
         def elsewhere(rows: slice) -> np.ndarray:
             """The time [c, types in use] on each type: what began now would take another time on another type."""
-            codes, chosen = self.accounts.codes, tasks[rows]
-            able = self.model.affinity.T[:, codes][self._types(chosen)]
-            measured = self.model.task_times_us
-            with np.errstate(divide="ignore", invalid="ignore"):
-                time = measured[chosen][:, codes] if len(measured) else self.model.task_operations[chosen, None] / able
+            some = tasks.rows(rows)
+            time = servers.time_us(some, codes)
             if len(self.model.task_factor):
-                time = time * self.model.task_factor[chosen, None]
-            time = np.where(began[rows, None], time, remaining[rows, None])
-            time[able <= 0] = np.inf
-            own = np.searchsorted(codes, self.model.unit_type[unit[rows]])
-            time[np.arange(len(chosen)), own] = remaining[rows]
+                factor = np.where(has_begun[rows], 1.0, self.model.task_factor[some.task])
+                time = time * factor[:, None]
+            time[np.arange(len(time)), own[rows]] = remaining[rows]
             return time
 
-        self.accounts.add(unit, self._demand(tasks), remaining, elsewhere, moved_from, self.horizon_us - now)
-        return len(tasks) > 0
+        self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from, self.horizon_us - now)
+        return len(chosen) > 0
 
 
 def _latest_first(tasks: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:

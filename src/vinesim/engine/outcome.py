@@ -1,5 +1,6 @@
 """What remains of a run when its engine has stopped."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,4 +65,9 @@ def why_stalled(scenario: Scenario, model: Model, run: Any) -> str:
         return f"{text}, which prefers {types[wanted].name}: the datacenter has none"
     if wanted >= 0 and model.affinity[wanted, work.job_task_type[model.task_job[task]]] <= 0:
         return f"{text}, which prefers {types[wanted].name}: its affinity to {kind} is 0"
+    able = model.affinity[:, work.job_task_type[model.task_job[task]]] > 0
+    for name, requested in (work.requests or {}).items():
+        deployed = [types[p].attributes.get(name, math.inf) for p in np.unique(model.unit_type) if able[p]]
+        if requested[task] > max(deployed):
+            return f"{text}, which requests {requested[task]:g} of {name}: no unit that can run it provides that"
     return f"{text}: the policy starts it on none of the idle units"

@@ -74,5 +74,5 @@ class BestFitDecreasing(BestFit):
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         order = decreasing(tasks)
         placed = np.empty(len(order), np.int64)
-        placed[order] = super().place(BatchTasks(*(c[order] if len(c) else c for c in tasks)), servers)
+        placed[order] = super().place(tasks.rows(order), servers)
         return placed

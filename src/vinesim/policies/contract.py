@@ -176,6 +176,11 @@ class BatchTasks(NamedTuple):
     demand: np.ndarray  # [M] float64: share of a unit's capacity, 0 = all of it
     remaining_us: np.ndarray  # [M] float64: until it finishes if it runs (infinite: not known), else NaN
     measured_us: np.ndarray  # [M, P] float64: measured times, or [0, 0] where operations / affinity decides
+    request: np.ndarray  # [M, Q] float64: least of each of Q resources that the unit's type must provide, or [0, 0]
+
+    def rows(self, chosen: slice | np.ndarray) -> "BatchTasks":
+        """Some of the tasks, or all in another order."""
+        return BatchTasks(*(column[chosen] if len(column) else column for column in self))
 
 
 class BatchServers(NamedTuple):
@@ -188,6 +193,32 @@ class BatchServers(NamedTuple):
     idle_power_w: np.ndarray  # [P] float64: power of a unit that is awake, without that of its tasks
     dynamic_power_w: np.ndarray  # [P] float64: power of its tasks, W for each unit of demand; NaN: not known
     sleep_power_w: np.ndarray  # [P] float64: power of a unit without tasks; idle_power_w where it never sleeps
+    overhead_us: np.ndarray  # [P, T] float64: us before a task computes
+    resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = the resource is not of its kind
+
+    def can_run(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """[M, P] bool: whether a unit of each type has an affinity to the task and provides what it requests."""
+        able = (self.affinity.T > 0)[:, types][tasks.task_type]
+        for q in range(tasks.request.shape[1]):
+            provided = self.resource[types, q]
+            able &= (tasks.request[:, q, None] <= provided) | (provided < 0)
+        return able
+
+    def time_us(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """[M, P] us: how long each task takes on a unit of each type from now on, with the overhead if it does not run
+        yet; infinite where it cannot run. A task that runs takes its remaining time wherever it is moved."""
+        speed = np.ascontiguousarray(self.affinity.T[:, types])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if len(tasks.measured_us):
+                alone = tasks.measured_us[:, types]
+            else:
+                alone = tasks.operations[:, None] / (speed if len(speed) == 1 else speed[tasks.task_type])
+        if self.overhead_us.any():
+            alone = self.overhead_us.T[:, types][tasks.task_type] + alone
+        is_pending = np.isnan(tasks.remaining_us)
+        time = alone if is_pending.all() else np.where(is_pending[:, None], alone, tasks.remaining_us[:, None])
+        can_run_all = len(tasks.request) == 0 and bool((speed > 0).all())
+        return time if can_run_all else np.where(self.can_run(tasks, types), time, np.inf)
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,12 @@ def question(n_servers: int, n_tasks: int) -> tuple[BatchTasks, BatchServers]:
         random.integers(1, 101, n_tasks) * 1e6,
         random.integers(1, 101, n_tasks).astype(np.float64),
         np.full(n_tasks, np.nan),
-        np.empty((0, 0)),
+        *np.empty((2, 0, 0)),
     )
     affinity = np.ones((len(SERVER_TYPES), 1))
-    return tasks, BatchServers(kind, capacity[kind], np.zeros(n_servers), affinity, awake, per_demand, asleep)
+    powers = (awake, per_demand, asleep)
+    none = np.zeros_like(affinity), np.empty((len(affinity), 0))
+    return tasks, BatchServers(kind, capacity[kind], np.zeros(n_servers), affinity, *powers, *none)
 
 
 def placement_s(_changes: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -1,6 +1,6 @@
 """A question to a batch policy as the placement kernels take it: servers by type, tasks with a time on each type."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,15 +38,7 @@ class Instance:
             capacity=self.servers.capacity[servers],
             load=self.load[servers],
         )
-        return Instance.of(self.tasks_of(tasks), few)
-
-    def tasks_of(self, rows: slice | np.ndarray) -> BatchTasks:
-        """Some of the tasks."""
-        return BatchTasks(*(column[rows] if len(column) else column for column in self.tasks))
-
-    def in_order(self, order: np.ndarray) -> "Instance":
-        """The same with its tasks in another order."""
-        return replace(self, tasks=self.tasks_of(order))
+        return Instance.of(self.tasks.rows(tasks), few)
 
     @property
     def n_tasks(self) -> int:
@@ -65,27 +57,11 @@ class Instance:
 
     def able(self) -> np.ndarray:
         """[M, P] bool: whether a server of the type can run the task."""
-        return (self.servers.affinity.T > 0)[:, self.codes][self.tasks.task_type]
+        return self.servers.can_run(self.tasks, self.codes)
 
     def times_us(self, rows: slice = slice(None)) -> np.ndarray:
         """[M, P]: how long a task takes on each type from now on, us; infinite where it cannot run."""
-        kinds, remaining = self.tasks.task_type[rows], self.tasks.remaining_us[rows]
-        speed = np.ascontiguousarray(self.servers.affinity.T[:, self.codes])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if len(self.tasks.measured_us):
-                alone = self.tasks.measured_us[rows][:, self.codes]
-            elif len(speed) == 1:
-                alone = self.tasks.operations[rows, None] / speed
-            else:
-                alone = self.tasks.operations[rows, None] / speed[kinds]
-        is_pending = np.isnan(remaining)
-        if is_pending.all():
-            time = np.broadcast_to(alone, (len(kinds), self.n_types))
-        else:
-            time = np.where(is_pending[:, None], alone, remaining[:, None])
-        if not (speed > 0).all():
-            time = np.where((speed > 0)[kinds], time, np.inf)
-        return time
+        return self.servers.time_us(self.tasks.rows(rows), self.codes)
 
     def costs(self, variant: str, penalty: float, period_us: float, rows: slice = slice(None)) -> np.ndarray:
         """[M, P, 4]: what each task costs on each type of server in each state, in the same order as ``costs`` says."""
