@@ -31,14 +31,16 @@ def cost_table(
     ``fitted`` (the reading that gives the thesis' energies): demand x time x beta where the task fits, more by
     (alpha - sleep) x period on an empty server, and times ``penalty`` where it does not fit. ``literal``: the branches
     of equation 9 in their order, the wake-up term for servers that are empty and too small. ``fitfirst``: the penalty
-    first, then the wake-up term for whatever is empty. ``marginal``: the energy that the period really takes more.
+    first, then the wake-up term for whatever is empty. ``marginal``: the energy that the period really takes more, times
+    ``penalty`` where the task does not fit.
     """
     able = np.isfinite(time)
     can_all_run = bool(able.all())
     if not can_all_run:
         time = np.where(able, time, 0.0)
     wake_w = awake_w - asleep_w
-    run = demand * time * per_demand_w
+    counted = np.minimum(time, period) if variant == "marginal" else time
+    run = demand * counted * per_demand_w
     table = np.empty((*run.shape, 4))
     table[..., ACTIVE_FITS] = run
     table[..., ACTIVE_FULL] = table[..., EMPTY_FULL] = penalty * run
@@ -50,9 +52,8 @@ def cost_table(
     elif variant == "fitfirst":
         table[..., EMPTY_FITS] = wake_w * time
     else:
-        within = demand * np.minimum(time, period) * per_demand_w
-        table[..., ACTIVE_FITS] = within
-        table[..., EMPTY_FITS] = wake_w * period + within
+        table[..., EMPTY_FITS] = wake_w * period + run
+        table[..., EMPTY_FULL] = penalty * table[..., EMPTY_FITS]
     if not can_all_run:
         table[~able] = np.inf
     return table
