@@ -11,21 +11,26 @@ from vinesim.policies.placing import Placing
 
 @dataclass(frozen=True)
 class RoundRobin(Placing):
-    """The m-th task of a period goes to server m mod N, whatever it holds already.
+    """Tasks go to the servers in turn, whatever these hold already.
 
-    ``period_us`` is the batch period; with ``realloc`` all, running tasks are placed again with the new ones. A server
-    that cannot run the task's type is not counted. Ties: (rack, shelf) order, from the first server anew each period.
-    Cost of a decision: O(1).
+    With ``realloc`` all, running tasks are placed again with the new ones: the m-th task of a period goes to server m
+    mod N. With new, running tasks stay and the turn goes on from period to period: the m-th task of the workload goes
+    to server m mod N. A server that cannot run the task is not counted. ``period_us`` is the batch period. Ties: (rack,
+    shelf) order. Cost of a decision: O(1).
     """
 
     name: ClassVar[str] = "rr"
     source: ClassVar[str] = "energy-aware scheduler thesis, section 3"
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        turn = np.arange(len(tasks.task)) if self.replaces_running else tasks.task
+        able = servers.can_run(tasks)
+        kinds, kind = able[:1], np.zeros(len(tasks.task), np.int64)
+        if (able != kinds).any():  # sorting the rows takes longer than all the rest
+            kinds, kind = np.unique(able, axis=0, return_inverse=True)
         placed = np.full(len(tasks.task), -1, np.int64)
-        for kind in np.unique(tasks.task_type):
-            able = np.flatnonzero(servers.affinity[servers.unit_type, kind] > 0)
-            if len(able):
-                turn = np.flatnonzero(tasks.task_type == kind)
-                placed[turn] = able[turn % len(able)]
+        for i, types in enumerate(kinds):
+            units, mine = np.flatnonzero(types[servers.unit_type]), np.flatnonzero(kind == i)
+            if len(units):
+                placed[mine] = units[turn[mine] % len(units)]
         return placed
