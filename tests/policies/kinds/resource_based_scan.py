@@ -147,7 +147,7 @@ class Call:
         limit = min(self.time(first, type_of[u]) for u in others if self.can_be(first, u))
         queue = self.queues[False] if self.options.scan == 1 else self.queues[False][::-1]
         for task in queue:
-            if self.can_be(task, cpu) and self.room.takes(task, cpu) and self.time(task, type_of[cpu]) <= limit:
+            if self.is_optimal(task, cpu) and self.time(task, type_of[cpu]) <= limit:
                 return task
         return None
 

@@ -11,7 +11,7 @@ from vinesim.state.layout import PENDING
 from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us
 from vinesim.state.skew_heap import comes_before, join, without_root
 
-ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what a task must be beside fitting
+ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what a task must be beside fitting; IN_TIME: and optimal
 
 
 def next_free(model: Any, state: Any, options: Any, processor_type: int, unit: int) -> int:
@@ -139,8 +139,8 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
     """Whether the task may start on the unit; that it meets the requests is known."""
     if not fits(model, state, task, unit):
         return False
-    if rule == IN_TIME:
-        return time_on_type_us(model, state, task, model.unit_type[unit]) <= limit_us
+    if rule == IN_TIME and time_on_type_us(model, state, task, model.unit_type[unit]) > limit_us:
+        return False
     return (
         rule == ANY_FIT
         or options.node_rule == 0
