@@ -18,8 +18,8 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "in_call": ("i8", "one"),  # a call of SCHEDULE has begun and may start more
     "calls": ("i8", "one"),  # calls so far that count as free passes
     "passed": ("i8", "units"),  # by first unit of a node: free passes are the calls since this one
-    "polls": ("i8", "one"),  # periods so far, of the option polling_us
-    "stuck": ("i8", "one"),  # calls since the last event that could change anything
+    "started": ("i8", "one"),  # the call has started a job
+    "stuck": ("i8", "one"),  # calls that started nothing since the last event that could change anything
     "waiting": ("i8", "one"),  # tasks in the queues
     "running": ("i8", "one"),
     "arrived": ("i8", "one"),

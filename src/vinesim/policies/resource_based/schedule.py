@@ -38,19 +38,22 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
             scratch.calls[0] += 1
         begin_call(scratch)
     task, unit = next_start(model, state, view, relaxing, moving)
-    while task < 0 and relaxing != STRICT and view.options.polling_us <= 0.0 and is_hopeful(model, scratch, relaxing):
+    while task < 0 and relaxing != STRICT and period_us(view) == 0.0 and is_hopeful(model, scratch):
+        scratch.stuck[0] += 1
         scratch.calls[0] += 1  # no event is to come: only more free passes can help
         begin_call(scratch)
         task, unit = next_start(model, state, view, relaxing, moving)
     if task < 0:
         scratch.in_call[0] = 0
-        if scratch.waiting[0] > 0 and (not is_stuck(model, scratch) or is_hopeful(model, scratch, relaxing)):
+        if scratch.started[0] == 1:
             return later(view)
-        return nothing()
+        scratch.stuck[0] += 1  # the next call can differ by the free passes only, until something happens
+        return later(view) if relaxing != STRICT and scratch.stuck[0] < MOST_PASSES else nothing()
     scratch.passed[model.node_first[model.unit_node[unit]]] = scratch.calls[0]
     scratch.waiting[0] -= 1
     scratch.running[0] += 1
     scratch.stuck[0] = 0
+    scratch.started[0] = 1
     scratch.changed[0] = 1
     if scratch.waiting[0] == 0:
         scratch.in_call[0] = 0  # the loop does not ask again
@@ -128,46 +131,50 @@ def is_tried_before(model: Any, one: int, other: int) -> bool:
     return model.type_sms[one] > model.type_sms[other]
 
 
+def period_us(view: Any) -> float:
+    """The period of the calls; 0 where there is none, or where it is too short for the clock to move on by it."""
+    period = view.options.polling_us
+    return period if view.now_us + period > view.now_us else 0.0
+
+
+def next_poll(now_us: float, period: float) -> int:
+    """The number of the first period that does not end before now."""
+    polls = math.floor(now_us / period)
+    while polls * period < now_us:
+        polls += 1
+    return polls
+
+
 def is_time_to_call(view: Any) -> bool:
     """Whether SCHEDULE is called now: at once, or when a period ends. Periods that passed unasked had nothing to do."""
-    scratch, period_us = view.scratch, view.options.polling_us
-    if period_us <= 0.0:
-        return True
-    polls = max(int(scratch.polls[0]), math.floor(view.now_us / period_us))
-    while polls * period_us < view.now_us:
-        polls += 1
-    scratch.polls[0] = polls
-    return polls * period_us == view.now_us
+    period = period_us(view)
+    return period == 0.0 or next_poll(view.now_us, period) * period == view.now_us
 
 
 def later(view: Any) -> Any:
     """Ask again when the period ends, where calls are periodic."""
-    scratch, period_us = view.scratch, view.options.polling_us
-    if period_us <= 0.0 or scratch.waiting[0] == 0:
+    period = period_us(view)
+    if period == 0.0 or view.scratch.waiting[0] == 0:
         return nothing()
-    polls = int(scratch.polls[0])
-    while not polls * period_us > view.now_us:
+    polls = next_poll(view.now_us, period)
+    while not polls * period > view.now_us:
         polls += 1
-    return wait_until(polls * period_us)
+    return wait_until(polls * period)
 
 
 def begin_call(scratch: Any) -> None:
     """Start from the first node."""
     scratch.in_call[0] = 1
+    scratch.started[0] = 0
     scratch.in_second_phase[0] = 0
     scratch.node[0] = -1
     scratch.unit[0] = 0
 
 
-def is_stuck(model: Any, scratch: Any) -> bool:
-    """Whether nothing runs and nothing is to arrive."""
-    return scratch.running[0] == 0 and scratch.arrived[0] == len(model.task_job)
-
-
-def is_hopeful(model: Any, scratch: Any, relaxing: int) -> bool:
-    """Whether the decay may still help where all else is stuck."""
-    scratch.stuck[0] += 1
-    return relaxing != STRICT and scratch.waiting[0] > 0 and is_stuck(model, scratch) and scratch.stuck[0] < MOST_PASSES
+def is_hopeful(model: Any, scratch: Any) -> bool:
+    """Whether nothing runs and nothing is to arrive, and the decay may still help those that wait."""
+    is_over = scratch.running[0] == 0 and scratch.arrived[0] == len(model.task_job)
+    return is_over and scratch.waiting[0] > 0 and scratch.stuck[0] < MOST_PASSES
 
 
 def next_start(model: Any, state: Any, view: Any, relaxing: int, moving: int) -> tuple[int, int]:
