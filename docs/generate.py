@@ -74,6 +74,7 @@ PROMISES = {
     "may_overcommit": "may load a unit beyond its capacity",
     "sees_every_event": "is asked after every event, also when there is nothing to start",
     "replaces_running": "is given running tasks too and may move them",
+    "steady": "a batch policy that leaves tasks where they are at two times does so at all times in between",
 }
 
 

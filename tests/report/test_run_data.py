@@ -14,9 +14,11 @@ from tests.report.conftest import stalled, transfers
 from vinesim.formats.parquet import read_table, write_table
 from vinesim.formats.result_folder import write_result
 from vinesim.formats.result_tables import open_result
+from vinesim.metrics import periods as period_accounts
 from vinesim.metrics.utilization import time_series
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import changed
+from vinesim.report import run as report_run
 from vinesim.report.activity import busy_share, find_stretches
 from vinesim.report.distributions import N_BINS, PROBABILITIES, distributions
 from vinesim.report.racks import rack_view
@@ -199,3 +201,25 @@ def test_a_run_without_a_start_has_a_page(tmp_path):
     page = run_page(tmp_path / "run")
     assert page.data["latency"]["measures"] == []
     assert "prefers FPGA" in page.sections[0].html
+
+
+def test_periods_that_share_a_row_are_shown_as_each_of_them(tmp_path, monkeypatch):
+    """A run of 60 periods in few rows, in points of 20 periods: the means are those of a row a period."""
+    change = ["datacenter.racks[0].units={A: 2, D: 2}", "workload.options.n_batches=2", "options.period_us=1 s"]
+    change += ["workload.options.tasks_per_batch=3", "horizon=60 s"]
+    monkeypatch.setattr(report_run, "MAX_PERIODS", 3)
+    found = []
+    for folder, rows in (("wide", 1000), ("narrow", 10)):
+        monkeypatch.setattr(period_accounts, "MAX_ROWS", rows)
+        result = vs.simulate(vs.read_scenario("examples/energy.yaml", change), engine="reference")
+        write_result(tmp_path / folder, result)
+        found.append((run_page(tmp_path / folder).data["periods"], result.periods))
+    (wide, each), (narrow, shared) = found
+    assert each.n_rows == 60 > 2 * shared.n_rows
+    assert wide["energy_j"] == pytest.approx(each["energy_j"].reshape(3, 20).mean(axis=1), rel=1e-4)
+    assert narrow["stride"] == wide["stride"] == 20
+    for point, first in enumerate(narrow["period"]):
+        inside = (shared["period"] // 20) == first // 20
+        for name in ("energy_j", "slav"):
+            mean = shared[name][inside].sum() / shared["n_periods"][inside].sum()
+            assert narrow[name][point] == pytest.approx(mean, rel=1e-4)

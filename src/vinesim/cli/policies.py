@@ -35,7 +35,7 @@ def policies(name: str = typer.Argument(None, help="Explain this one; file.py:Cl
     for option, (values, default) in options(policy).items():
         console.print(f"  --option {option}={default}   {values}", markup=False)
     promises = ("work_conserving", "starts_in_order", "deterministic", "needs_estimates")
-    others = ("may_overcommit", "sees_every_event")
+    others = ("may_overcommit", "sees_every_event", "steady")
     console.print("  promises: " + (", ".join(p for p in (*promises, *others) if getattr(policy, p, False)) or "none"))
 
 

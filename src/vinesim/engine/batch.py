@@ -13,7 +13,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 from vinesim.state.layout import Model
 
-MAX_PERIODS = 10_000_000
+MAX_PERIODS = 10_000_000  # from one event to the next, where each must be gone through
 
 
 class BatchClock:
@@ -22,15 +22,11 @@ class BatchClock:
     def __init__(self, policy: BatchPolicy, run: Any, model: Model, scenario: Scenario):
         if not 0 < policy.period_us < math.inf:
             raise InputError([Problem("policy.options.period_us", "a time above 0", f"{policy.period_us}")])
-        end_us = min(scenario.workload.arrival_us[-1], scenario.horizon_us)
-        if end_us / policy.period_us > MAX_PERIODS:
-            expected = f"a period that gives at most {MAX_PERIODS:,} until the last job arrives"
-            found = f"{policy.period_us:g} us; the last job arrives at {end_us:g} us"
-            raise InputError([Problem("policy.options.period_us", expected, found)])
         self.policy, self.run, self.model = policy, run, model
         self.horizon_us = scenario.horizon_us
         self.accounts = PeriodAccounts(scenario, model.unit_type, policy.period_us)
         self.period = 0
+        self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
         is_counted = self.accounts.has_power and scenario.sampling_us is None  # nothing asks where tasks were before
         self.moves = None if is_counted or not policy.replaces_running else Moves(scenario.workload.n_tasks)
         if policy.needs_power and not self.accounts.has_power:
@@ -48,11 +44,32 @@ class BatchClock:
         return self.period * self.policy.period_us
 
     def tick(self) -> bool:
-        """Place the tasks of one period. Returns False when nothing can ever happen again: nothing was started,
-        nothing runs, and no job is to come."""
-        run, model = self.run, self.model
+        """Place the tasks of one period, and count the periods after it in which nothing can change. Returns False when
+        nothing can ever happen again: nothing was started, nothing runs, and no job is to come."""
+        run = self.run
         run.set_clock(self.next_us)
-        tasks, servers = self._question()
+        tasks, servers = self._question(run.now_us)
+        placed = self._answer(tasks, servers)
+        moved = (tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit)
+        run.place(tasks.task, placed.astype(np.int64), moved)
+        if self.moves is not None and moved.any():
+            init_us = run.columns()["task_init_us"]
+            self.moves.add(tasks.task[moved], tasks.unit[moved], init_us[tasks.task[moved]], run.now_us)
+        finish_us = self._note(tasks.unit[moved])
+        next_us = min(finish_us, self._next_arrival_us())
+        is_left, is_placed = (tasks.unit < 0) & (placed < 0), (tasks.unit < 0) & (placed >= 0)
+        if next_us < math.inf:
+            asks_again = bool(is_left.any() or (self.policy.replaces_running and finish_us < math.inf))
+            n = self._periods_until(min(next_us, self.horizon_us), asks_again)
+            if n > 0 and not is_placed.any() and not moved.any():
+                n = self._unmoved(n) if asks_again else n
+                self.accounts.repeat(n)
+                self.period += n
+        self.period += 1
+        return bool(is_placed.any() or next_us < math.inf)
+
+    def _answer(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        """The policy's, of the right kind."""
         placed = np.asarray(asked(self.policy.place, self.policy.place, tasks, servers))
         if placed.shape != tasks.task.shape or placed.dtype.kind not in "iu":
             name = self.policy.name or type(self.policy).__name__
@@ -60,20 +77,65 @@ class BatchClock:
                 f"policy {name}.place: {RULES[-1]}; expected {len(tasks.task)} whole numbers, "
                 f"returned {placed.dtype} of shape {placed.shape}"
             )
-        moved = (tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit)
-        run.place(tasks.task, placed.astype(np.int64), moved)
-        if self.moves is not None and moved.any():
-            init_us = run.columns()["task_init_us"]
-            self.moves.add(tasks.task[moved], tasks.unit[moved], init_us[tasks.task[moved]], run.now_us)
-        is_running = self._note(tasks.unit[moved])
-        self.period += 1
-        started = bool(((tasks.unit < 0) & (placed >= 0)).any())
-        return bool(started or is_running or model.job_arrival_us[-1] > run.now_us)
+        return placed
+
+    def _next_arrival_us(self) -> float:
+        arrival_us = self.model.job_arrival_us
+        later = np.searchsorted(arrival_us, self.run.now_us, "right")
+        return float(arrival_us[later]) if later < len(arrival_us) else math.inf
+
+    def _periods_until(self, until_us: float, asks_again: bool) -> int:
+        """How many periods after this one end before the next event: those that need not be gone through one by one.
+
+        0 where they must be: the policy would be asked about tasks and may move them at any time, or each period takes
+        another energy. Raises :class:`InputError` if they are too many then.
+        """
+        period_us, is_steady = self.policy.period_us, self.policy.steady or not asks_again
+        self._check_clock(until_us)
+        n = int((until_us - self.run.now_us) / period_us)
+        while n > 0 and until_us - (self.period + n) * period_us < period_us:
+            n -= 1
+        if is_steady and self.accounts.can_repeat:
+            return n
+        if n > MAX_PERIODS:
+            name, found = self.policy.name or type(self.policy).__name__, f"{period_us:g} us: {n:,} of them"
+            why = "for the accounting eq2" if is_steady else f"as {name} is not steady"
+            expected = f"at most {MAX_PERIODS:,} periods from one event to the next, {why}"
+            raise InputError([Problem("policy.options.period_us", expected, found)])
+        return 0
+
+    def _unmoved(self, n: int) -> int:
+        """Of the next n periods those up to which the policy would leave all tasks where they are, by bisection: it is
+        steady, so what holds now and later holds in between."""
+
+        def moves_nothing(ahead: int) -> bool:
+            tasks, servers = self._question((self.period + ahead) * self.policy.period_us)
+            placed = self._answer(tasks, servers)
+            return bool(((placed == tasks.unit) | (placed < 0)).all())
+
+        if moves_nothing(n):
+            return n
+        low, high = 0, 1
+        while high < n and moves_nothing(high):
+            low, high = high, 2 * high
+        high = min(high, n)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if moves_nothing(middle) else (low, middle)
+        return low
+
+    def _check_clock(self, time_us: float) -> None:
+        """Raise :class:`InputError` if a period after a time the clock would stand still."""
+        period_us = self.policy.period_us
+        if time_us < math.inf and not time_us + period_us > time_us:
+            expected = f"a period that the clock can tell apart at {time_us:g} us"
+            raise InputError([Problem("policy.options.period_us", expected, f"{period_us:g} us")])
 
     def _running(self, columns: dict[str, np.ndarray]) -> np.ndarray:
         return np.flatnonzero((columns["task_unit"] >= 0) & (columns["task_finish_us"] > self.run.now_us))
 
-    def _question(self) -> tuple[BatchTasks, BatchServers]:
+    def _question(self, now_us: float) -> tuple[BatchTasks, BatchServers]:
+        """What the policy is asked, or would be at a later time if nothing happened until then."""
         run, model = self.run, self.model
         columns = run.columns()
         chosen = run.pending()
@@ -85,9 +147,11 @@ class BatchClock:
                 chosen = np.sort(np.concatenate([running, chosen]))
         is_running = columns["task_unit"][chosen] >= 0
         load = np.zeros(len(model.unit_type)) if self.policy.replaces_running else np.array(run.unit_load)
-        return self._tasks(chosen, columns, is_running), self._servers(load)
+        return self._tasks(chosen, columns, is_running, now_us), self._servers(load)
 
-    def _tasks(self, chosen: np.ndarray, columns: dict[str, np.ndarray], has_begun: np.ndarray) -> BatchTasks:
+    def _tasks(
+        self, chosen: np.ndarray, columns: dict[str, np.ndarray], has_begun: np.ndarray, now_us: float
+    ) -> BatchTasks:
         model, n = self.model, len(chosen)
         group = model.task_group[chosen] if len(model.task_group) else np.zeros(n, np.int32)
         return BatchTasks(
@@ -96,7 +160,7 @@ class BatchClock:
             model.group_task_type[group],
             model.task_operations[chosen],
             model.task_demand[chosen] if len(model.task_demand) else np.zeros(n),
-            np.where(has_begun, columns["task_finish_us"][chosen] - self.run.now_us, np.nan),
+            np.where(has_begun, columns["task_finish_us"][chosen] - now_us, np.nan),
             model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
             model.task_request[chosen] if len(model.task_request) else model.task_request,
         )
@@ -115,15 +179,15 @@ class BatchClock:
             model.type_resource,
         )
 
-    def _note(self, moved_from: np.ndarray) -> bool:
-        """Add the period to the accounts. Returns whether a task runs."""
+    def _note(self, moved_from: np.ndarray) -> float:
+        """Add the period to the accounts. Returns when the first task that runs finishes, infinite if none runs."""
         now, columns, codes = self.run.now_us, self.run.columns(), self.accounts.codes
         chosen = self._running(columns)
         if self.policy.new_first:
             chosen = _latest_first(chosen, columns)
         remaining = columns["task_finish_us"][chosen] - now
         has_begun = columns["task_init_us"][chosen] < now
-        tasks, servers = self._tasks(chosen, columns, has_begun), self._servers(self.run.unit_load)
+        tasks, servers = self._tasks(chosen, columns, has_begun, now), self._servers(self.run.unit_load)
         own = np.searchsorted(codes, self.model.unit_type[tasks.unit])
 
         def elsewhere(rows: slice) -> np.ndarray:
@@ -137,7 +201,7 @@ class BatchClock:
             return time
 
         self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from, self.horizon_us - now)
-        return len(chosen) > 0
+        return float(columns["task_finish_us"][chosen].min(initial=math.inf))
 
 
 def _latest_first(tasks: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:

@@ -4,6 +4,7 @@ Source: energy-aware scheduler thesis, equations 1 to 6, in the readings of :cla
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,19 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.time import US_PER_S
 
 BOUND_ENTRIES = 4_000_000  # tasks x types that are looked at together
+MAX_ROWS = 1_000_000  # of the table; with more periods, those that are alike share a row
+
+
+class Row(NamedTuple):
+    """A period, or several that are alike; energies are of each."""
+
+    period: int
+    n_periods: int
+    active: int
+    energy_j: float
+    slav: float
+    bound_j: float
+    optimum_j: float
 
 
 class PeriodAccounts:
@@ -34,8 +48,14 @@ class PeriodAccounts:
         self.unit_energy = EnergyParts(*np.zeros((len(EnergyParts._fields), len(unit_type))))
         self.unit_active_us = np.zeros(len(unit_type))
         self.was_active = np.zeros(len(unit_type), bool)
-        self.rows: list[tuple[int, float, float, float]] = []
-        self.optima_j: list[float] = []
+        self.rows: list[Row] = []
+        self._spent = self.unit_energy  # of the last period
+        self._active_us = self.unit_active_us
+
+    @property
+    def can_repeat(self) -> bool:
+        """Whether periods in which nothing happens count alike: the energy of eq2 depends on the time left of tasks."""
+        return not (self.has_power and self.accounting.energy == "eq2" and self.was_active.any())
 
     def add(
         self,
@@ -59,18 +79,32 @@ class PeriodAccounts:
         active[unit] = True
         longest = np.zeros(len(load))
         np.maximum.at(longest, unit, np.minimum(within, left_us))
-        self.unit_active_us += longest
-        energy = bound = np.nan
+        energy = bound = optimum = np.nan
         if self.has_power:
-            spent = self._energy(unit, amount, remaining, within, load, active, moved_from)
-            for total, part in zip(self.unit_energy, spent, strict=True):
-                total += part
-            energy = float(spent.total.sum())
+            self._spent = self._energy(unit, amount, remaining, within, load, active, moved_from)
+            energy = float(self._spent.total.sum())
             bound = self._bound(demand, elsewhere)
             if self.accounting.optimum:
-                self.optima_j.append(self._optimum(demand, elsewhere(slice(None))))
-        self.was_active = active
-        self.rows.append((int(active.sum()), energy, self._slav(unit, amount, within, load), bound))
+                optimum = self._optimum(demand, elsewhere(slice(None)))
+        self.was_active, self._active_us = active, longest
+        slav = self._slav(unit, amount, within, load)
+        self._count(Row(self._n_periods, 1, int(active.sum()), energy, slav, bound, optimum))
+
+    def repeat(self, n: int) -> None:
+        """Add n periods that are as the last one: nothing starts, ends, moves or wakes up, and all tasks run on."""
+        if n > 0:
+            self._count(self.rows[-1]._replace(period=self._n_periods, n_periods=n))
+
+    @property
+    def _n_periods(self) -> int:
+        return self.rows[-1].period + self.rows[-1].n_periods if self.rows else 0
+
+    def _count(self, row: Row) -> None:
+        self.rows.append(row)
+        self.unit_active_us += row.n_periods * self._active_us
+        if self.has_power:
+            for total, part in zip(self.unit_energy, self._spent, strict=True):
+                total += row.n_periods * part
 
     def _energy(
         self,
@@ -155,13 +189,20 @@ class PeriodAccounts:
         return np.inf if found is None else found[0]
 
     def table(self) -> dict[str, np.ndarray]:
-        """The columns of the table ``periods``."""
-        active, energy, slav, bound = zip(*self.rows, strict=True) if self.rows else ((), (), (), ())
+        """The columns of the table ``periods``: a row a period, or one for all that are alike if they are too many."""
+        columns = map(np.array, zip(*self.rows, strict=True)) if self.rows else [np.empty(0)] * len(Row._fields)
+        found = dict(zip(Row._fields, columns, strict=True))
+        n_periods = found["n_periods"].astype(np.int64)
+        if n_periods.sum() <= MAX_ROWS:
+            found = {name: np.repeat(column, n_periods) for name, column in found.items()}
+            n_periods = np.ones(len(found["period"]), np.int64)
+            found["period"] = np.arange(len(n_periods))
+        if not (self.accounting.optimum and self.has_power):
+            del found["optimum_j"]
+        per_period = {name: column * n_periods for name, column in found.items() if name not in Row._fields[:3]}
         return {
-            "period": np.arange(len(active), dtype=np.int64),
-            "active": np.array(active, np.int64),
-            "energy_j": np.array(energy, np.float64),
-            "slav": np.array(slav, np.float64),
-            "bound_j": np.array(bound, np.float64),
-            **({"optimum_j": np.array(self.optima_j)} if self.accounting.optimum and self.has_power else {}),
+            "period": found["period"].astype(np.int64),
+            "n_periods": n_periods,
+            "active": found["active"].astype(np.int64),
+            **per_period,
         }

@@ -146,7 +146,7 @@ def _periods(periods: Any) -> dict[str, Any]:
     """A batch policy's periods: energy, over-commitment, and how far the energy is above the bound."""
     energy, bound = periods["energy_j"].sum(), periods["bound_j"].sum()
     return {
-        "count": len(periods["period"]),
+        "count": periods["n_periods"].sum(),
         "energy_j": energy,
         "slav": periods["slav"].sum(),
         "bound_j": bound,

@@ -130,8 +130,8 @@ class Tables:
         policy = resolve(self.scenario.policy, self.scenario.options)
         assert isinstance(policy, BatchPolicy)
         length_us = policy.period_us
-        begin = periods["period"] * length_us
-        mean = (rate.integral(begin + length_us) - rate.integral(begin)) / length_us
+        begin, end = (k * length_us for k in (periods["period"], periods["period"] + periods["n_periods"]))
+        mean = (rate.integral(end) - rate.integral(begin)) / (length_us * periods["n_periods"])
         return (periods["energy_j"] * mean).sum()
 
     @cached_property

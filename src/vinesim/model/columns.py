@@ -84,9 +84,10 @@ APPLICATIONS = (
     Column("on_fastest", "float64", "1", False, "Share of its tasks that ran on their fastest processor type"),
 )
 PERIODS = (
-    Column("period", "int64", "", False, "Number of the period, from 0"),
-    Column("active", "int64", "", False, "Units with a task right after the placement"),
-    Column("energy_j", "float64", "J", True, "Energy of the period; missing without dynamic powers"),
+    Column("period", "int64", "", False, "Number of the period, from 0; of several that are alike, the first"),
+    Column("n_periods", "int64", "", False, "Periods of the row: 1 but in runs of more than a million periods"),
+    Column("active", "int64", "", False, "Units with a task right after the placement, in each of them"),
+    Column("energy_j", "float64", "J", True, "Energy of all of them; missing without dynamic powers"),
     Column("slav", "float64", "demand s", False, "Demand beyond capacity x time, in the scenario's reading"),
     Column("bound_j", "float64", "J", True, "No placement within capacity takes less energy; missing without powers"),
 )

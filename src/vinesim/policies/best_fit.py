@@ -42,10 +42,11 @@ class BestFit(CostBased):
 
     A task with room costs demand x time x beta, on an empty server (alpha - sleep) x period more, and without room
     ``penalty`` times as much; alpha, beta and sleep are the server's powers. ``cost`` chooses among the readings of the
-    thesis' equation 9: fitted (as above), literal, fitfirst, or marginal (the energy that the period takes more).
-    ``method`` indexed finds the server that looking at all of them (scan) finds; with more than 64 types of server it
-    looks at all of them too. ``period_us`` is the batch period; with ``realloc`` all, running tasks are placed again
-    with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log servers); scan: O(servers).
+    thesis' equation 9: fitted (as above), literal, fitfirst, or marginal (the energy that the period takes more, and
+    without room ``penalty`` times as much). ``method`` indexed finds the server that looking at all of them (scan)
+    finds; with more than 64 types of server it looks at all of them too. ``period_us`` is the batch period; with
+    ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision:
+    O(server types x log servers); scan: O(servers).
     """
 
     name: ClassVar[str] = "bf"

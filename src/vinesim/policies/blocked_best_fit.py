@@ -14,8 +14,9 @@ from vinesim.policies.contract import BatchServers, BatchTasks
 class DivideAndConquerBestFit(CostBased):
     """Divide and conquer best fit: bf in ``blocks`` equal shares of servers and tasks, in parallel.
 
-    Servers and tasks are divided in their order. ``cost``, ``penalty`` and ``method`` as in bf. ``period_us`` is the
-    batch period; with ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order.
+    Servers and tasks are divided in their order; a task that no server of its block can run waits. ``cost``,
+    ``penalty`` and ``method`` as in bf. ``period_us`` is the batch period; with ``realloc`` all, running tasks are
+    placed again with the new ones. Ties: (rack, shelf) order.
     Cost of a decision: O(server types x log(servers / blocks)); scan: O(servers / blocks).
     """
 

@@ -226,12 +226,14 @@ class BatchPolicy(Policy):
     """A scheduler that is asked from Python at every period with all that is pending.
 
     ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. A period's end is a multiple of
-    ``period_us``; the first is at 0, after the jobs that arrive then.
+    ``period_us``; the first is at 0, after the jobs that arrive then. The answer depends on the arguments and the
+    options only: a policy remembers nothing, and is not asked where there is nothing to place.
     """
 
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
     new_first: ClassVar[bool] = False  # and the pending ones come first, then those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units
+    steady: ClassVar[bool] = False  # leaves tasks where they are at all times between two at which it does
     period_us: float = 1e6
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:

@@ -16,6 +16,7 @@ class Placing(BatchPolicy):
 
     may_overcommit: ClassVar[bool] = True
     replaces_running: ClassVar[bool] = True
+    steady: ClassVar[bool] = True  # choices between costs that change with the time left, each along a line
 
     period_us: float = 10e6
     realloc: Literal["all", "new"] = "all"

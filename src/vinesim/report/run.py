@@ -142,10 +142,11 @@ def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _periods(result: ResultTables) -> dict[str, Any]:
     """At most MAX_PERIODS periods: beyond that, neighbours are averaged."""
-    n = result.rows("SELECT count(*) FROM periods")[0][0]
-    stride = max(1, -(-n // MAX_PERIODS))
+    n = result.rows("SELECT coalesce(sum(n_periods), 0) FROM periods")[0][0]
+    stride = max(1, -(-int(n) // MAX_PERIODS))
     found = result.columns(
-        "SELECT min(period) AS period, avg(active) AS active, avg(energy_j) AS energy_j, avg(slav) AS slav "
+        "SELECT min(period) AS period, sum(active * n_periods) / sum(n_periods) AS active, "
+        "sum(energy_j) / sum(n_periods) AS energy_j, sum(slav) / sum(n_periods) AS slav "
         "FROM periods GROUP BY period // $stride ORDER BY 1",
         {"stride": stride},
     )

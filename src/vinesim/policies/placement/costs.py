@@ -31,8 +31,8 @@ def cost_table(
     ``fitted`` (the reading that gives the thesis' energies): demand x time x beta where the task fits, more by
     (alpha - sleep) x period on an empty server, and times ``penalty`` where it does not fit. ``literal``: the branches
     of equation 9 in their order, the wake-up term for servers that are empty and too small. ``fitfirst``: the penalty
-    first, then the wake-up term for whatever is empty. ``marginal``: the energy that the period really takes more, times
-    ``penalty`` where the task does not fit.
+    first, then the wake-up term for whatever is empty. ``marginal``: the energy that the period really takes more,
+    times ``penalty`` where the task does not fit.
     """
     able = np.isfinite(time)
     can_all_run = bool(able.all())
