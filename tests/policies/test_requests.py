@@ -107,9 +107,11 @@ def test_applications_stay_on_their_nodes(name):
     assert checked > 20
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("edf", "edf_drop", "least_laxity")])
+@EVERY
 def test_the_order_within_an_application_is_kept(name):
     for scenario, result in runs(name, 150):
+        if name in ("edf", "edf_drop", "least_laxity") and scenario.options["consolidate"] != "yes":
+            continue
         job = result.tasks["job"]
         for a in range(len(scenario.applications)):
             mine = (scenario.workload.application[job] == a) & (result.tasks["unit"] >= 0)
@@ -206,29 +208,30 @@ class Rules:
 
     def queue(self, model, state, view, key):
         queues = pieces(self.scenario, model, state, view)
-        task = min((t for tasks in queues.values() for t in tasks), key=lambda t: (key(t), t))
+        n = 1 if self.policy.consolidate == "yes" else None  # the first of each application stands for it
+        task = min((t for tasks in queues.values() for t in tasks[:n]), key=lambda t: (key(t), t))
         a = int(self.scenario.workload.application[model.task_job[task]])
         return task, a, queues
 
-    def strict(self, model, state, view, key, batches):
+    def strict(self, model, state, view, key):
         task, a, queues = self.queue(model, state, view, key)
         for p in fastest(self.scenario, model, a):
             units = places(self.scenario, model, state, a, p)
             if units:
                 limit = self.scenario.applications[a].batch_limit
                 is_first = queues[a][0] == task
-                count = min(limit, len(queues[a])) if batches and is_first else 1
+                count = min(limit, len(queues[a])) if self.policy.consolidate != "no" and is_first else 1
                 return task, count, units[0]
         return None
 
     def fcfs(self, model, state, view):
-        return self.strict(model, state, view, lambda t: t, self.policy.consolidate == "yes")
+        return self.strict(model, state, view, lambda t: t)
 
     def due(self, model, task):
         return self.scenario.workload.deadline_us[model.task_job[task]]
 
     def edf(self, model, state, view):
-        return self.strict(model, state, view, lambda t: self.due(model, t), self.policy.consolidate == "yes")
+        return self.strict(model, state, view, lambda t: self.due(model, t))
 
     def shortest(self, model, task):
         a = int(self.scenario.workload.application[model.task_job[task]])
@@ -251,7 +254,7 @@ class Rules:
         def key(task):
             return self.due(model, task) - self.shortest(model, task)
 
-        return self.strict(model, state, view, key, self.policy.consolidate == "yes")
+        return self.strict(model, state, view, key)
 
     def predicted(self, a, p, size):
         """Least squares through the last observations, by NumPy."""

@@ -16,10 +16,14 @@ from vinesim.state.queries import (
     group,
     group_size,
     more_at_once,
+    next_pending,
     nothing,
+    oldest_pending,
     task_type,
     time_on_type_us,
 )
+
+ALONE, KEEPS_ORDER = 0, 1  # values of the option consolidate: no and yes
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,13 @@ class Edf(OnlinePolicy):
     """The request with the nearest deadline starts first, on the fastest type with room: a CPU if all GPUs are busy.
 
     One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
-    taken. With ``consolidate`` a request that is the oldest of its application takes those that follow it along, up to
-    its limit; one that overtook others of its application goes alone.
+    taken. With ``consolidate`` yes the order within an application is kept: its oldest request stands for it, and takes
+    those that follow it along, up to its limit. With overtaking, as without batches, the request of the nearest
+    deadline comes first; it takes others along only if it is the oldest of its application, else it goes alone.
 
     Ties: order of arrival; fastest type first, then (rack, shelf). Cost of a decision: O(log pending) for the order,
-    processor types, and units of the type with room until one is on an idle node.
+    with ``consolidate`` yes the applications that wait; processor types, and units of the type with room until one is
+    on an idle node.
     """
 
     name: ClassVar[str] = "edf"
@@ -40,7 +46,7 @@ class Edf(OnlinePolicy):
     groups: ClassVar[tuple[str, ...]] = ("application", "part")
     scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
 
-    consolidate: Literal["no", "yes"] = "no"
+    consolidate: Literal["no", "yes", "overtaking"] = "no"
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
@@ -69,7 +75,7 @@ class EdfDrop(Edf):
             return nothing()
         if has_next_part(view):
             return next_part(model, state, view)
-        task = first_in_order(state, view)
+        task = first_in_order(model, state, view, False)
         if task < 0:
             return nothing()
         if view.now_us + fastest_us(model, state, task) > deadline_us(model, state, task):
@@ -102,26 +108,49 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
         return nothing()
     if has_next_part(view):
         return next_part(model, state, view)
-    task = first_in_order(state, view)
+    task = first_in_order(model, state, view, by_laxity)
     return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
     """Put the requests that have just arrived into the queue: the first part of each."""
-    if view.job < 0 or view.scratch.heap_seen[0] >= model.job_first[view.job + 1]:
+    if (
+        view.options.consolidate == KEEPS_ORDER
+        or view.job < 0
+        or view.scratch.heap_seen[0] >= model.job_first[view.job + 1]
+    ):
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
         g = group(model, state, task)
         if model.group_lead[g] == g:
-            key = deadline_us(model, state, task)
-            if by_laxity and key < math.inf:
-                key -= fastest_us(model, state, task)
-            push(view.scratch, task, key)
+            push(view.scratch, task, urgency(model, state, task, by_laxity))
     view.scratch.heap_seen[0] = model.job_first[view.job + 1]
 
 
-def first_in_order(state: Any, view: Any) -> int:
-    """The first request of the queue that is still pending, -1 if there is none."""
+def urgency(model: Any, state: Any, task: int, by_laxity: bool) -> float:
+    """The number by which requests are ordered: the least comes first."""
+    due = deadline_us(model, state, task)
+    return due - fastest_us(model, state, task) if by_laxity and due < math.inf else due
+
+
+def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
+    """Of the oldest request of each application the one that comes first, -1 if there is none."""
+    best, least = -1, math.inf
+    task = oldest_pending(model, state)
+    while task >= 0:
+        g = group(model, state, task)
+        if model.group_lead[g] == g:
+            value = urgency(model, state, task, by_laxity)
+            if best < 0 or value < least:
+                best, least = task, value
+        task = next_pending(model, state, task)
+    return best
+
+
+def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
+    """The request that comes first of those that are still pending, -1 if there is none."""
+    if view.options.consolidate == KEEPS_ORDER:
+        return first_of_applications(model, state, by_laxity)
     scratch = view.scratch
     while scratch.heap_size[0] > 0:
         if state.task_unit[scratch.heap[0]] == PENDING:
@@ -137,7 +166,7 @@ def start_first(model: Any, state: Any, view: Any, task: int, consolidate: int) 
         return nothing()
     g = group(model, state, task)
     count = 1
-    if consolidate and first_pending(model, state, g) == task:
+    if consolidate != ALONE and first_pending(model, state, g) == task:
         count = min(batch_limit(model, g), group_size(model, state, task))
     return issue(model, state, view, task, count, processor_type)
 
