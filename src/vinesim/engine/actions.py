@@ -127,14 +127,19 @@ def perform(model, state, action, may_overcommit):
     elif model.task_factor.shape[0] > 0:
         execution *= model.task_factor[task]
     now = run.now_us
+    start_us, finish_us = now + transfer, now + transfer + execution
+    if not (now < finish_us and finish_us < np.inf) and transfer + execution != 0.0:
+        sharing.note_out_of_time(state, task, unit, transfer + execution)
+        return False
     state.task_unit[task] = unit
     state.task_init_us[task] = now
-    state.task_start_us[task] = now + transfer
-    state.task_finish_us[task] = now + transfer + execution
+    state.task_start_us[task] = start_us
+    state.task_finish_us[task] = finish_us
     _take_from_group(model, state, task)
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
-        sharing.start(model, state, task, unit, load, transfer + execution)
+        if not sharing.start(model, state, task, unit, load, transfer + execution):
+            return False
     else:
         event_queue.push(state, task)
     _set_load(model, state, unit, load)
@@ -174,13 +179,15 @@ def _join(model, state, task, unit, count, transfer, execution):
 
 @inlined
 def finish(model, state, task):
-    """COMPUTATION_FINISH: the task, and those consolidated with it, leave their unit. Returns the unit."""
+    """COMPUTATION_FINISH: the task, and those consolidated with it, leave their unit. Returns the unit; -1 after an
+    error: the finish of a task that stays there is beyond all numbers."""
     run = state.run[0]
     unit = not_negative(state.task_unit[task])
     state.unit_tasks[unit] -= 1
     load = state.unit_load[unit] - queries.demand(model, state, task, unit) if state.unit_tasks[unit] > 0 else 0.0
-    if model.unit_parallelism[unit] < model.unit_capacity[unit]:
-        sharing.finish(model, state, task, unit, load)
+    is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
+    if is_shared and not sharing.finish(model, state, task, unit, load):
+        return np.int64(-1)
     member = state.task_in_batch[task]
     while member >= 0:
         state.task_finish_us[member] = run.now_us

@@ -19,7 +19,7 @@ import numpy as np
 
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import actions, block, loop
-from vinesim.engine.contract import BROKEN, BrokenContract, asked
+from vinesim.engine.contract import BROKEN, asked, broken
 from vinesim.engine.fingerprint import fingerprint
 from vinesim.model.errors import InputWarning
 from vinesim.policies.contract import OnlinePolicy
@@ -141,8 +141,7 @@ class CompiledRun:
             max_events,
         )
         if why == BROKEN:
-            run = self.state.run[0]
-            raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
+            raise broken(self.state.run[0])
         return why
 
     def pending(self) -> np.ndarray:
@@ -153,8 +152,7 @@ class CompiledRun:
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
         """What a batch policy answered: move running tasks, then start pending ones; unit -1 leaves a task as it is."""
         if not bound_placement()(self.model, self.state, tasks, units, moves, self._may_overcommit):
-            run = self.state.run[0]
-            raise BrokenContract(int(run["error"]), int(run["error_task"]), int(run["error_unit"]))
+            raise broken(self.state.run[0])
 
     def open(self, units: np.ndarray) -> None:
         """The units' node comes up."""

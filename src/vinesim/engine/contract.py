@@ -1,10 +1,15 @@
 """The rules that a policy's actions must keep, and the error that names the broken one."""
 
+import math
 import traceback
 from collections.abc import Callable
 from typing import Any
 
-from vinesim.model.errors import InputError, PolicyError
+import numpy as np
+
+from vinesim.model.errors import InputError, PolicyError, Problem
+from vinesim.model.scenario import Scenario
+from vinesim.state.layout import Model
 
 # Why an engine stopped handling events.
 GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
@@ -13,6 +18,7 @@ GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST, SHARES_SPEED = range(
     1, 9
 )
+OUT_OF_TIME = -1  # in place of a rule: the clock cannot count the time of a task, whatever the policy did
 
 RULES = (
     "",
@@ -54,6 +60,33 @@ class BrokenContract(Exception):
     def as_policy_error(self, name: str, now_us: float) -> PolicyError:
         """The error for the user."""
         what = f"task {self.task} on unit {self.unit}" if self.task != -1 else "a time that is not after now"
-        if self.rule == len(RULES) - 1:
-            what = "units in another shape than the tasks"
         return PolicyError(f"policy {name} at {now_us:g} us asked for {what}: {RULES[self.rule]}")
+
+
+class OutOfTime(Exception):
+    """A task that takes no time as the clock counts it, though it takes some, or that ends beyond all numbers."""
+
+    def __init__(self, task: int, unit: int, service_us: float):
+        self.task, self.unit, self.service_us = task, unit, float(service_us)
+        super().__init__(f"task {task}: {service_us:g} us")
+
+    def as_input_error(self, scenario: Scenario, model: Model, now_us: float) -> InputError:
+        """The error for the user."""
+        job = int(model.task_job[self.task])
+        kind = scenario.workload.task_types[int(scenario.workload.job_task_type[job])].name
+        on = scenario.datacenter.processor_types[int(model.unit_type[self.unit])].name
+        if float(now_us) + self.service_us < math.inf:
+            expected = f"a time that moves the clock on: at {now_us:g} us it goes by {np.spacing(now_us):g} us"
+        else:
+            expected = f"an end before {np.finfo(np.float64).max:.2g} us, the largest number; now is {now_us:g} us"
+        remedy = "Look at its size, and at the unit of the arrivals."
+        where = f"workload: task {self.task} ({kind}, job {job})"
+        return InputError([Problem(where, expected, f"{self.service_us:g} us on {on}", remedy)])
+
+
+def broken(run: Any) -> BrokenContract | OutOfTime:
+    """What a compiled engine noted in its record."""
+    task, unit = int(run["error_task"]), int(run["error_unit"])
+    if run["error"] == OUT_OF_TIME:
+        return OutOfTime(task, unit, float(run["error_us"]))
+    return BrokenContract(int(run["error"]), task, unit)

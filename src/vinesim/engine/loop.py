@@ -78,6 +78,8 @@ def run_events(
             event = FINISH
             task = np.int64(event_queue.pop(state))
             unit = finish(model, state, task)
+            if unit < 0:
+                return BROKEN
         elif arrival_us == now:
             event = WAKE_UP
             job = wake_up(model, state)

@@ -54,8 +54,6 @@ def has_company(model: Model) -> bool:
 def why_stalled(scenario: Scenario, model: Model, run: Any) -> str:
     """In words: which tasks are left, and what the first of them waits for."""
     pending = run.pending()
-    if not len(pending):
-        return "tasks run for ever: operations / affinity is beyond the range of numbers"
     task = int(pending[0])
     work, types = scenario.workload, scenario.datacenter.processor_types
     kind = work.task_types[int(work.job_task_type[model.task_job[task]])].name

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine import contract
-from vinesim.engine.contract import AT_BATCH, AT_HORIZON, GO_ON, NO_EVENTS, BrokenContract, asked
+from vinesim.engine.contract import AT_BATCH, AT_HORIZON, GO_ON, NO_EVENTS, BrokenContract, OutOfTime, asked
 from vinesim.model.errors import PolicyError
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
@@ -103,8 +103,16 @@ class ReferenceState:
         if self.running[unit]:
             first = min(self.running[unit], key=lambda task: self.work_due[task])
             left = max(0.0, self.work_due[first] - self.work_done[unit])
-            self.task_finish_us[first] = self.now_us + left / self.speed(unit, load)
+            finish_us = self.now_us + left / self.speed(unit, load)
+            if finish_us == math.inf:
+                raise OutOfTime(first, unit, left / self.speed(unit, load))
+            self.task_finish_us[first] = finish_us
             self.queue_finish(first)
+
+    def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:
+        """Raise OutOfTime if the task takes a time that does not move the clock on, or ends beyond all numbers."""
+        if not self.now_us < self.now_us + transfer + execution < math.inf and transfer + execution != 0.0:
+            raise OutOfTime(task, unit, transfer + execution)
 
 
 def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
@@ -127,6 +135,7 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         execution += queries.execution_us(model, state, member, unit) - overhead
     if len(model.task_factor):
         execution *= model.task_factor[task]
+    state.check_time(task, unit, transfer, execution)
     for member in members:
         state.task_unit[member] = unit
         state.task_init_us[member] = state.now_us
@@ -270,6 +279,7 @@ class ReferenceRun:
         self._may_overcommit = may_overcommit
         self._sees_every_event = policy.sees_every_event
 
+    @np.errstate(over="ignore")  # as compiled code does: what is beyond all numbers is infinite
     def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
         return run_events(
             self.state,
@@ -286,6 +296,7 @@ class ReferenceRun:
     def pending(self) -> np.ndarray:
         return np.array(self.state.pending, np.int64)
 
+    @np.errstate(over="ignore")
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
         """As engine/actions.py does: all moves, then room for them, then the starts."""
         model, state = self.state.model, self.state

@@ -9,6 +9,7 @@ Source: Symphony paper, section on the resource map (a CPU runs several requests
 
 import numpy as np
 
+from vinesim.engine.contract import OUT_OF_TIME
 from vinesim.state import event_queue
 from vinesim.state.kernel import inlined, kernel
 
@@ -29,8 +30,16 @@ def advance(model, state, unit):
 
 
 @kernel
+def note_out_of_time(state, task, unit, service_us):
+    """The clock cannot count the time of a task."""
+    run = state.run[0]
+    run.error, run.error_task, run.error_unit, run.error_us = OUT_OF_TIME, task, unit, service_us
+
+
+@kernel
 def requeue(model, state, unit, load):
-    """Put the finish of the task that is due first into the event queue, in place of the one that is there."""
+    """Put the finish of the task that is due first into the event queue, in place of the one that is there. Returns
+    whether it is a number."""
     first = np.int64(-1)
     task = state.work_first[unit]
     while task >= 0:
@@ -44,13 +53,19 @@ def requeue(model, state, unit, load):
     state.work_event[unit] = first
     if first >= 0:
         left = max(0.0, state.work_due[first] - state.work_done[unit])
-        state.task_finish_us[first] = state.run[0].now_us + left / speed(model, unit, load)
+        finish_us = state.run[0].now_us + left / speed(model, unit, load)
+        if finish_us == np.inf:
+            note_out_of_time(state, first, unit, left / speed(model, unit, load))
+            return False
+        state.task_finish_us[first] = finish_us
         event_queue.push(state, first)
+    return True
 
 
 @kernel
 def start(model, state, task, unit, load, service_us):
-    """A task joins the unit, whose load becomes ``load``; alone it would take ``service_us``."""
+    """A task joins the unit, whose load becomes ``load``; alone it would take ``service_us``. Returns whether the next
+    finish there is a number."""
     advance(model, state, unit)
     state.work_due[task] = state.work_done[unit] + service_us
     state.task_finish_us[task] = np.inf
@@ -62,12 +77,13 @@ def start(model, state, task, unit, load, service_us):
         state.work_first[unit] = task
     else:
         state.work_next[last] = task
-    requeue(model, state, unit, load)
+    return requeue(model, state, unit, load)
 
 
 @kernel
 def finish(model, state, task, unit, load):
-    """A task whose finish was taken from the event queue leaves the unit, whose load becomes ``load``."""
+    """A task whose finish was taken from the event queue leaves the unit, whose load becomes ``load``. Returns whether
+    the next finish there is a number."""
     advance(model, state, unit)
     state.work_event[unit] = -1
     last, other = np.int64(-1), state.work_first[unit]
@@ -77,7 +93,7 @@ def finish(model, state, task, unit, load):
         state.work_first[unit] = state.work_next[task]
     else:
         state.work_next[last] = state.work_next[task]
-    requeue(model, state, unit, load)
+    return requeue(model, state, unit, load)
 
 
 @kernel

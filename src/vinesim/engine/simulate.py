@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vinesim.engine.batch import BatchClock
-from vinesim.engine.contract import AT_BATCH, AT_HORIZON, NO_EVENTS, BrokenContract
+from vinesim.engine.contract import AT_BATCH, AT_HORIZON, NO_EVENTS, BrokenContract, OutOfTime
 from vinesim.engine.outages import OutageClock, check_policy
 from vinesim.engine.outcome import collect, why_stalled
 from vinesim.metrics import applications
@@ -85,6 +85,8 @@ def simulate(
         reason = _advance(scenario, run, clock, outages, watch)
     except BrokenContract as broken:
         raise broken.as_policy_error(policy.name or type(policy).__name__, run.now_us) from None
+    except OutOfTime as wrong:
+        raise wrong.as_input_error(scenario, model, run.now_us) from None
     words = why_stalled(scenario, model, run) if reason is ExitReason.STALLED else ""
     outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.accounts, plan.proven)
     if outages is not None:

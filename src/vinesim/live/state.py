@@ -29,6 +29,9 @@ class LiveState(ReferenceState):
     def queue_finish(self, task: int) -> None:
         """Nobody knows when it will finish."""
 
+    def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:
+        """Nor how long it takes."""
+
     def advance_work(self, unit: int) -> None:
         """Nor how far it is."""
 

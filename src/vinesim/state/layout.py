@@ -79,9 +79,10 @@ RUN = np.dtype(
         ("queue_levels", "u8"),  # event queue: which levels hold events
         ("queue_now", "i8"),  # event queue: the task after the last one taken, if it finishes at the same time; else -1
         ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
-        ("error", "i8"),  # the contract that the policy broke, 0 = none
+        ("error", "i8"),  # the rule that the policy broke, or OUT_OF_TIME; 0 = none
         ("error_task", "i8"),
         ("error_unit", "i8"),
+        ("error_us", "f8"),  # of OUT_OF_TIME: how long the task takes
     ],
     align=True,
 )
