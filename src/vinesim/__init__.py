@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vinesim.engine.many import Runs, simulate_many
-    from vinesim.engine.simulate import Progress, simulate
+    from vinesim.engine.patience import Progress
+    from vinesim.engine.simulate import simulate
     from vinesim.formats.scenario_file import read_scenario
     from vinesim.formats.study_file import read_study, study
     from vinesim.live.scheduler import Scheduler
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "engine.many": ("Runs", "simulate_many"),
-    "engine.simulate": ("Progress", "simulate"),
+    "engine.patience": ("Progress",),
+    "engine.simulate": ("simulate",),
     "formats.scenario_file": ("read_scenario",),
     "formats.study_file": ("read_study", "study"),
     "live.scheduler": ("Scheduler",),

@@ -565,7 +565,7 @@ def test_a_policy_file_leaves_nothing_beside_it(tmp_path):
 
 def test_a_helper_with_other_code_is_another_policy(tmp_path):
     """The key of the compile cache holds all that a policy calls, however deep, and the values of its constants."""
-    from vinesim.engine.compiled import bound_loop
+    from vinesim.engine.compiled import bound
     from vinesim.policies.registry import resolve
 
     keys = []
@@ -573,16 +573,16 @@ def test_a_helper_with_other_code_is_another_policy(tmp_path):
     for deep in ("+ 0", "+ 1"):
         path = tmp_path / "mine.py"
         path.write_text(text.format(imports="", last="3", helper="deeper(n)", unit="helper(0)", deep=deep))
-        keys.append(bound_loop(resolve(f"{path}:Mine").decide).py_func.__name__)
+        keys.append(bound(resolve(f"{path}:Mine").decide).loop.py_func.__name__)
     assert keys[0] != keys[1]
 
 
 def test_the_same_policy_has_the_same_key_again(tmp_path):
-    from vinesim.engine.compiled import bound_loop
+    from vinesim.engine.compiled import bound
     from vinesim.policies.registry import resolve
 
     path = tmp_path / "mine.py"
     write(path)
-    names = {bound_loop(resolve(f"{path}:Mine").decide).py_func.__name__ for _ in range(2)}
+    names = {bound(resolve(f"{path}:Mine").decide).loop.py_func.__name__ for _ in range(2)}
     assert len(names) == 1
-    assert bound_loop(policies()["high"].decide).py_func.__name__ not in names
+    assert bound(policies()["high"].decide).loop.py_func.__name__ not in names

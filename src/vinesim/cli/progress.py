@@ -1,13 +1,18 @@
 """Progress of a long run on the terminal, and Ctrl-C that ends it cleanly."""
 
+import _thread
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
+
 SHOW_AFTER_S = 1.0
+GRACE_S = 5.0
 
 
 @contextmanager
@@ -15,7 +20,8 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     """Give ``simulate`` its ``watch`` and ``say``.
 
     The line on standard error comes after a second: events, simulated time, share of the tasks, time left. The first
-    Ctrl-C, or SIGTERM, ends the run with what is done, a second one at once.
+    Ctrl-C ends the run with what is done, a second one at once. So does SIGTERM, of which one is enough: what is not
+    ended after GRACE_S is ended at once.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -35,11 +41,16 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     begun = time.monotonic()
     stopped = False
 
-    def stop(*_: Any) -> None:
+    guard = threading.Timer(GRACE_S, _thread.interrupt_main, [signal.SIGTERM])
+    guard.daemon = True
+
+    def stop(kind: int, *_: Any) -> None:
         nonlocal stopped
         if stopped:
             raise KeyboardInterrupt
         stopped = True
+        if kind == signal.SIGTERM:
+            guard.start()
         print("vinesim: stopping; again Ctrl-C to stop at once", file=sys.stderr)  # noqa: T201
 
     def watch(progress: Any) -> bool:
@@ -59,7 +70,13 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield watch, say
+    except KeyboardInterrupt as stopped_at_once:
+        bar.stop()
+        where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))
+        print(f"vinesim: interrupted{where}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(130) from None
     finally:
+        guard.cancel()
         for kind, handler in before.items():
             signal.signal(kind, handler)
         bar.stop()

@@ -157,9 +157,10 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     try:
         with redirect_stdout(sys.stderr):  # what policies and Ray print is no part of the result
             yield watch, say
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         bar.stop()
-        print(f"vinesim: stopped; what is done is in {out}, the same command goes on", file=sys.stderr)  # noqa: T201
+        where = "".join(f" {note}" for note in getattr(interrupt, "__notes__", ()))
+        print(f"vinesim: stopped{where}; what is done is in {out}, the same command goes on", file=sys.stderr)  # noqa: T201
         raise typer.Exit(130) from None
     finally:
         bar.stop()

@@ -8,18 +8,21 @@ so an edited policy never runs its old code.
 
 import hashlib
 import inspect
+import math
 import types
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import actions, block, loop
-from vinesim.engine.contract import BROKEN, asked, broken
+from vinesim.engine.beside import Left, beside
+from vinesim.engine.contract import BROKEN, LEFT, asked, broken
 from vinesim.engine.fingerprint import fingerprint
 from vinesim.model.errors import InputWarning
 from vinesim.policies.contract import OnlinePolicy
@@ -28,7 +31,7 @@ from vinesim.state import queries
 from vinesim.state.build import build_state
 from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import OPTIONS, policy_call, policy_kernel
-from vinesim.state.layout import PENDING, Model
+from vinesim.state.layout import PENDING, Model, State
 from vinesim.state.scratch import build_options, build_scratch
 
 PACKAGE = Path(__file__).parent.parent
@@ -45,14 +48,22 @@ def _kernels() -> bytes:
     return digest.digest()
 
 
-def bound_loop(decide: Any) -> Any:
-    """The event loop for one policy's ``decide``, compiled when it is first called.
+class Bound(NamedTuple):
+    """What one policy's ``decide`` was made into."""
+
+    loop: Any  # the event loop, compiled when it is first called
+    counts_free: bool  # whether the state must keep the counts of units with room for it
+
+
+def bound(decide: Any) -> Bound:
+    """The event loop for one policy's ``decide``.
 
     The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
     """
     digest = _digest(decide)
     if digest not in _loops:
-        _loops[digest] = _compiled(loop.run_events, digest, decide=_kernel_of(decide, {}))
+        made = _compiled(loop.run_events, digest, decide=_kernel_of(decide, {}))
+        _loops[digest] = Bound(made, queries.random_free in functions_of(decide))
     return _loops[digest]
 
 
@@ -60,7 +71,7 @@ def bound_block(decide: Any) -> Any:
     """The same for ``run_block``, which does many runs in one call."""
     digest = _digest(decide)
     if digest not in _blocks:
-        _blocks[digest] = _compiled(block.run_block, digest, run_events=bound_loop(decide))
+        _blocks[digest] = _compiled(block.run_block, digest, run_events=bound(decide).loop)
     return _blocks[digest]
 
 
@@ -68,7 +79,7 @@ def _digest(decide: Any) -> str:
     return hashlib.sha256(_kernels() + fingerprint(decide)).hexdigest()
 
 
-_loops: dict[str, Any] = {}
+_loops: dict[str, Bound] = {}
 _blocks: dict[str, Any] = {}
 
 
@@ -117,17 +128,35 @@ class CompiledRun:
 
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
         self.model = model
-        self.state = build_state(model, seed, counts_free(policy), has_outages)
+        made = bound(policy.decide)
+        self.state = build_state(model, seed, made.counts_free, has_outages)
         self._decide = policy.decide
-        self._loop = bound_loop(policy.decide)
+        self._loop = made.loop
         self._options = build_options(policy.number_of_options())
         self.scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
         self._sees_every_event = policy.sees_every_event
 
-    def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
-        """Handle events; returns why it stopped (engine/loop.py)."""
-        why = asked(
+    def compile(self) -> None:
+        """Compile the loop, or load it from the disk."""
+        self._call(math.inf, math.inf, 0)
+
+    def advance(
+        self, horizon_us: float, batch_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+    ) -> int:
+        """Handle events; returns why it stopped (engine/loop.py), or LEFT when ``gives_up``, asked now and then, said
+        so: this run then stays as it is, and a thread goes on with what it had."""
+        try:
+            (why,) = beside([lambda: self._call(horizon_us, batch_us, max_events)], gives_up)
+        except Left:
+            self.state = State(*(array.copy() for array in self.state))
+            return LEFT
+        if why == BROKEN:
+            raise broken(self.state.run[0])
+        return why
+
+    def _call(self, horizon_us: float, batch_us: float, max_events: int) -> int:
+        return asked(
             self._decide,
             self._loop,
             self.model,
@@ -140,9 +169,6 @@ class CompiledRun:
             float(batch_us),
             max_events,
         )
-        if why == BROKEN:
-            raise broken(self.state.run[0])
-        return why
 
     def pending(self) -> np.ndarray:
         """The pending tasks, oldest first."""
@@ -203,11 +229,6 @@ class CompiledRun:
         """The tasks that were started together with another one, which leads them."""
         following = self.state.task_in_batch
         return np.sort(following[following >= 0]).astype(np.int64)
-
-
-def counts_free(policy: OnlinePolicy) -> bool:
-    """Whether the state must keep the counts of units with room for the policy."""
-    return queries.random_free in functions_of(policy.decide)
 
 
 @lru_cache(maxsize=1)

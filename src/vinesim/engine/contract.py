@@ -11,8 +11,8 @@ from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.state.layout import Model
 
-# Why an engine stopped handling events.
-GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN = range(5)
+# Why an engine stopped handling events; LEFT: it did not, and who waited has left it.
+GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN, LEFT = range(6)
 
 # The rules that a policy may break, in the order in which they are checked; RULES has their words.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST, SHARES_SPEED = range(

@@ -5,14 +5,14 @@ a kernel (``engine/block.py``), and then their numbers in one go. The meaning is
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vinesim.engine import block
-from vinesim.engine.compiled import bound_block, counts_free
+from vinesim.engine.beside import beside
+from vinesim.engine.compiled import bound, bound_block
 from vinesim.engine.contract import AT_HORIZON, BROKEN
 from vinesim.engine.outcome import has_company
 from vinesim.engine.simulate import announce_compilation, check_options, simulate, unit_order_of
@@ -101,6 +101,9 @@ def simulate_many(
         blocks.compile()
     try:
         return _joined(blocks.run(), len(numbers))
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"under the policy {policy.name or type(policy).__name__}")
+        raise
     except _Failed as failed:
         alone(failed.k)  # raises what is wrong, with the policy's name and line
         raise
@@ -182,10 +185,11 @@ class _Blocks:
                 for _ in ahead:  # after an error the others stop too
                     pass
 
-        if self.n_workers == 1:
-            return work()
-        with ThreadPoolExecutor(self.n_workers) as pool:
-            return [piece for done in [pool.submit(work) for _ in range(self.n_workers)] for piece in done.result()]
+        try:
+            return [piece for done in beside([work] * self.n_workers) for piece in done]
+        finally:
+            for _ in ahead:  # after Ctrl-C whoever goes on does so for one block only
+                pass
 
 
 class _Worker:
@@ -197,7 +201,7 @@ class _Worker:
         seen = self.arrival.view()
         seen.flags.writeable = False
         model = blocks.model._replace(job_arrival_us=seen)
-        state = build_state(model, 0, counts_free(blocks.policy))
+        state = build_state(model, 0, bound(blocks.policy.decide).counts_free)
         scratch = build_scratch(blocks.policy.scratch, model)
         self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
         policy = blocks.policy

@@ -279,8 +279,14 @@ class ReferenceRun:
         self._may_overcommit = may_overcommit
         self._sees_every_event = policy.sees_every_event
 
+    def compile(self) -> None:
+        """Nothing is compiled."""
+
     @np.errstate(over="ignore")  # as compiled code does: what is beyond all numbers is infinite
-    def advance(self, horizon_us: float, batch_us: float, max_events: int) -> int:
+    def advance(
+        self, horizon_us: float, batch_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+    ) -> int:
+        """As the compiled engine does, but on this thread: signals are handled between any two lines."""
         return run_events(
             self.state,
             self._decide,

@@ -12,9 +12,10 @@ from typing import Any, Literal
 import numpy as np
 
 from vinesim.engine.batch import BatchClock
-from vinesim.engine.contract import AT_BATCH, AT_HORIZON, NO_EVENTS, BrokenContract, OutOfTime
+from vinesim.engine.contract import AT_BATCH, AT_HORIZON, LEFT, NO_EVENTS, BrokenContract, OutOfTime
 from vinesim.engine.outages import OutageClock, check_policy
 from vinesim.engine.outcome import collect, why_stalled
+from vinesim.engine.patience import Patience, Progress
 from vinesim.metrics import applications
 from vinesim.metrics.latency import METHODS, Method
 from vinesim.metrics.summary import summarize
@@ -28,21 +29,12 @@ from vinesim.model.version import VERSION
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
+from vinesim.state.layout import Model
 from vinesim.state.queries import nothing
 
 Engine = Literal["compiled", "reference"]
 CHUNK_S = 0.1  # how long the engine works before it looks up
 COMPILING_S = 2.0  # loading a compiled policy takes less, compiling one takes more
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is."""
-
-    n_events: int
-    now_us: float
-    n_done: int
-    n_tasks: int
 
 
 def simulate(
@@ -77,17 +69,20 @@ def simulate(
         getattr(run.scratch, name)[:] = contents
     clock = BatchClock(policy, run, model, scenario) if isinstance(policy, BatchPolicy) else None
     outages = OutageClock(run, model, scenario) if scenario.outages else None
+    patience = Patience(run, policy.name or type(policy).__name__, scenario.workload.n_tasks, watch, say)
     try:
         with announce_compilation(policy, say):
             ready = time.perf_counter()
-            run.advance(scenario.horizon_us, math.inf, 0)
+            run.compile()
             compile_s = time.perf_counter() - ready
-        reason = _advance(scenario, run, clock, outages, watch)
+        reason, words = _advance(scenario, model, run, clock, outages, patience)
     except BrokenContract as broken:
         raise broken.as_policy_error(policy.name or type(policy).__name__, run.now_us) from None
     except OutOfTime as wrong:
         raise wrong.as_input_error(scenario, model, run.now_us) from None
-    words = why_stalled(scenario, model, run) if reason is ExitReason.STALLED else ""
+    except KeyboardInterrupt as stop:
+        stop.add_note(patience.words())
+        raise
     outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.accounts, plan.proven)
     if outages is not None:
         outcome = replace(outcome, lost=outages.lost())
@@ -130,6 +125,8 @@ def check_options(percentiles: str, warm_up: WarmUp | None) -> None:
 
 def unit_order_of(policy: OnlinePolicy, scenario: Scenario) -> np.ndarray | None:
     """The order in which the policy wants the units for the scenario's seed, if not by (rack, shelf)."""
+    if type(policy).unit_order is OnlinePolicy.unit_order:
+        return None  # no stream is drawn from: that would be a thirtieth of a small run
     n_units = scenario.datacenter.n_units
     order = policy.unit_order(n_units, stream(scenario.seed, "policy.order"))
     if order is not None and not np.array_equal(np.sort(order), np.arange(n_units)):
@@ -138,31 +135,39 @@ def unit_order_of(policy: OnlinePolicy, scenario: Scenario) -> np.ndarray | None
 
 
 def _advance(
-    scenario: Scenario, run: Any, clock: BatchClock | None, outages: OutageClock | None, watch: Any
-) -> ExitReason:
-    """Let the engine work in chunks of about CHUNK_S until the run ends."""
+    scenario: Scenario,
+    model: Model,
+    run: Any,
+    clock: BatchClock | None,
+    outages: OutageClock | None,
+    patience: Patience,
+) -> tuple[ExitReason, str]:
+    """Let the engine work in chunks of about CHUNK_S until the run ends. Returns why, and more in words."""
     n_tasks, chunk = scenario.workload.n_tasks, 1 << 14
     while True:
         begun = time.perf_counter()
         stop = clock or outages
-        why = run.advance(scenario.horizon_us, math.inf if stop is None else stop.next_us, chunk)
+        until_us = math.inf if stop is None else stop.next_us
+        why = run.advance(scenario.horizon_us, until_us, chunk, patience.gives_up)
+        if why == LEFT:
+            return ExitReason.INTERRUPTED, patience.words()
         if run.n_done == n_tasks:
-            return ExitReason.ALL_DONE
+            return ExitReason.ALL_DONE, ""
         if why == AT_HORIZON:
-            return ExitReason.HORIZON
+            return ExitReason.HORIZON, ""
         if why == NO_EVENTS:
-            return ExitReason.STALLED
+            return ExitReason.STALLED, why_stalled(scenario, model, run)
         if why == AT_BATCH and outages is not None:
             outages.tick()
         if why == AT_BATCH and clock is not None:
             if clock.next_us >= scenario.horizon_us:
-                return ExitReason.HORIZON  # what was placed now would not run
+                return ExitReason.HORIZON, ""  # what was placed now would not run
             if not clock.tick():
-                return ExitReason.STALLED
+                return ExitReason.STALLED, why_stalled(scenario, model, run)
         took = time.perf_counter() - begun
         chunk = max(1 << 8, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
-        if watch is not None and watch(Progress(run.n_events, run.now_us, run.n_done, n_tasks)):
-            return ExitReason.INTERRUPTED
+        if patience.looks_up():
+            return ExitReason.INTERRUPTED, ""
 
 
 def _engine(engine: str, policy: Policy) -> Any:

@@ -1,0 +1,66 @@
+"""How long to wait for an engine that is at work: who watches the run is told how far it is, and may stop it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+SAY_S = 3.0  # a decision that takes longer is told
+LEAVE_S = 1.0  # a run that is to stop is left if one decision takes longer
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    n_events: int
+    now_us: float
+    n_done: int
+    n_tasks: int
+
+
+class Patience:
+    """Looks at one run from outside, also while its engine works on another thread."""
+
+    def __init__(
+        self,
+        run: Any,
+        policy: str,
+        n_tasks: int,
+        watch: Callable[[Progress], bool | None] | None,
+        say: Callable[[str], None] | None,
+    ):
+        self._run, self._policy, self._n_tasks, self._watch, self._say = run, policy, n_tasks, watch, say
+        self._mark: tuple[int, ...] = ()
+        self._since_s = time.perf_counter()
+        self.is_stopped = False
+
+    def looks_up(self) -> bool:
+        """Tell how far the run is. Returns whether it is to stop."""
+        if self._watch is not None and not self.is_stopped:
+            run = self._run
+            self.is_stopped = bool(self._watch(Progress(run.n_events, run.now_us, run.n_done, self._n_tasks)))
+        return self.is_stopped
+
+    def gives_up(self) -> bool:
+        """The same while the engine works. Returns whether the run is to stop and the policy does not answer."""
+        waited_s = self._waited_s()
+        if waited_s > SAY_S and self._say is not None:
+            self._say(f"{self.words()}; Ctrl-C ends the run with what is done")
+            self._say = None
+        return self.looks_up() and waited_s > LEAVE_S
+
+    def words(self) -> str:
+        """Where the run is."""
+        waited_s, now_us = self._waited_s(), self._run.now_us
+        if waited_s < LEAVE_S:
+            return f"at {now_us:g} us, under the policy {self._policy}"
+        return f"the policy {self._policy}, asked at {now_us:g} us, has not answered for {waited_s:.0f} s"
+
+    def _waited_s(self) -> float:
+        """For how long nothing has happened in the run: one decision takes that long."""
+        run, now_s = self._run, time.perf_counter()
+        mark = (run.n_events, run.n_pending, run.n_done)
+        if mark != self._mark:
+            self._mark, self._since_s = mark, now_s
+        return now_s - self._since_s

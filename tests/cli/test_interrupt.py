@@ -1,0 +1,128 @@
+"""Ctrl-C and SIGTERM while a policy never answers: the command ends, names the policy, and keeps what is done."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.policies.kinds.endless import N_STARTED
+from vinesim.formats.parquet import read_table
+
+ROOT = Path(__file__).parents[2]
+KIND = ROOT / "tests" / "policies" / "kinds" / "endless.py"
+QUICK = "import vinesim.engine.patience as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"
+RUN = QUICK + "from vinesim.cli.main import main; main()"
+WORKING = """
+import sys
+import vinesim.engine.beside as threads
+begin = threads._Worker.begin
+def told(self, work):
+    begin(self, work)
+    print("at work", file=sys.stderr, flush=True)
+threads._Worker.begin = told
+"""
+
+
+def ended(code, arguments, signals):
+    """Run Python code; send each signal when the line on standard error that it waits for has come. Returns the exit
+    code and all lines."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    waiting, text = list(signals), ""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stderr:
+                text += line.replace("\n", " ")
+                if waiting and waiting[0][0] in text:
+                    process.send_signal(waiting.pop(0)[1])
+            return process.wait(), text
+        finally:
+            process.kill()
+
+
+def run(policy, signals, *more):
+    arguments = ["run", ROOT / "examples" / "quickstart.yaml", "--policy", f"{KIND}:{policy}", *more]
+    return ended(RUN, arguments, signals)
+
+
+STUCK = "ends the run with what is done"
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind):
+    code, text = run("Endless", [(STUCK, kind)], "--out", tmp_path / "result")
+    assert code == 130
+    assert "the policy test_endless, asked at 7 us, has not answered" in text
+    summary = json.loads((tmp_path / "result" / "summary.json").read_text())
+    assert summary["exit_reason"] == "INTERRUPTED"
+    assert "test_endless" in summary["provenance"]["reason"]
+    assert (read_table(tmp_path / "result" / "tasks.parquet")["unit"] >= 0).sum() == N_STARTED
+
+
+def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
+    twice = [(STUCK, signal.SIGINT), ("again Ctrl-C", signal.SIGINT)]
+    code, text = run("Endless", twice, "--out", tmp_path / "result")
+    assert code == 130
+    assert "vinesim: interrupted; the policy test_endless, asked at 7 us, has not answered" in text
+    assert not (tmp_path / "result").exists()
+
+
+@pytest.mark.parametrize(
+    "signals",
+    [
+        [("thinking", signal.SIGINT), ("again Ctrl-C", signal.SIGINT)],
+        [("thinking", signal.SIGTERM)],  # with nobody to press twice, a timer does
+    ],
+    ids=["twice Ctrl-C", "SIGTERM"],
+)
+def test_plain_python_that_never_answers_ends_too(signals):
+    code, text = run("EndlessInPython", signals, "--engine", "reference")
+    assert code == 130
+    assert "vinesim: interrupted; at 7 us, under the policy test_endless_in_python" in text
+
+
+def test_many_runs_in_a_script_end_with_ctrl_c():
+    code = WORKING + (
+        "import vinesim as vs\n"
+        f"case = vs.read_scenario('examples/quickstart.yaml', ['policy={KIND}:Endless'])\n"
+        "vs.simulate_many(case, seeds=range(100), workers=2)\n"
+    )
+    code, text = ended(code, [], [("at work", signal.SIGINT)])
+    assert code not in (0, -signal.SIGKILL)
+    assert "KeyboardInterrupt" in text
+    assert "under the policy test_endless" in text
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_sweep_in_this_process_ends(tmp_path, kind):
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"{{scenario: {ROOT}/examples/quickstart.yaml, axes: {{policy: ['{KIND}:Endless']}}, replications: 2}}"
+    )
+    arguments = ["sweep", study, "--out", tmp_path / "sweep", "--workers", "1"]
+    code, text = ended(WORKING + RUN, arguments, [("at work", kind)])
+    assert code == 130
+    assert "vinesim: stopped" in text
+    assert "under the policy test_endless" in text
+
+
+def test_a_sweep_of_processes_ends(tmp_path):
+    """Its workers leave Ctrl-C to this process, which ends them whatever they do."""
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"{{scenario: {ROOT}/examples/quickstart.yaml, axes: {{policy: ['{KIND}:Endless']}}, replications: 2}}"
+    )
+    says_when_its_workers_work = """
+import sys, vinesim.studies.backends.loky as loky
+submit = loky.Loky.submit
+def told(self, order):
+    submit(self, order)
+    print("at work", file=sys.stderr, flush=True)
+loky.Loky.submit = told
+"""
+    arguments = ["sweep", study, "--out", tmp_path / "sweep", "--workers", "2"]
+    code, text = ended(says_when_its_workers_work + RUN, arguments, [("at work", signal.SIGINT)])
+    assert code == 130
+    assert "vinesim: stopped" in text
