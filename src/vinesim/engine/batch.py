@@ -7,6 +7,7 @@ import numpy as np
 
 from vinesim.engine.contract import RULES, asked
 from vinesim.engine.moves import Moves
+from vinesim.engine.question import Questions
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
@@ -23,8 +24,9 @@ class BatchClock:
         if not 0 < policy.period_us < math.inf:
             raise InputError([Problem("policy.options.period_us", "a time above 0", f"{policy.period_us}")])
         self.policy, self.run, self.model = policy, run, model
-        self.horizon_us = scenario.horizon_us
+        self.period_us, self.horizon_us = policy.period_us, scenario.horizon_us
         self.accounts = PeriodAccounts(scenario, model.unit_type, policy.period_us)
+        self.questions = Questions(policy, run, model, self.accounts)
         self.period = 0
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
         is_counted = self.accounts.has_power and scenario.sampling_us is None  # nothing asks where tasks were before
@@ -41,14 +43,14 @@ class BatchClock:
 
     @property
     def next_us(self) -> float:
-        return self.period * self.policy.period_us
+        return self.period * self.period_us
 
     def tick(self) -> bool:
         """Place the tasks of one period, and count the periods after it in which nothing can change. Returns False when
         nothing can ever happen again: nothing was started, nothing runs, and no job is to come."""
         run = self.run
         run.set_clock(self.next_us)
-        tasks, servers = self._question(run.now_us)
+        tasks, servers = self.questions.at(run.now_us)
         placed = self._answer(tasks, servers)
         moved = (tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit)
         run.place(tasks.task, placed.astype(np.int64), moved)
@@ -90,7 +92,7 @@ class BatchClock:
         0 where they must be: the policy would be asked about tasks and may move them at any time, or each period takes
         another energy. Raises :class:`InputError` if they are too many then.
         """
-        period_us, is_steady = self.policy.period_us, self.policy.steady or not asks_again
+        period_us, is_steady = self.period_us, self.policy.steady or not asks_again
         self._check_clock(until_us)
         n = int((until_us - self.run.now_us) / period_us)
         while n > 0 and until_us - (self.period + n) * period_us < period_us:
@@ -109,7 +111,7 @@ class BatchClock:
         steady, so what holds now and later holds in between."""
 
         def moves_nothing(ahead: int) -> bool:
-            tasks, servers = self._question((self.period + ahead) * self.policy.period_us)
+            tasks, servers = self.questions.at((self.period + ahead) * self.period_us)
             placed = self._answer(tasks, servers)
             return bool(((placed == tasks.unit) | (placed < 0)).all())
 
@@ -125,69 +127,16 @@ class BatchClock:
         return low
 
     def _check_clock(self, time_us: float) -> None:
-        """Raise :class:`InputError` if a period after a time the clock would stand still."""
-        period_us = self.policy.period_us
-        if time_us < math.inf and not time_us + period_us > time_us:
+        """Raise :class:`InputError` if a period does not move the clock on from that time."""
+        if time_us < math.inf and not time_us + self.period_us > time_us:
             expected = f"a period that the clock can tell apart at {time_us:g} us"
-            raise InputError([Problem("policy.options.period_us", expected, f"{period_us:g} us")])
-
-    def _running(self, columns: dict[str, np.ndarray]) -> np.ndarray:
-        return np.flatnonzero((columns["task_unit"] >= 0) & (columns["task_finish_us"] > self.run.now_us))
-
-    def _question(self, now_us: float) -> tuple[BatchTasks, BatchServers]:
-        """What the policy is asked, or would be at a later time if nothing happened until then."""
-        run, model = self.run, self.model
-        columns = run.columns()
-        chosen = run.pending()
-        if self.policy.replaces_running:
-            running = self._running(columns)
-            if self.policy.new_first:
-                chosen = np.concatenate([chosen, _latest_first(running, columns)])
-            else:
-                chosen = np.sort(np.concatenate([running, chosen]))
-        is_running = columns["task_unit"][chosen] >= 0
-        load = np.zeros(len(model.unit_type)) if self.policy.replaces_running else np.array(run.unit_load)
-        return self._tasks(chosen, columns, is_running, now_us), self._servers(load)
-
-    def _tasks(
-        self, chosen: np.ndarray, columns: dict[str, np.ndarray], has_begun: np.ndarray, now_us: float
-    ) -> BatchTasks:
-        model, n = self.model, len(chosen)
-        group = model.task_group[chosen] if len(model.task_group) else np.zeros(n, np.int32)
-        return BatchTasks(
-            chosen,
-            columns["task_unit"][chosen],
-            model.group_task_type[group],
-            model.task_operations[chosen],
-            model.task_demand[chosen] if len(model.task_demand) else np.zeros(n),
-            np.where(has_begun, columns["task_finish_us"][chosen] - now_us, np.nan),
-            model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
-            model.task_request[chosen] if len(model.task_request) else model.task_request,
-        )
-
-    def _servers(self, load: np.ndarray) -> BatchServers:
-        model, accounts = self.model, self.accounts
-        return BatchServers(
-            model.unit_type,
-            model.unit_capacity,
-            load,
-            model.affinity,
-            accounts.awake_w,
-            accounts.per_demand_w,
-            accounts.asleep_w,
-            model.overhead_us,
-            model.type_resource,
-        )
+            raise InputError([Problem("policy.options.period_us", expected, f"{self.period_us:g} us")])
 
     def _note(self, moved_from: np.ndarray) -> float:
         """Add the period to the accounts. Returns when the first task that runs finishes, infinite if none runs."""
-        now, columns, codes = self.run.now_us, self.run.columns(), self.accounts.codes
-        chosen = self._running(columns)
-        if self.policy.new_first:
-            chosen = _latest_first(chosen, columns)
-        remaining = columns["task_finish_us"][chosen] - now
-        has_begun = columns["task_init_us"][chosen] < now
-        tasks, servers = self._tasks(chosen, columns, has_begun, now), self._servers(self.run.unit_load)
+        now, codes = self.run.now_us, self.accounts.codes
+        tasks, servers, finish_us = self.questions.running()
+        has_begun, remaining = ~np.isnan(tasks.remaining_us), finish_us - now
         own = np.searchsorted(codes, self.model.unit_type[tasks.unit])
 
         def elsewhere(rows: slice) -> np.ndarray:
@@ -201,9 +150,4 @@ class BatchClock:
             return time
 
         self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from, self.horizon_us - now)
-        return float(columns["task_finish_us"][chosen].min(initial=math.inf))
-
-
-def _latest_first(tasks: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:
-    """Running tasks by when they were placed first, the last ones in front; those of one period in their order."""
-    return tasks[np.argsort(-columns["task_init_us"][tasks], kind="stable")]
+        return float(finish_us.min(initial=math.inf))

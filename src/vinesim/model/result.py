@@ -146,7 +146,7 @@ class Result:
 
     @cached_property
     def periods(self) -> Table | None:
-        """One row a period of a batch policy; None for an online one."""
+        """One row a period of a batch policy, or for ``n_periods`` that are alike; None for an online one."""
         return None if self.outcome.periods is None else Table(self.outcome.periods)
 
     @cached_property
