@@ -145,9 +145,13 @@ class CompiledRun:
         self, horizon_us: float, batch_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
     ) -> int:
         """Handle events; returns why it stopped (engine/loop.py), or LEFT when ``gives_up``, asked now and then, said
-        so: this run then stays as it is, and a thread goes on with what it had."""
+        so: this run then stays as it is, and a thread goes on with what it had. Without ``gives_up`` it cannot be left.
+        """
         try:
-            (why,) = beside([lambda: self._call(horizon_us, batch_us, max_events)], gives_up)
+            if gives_up is None:
+                why = self._call(horizon_us, batch_us, max_events)
+            else:
+                (why,) = beside([lambda: self._call(horizon_us, batch_us, max_events)], gives_up)
         except Left:
             self.state = State(*(array.copy() for array in self.state))
             return LEFT

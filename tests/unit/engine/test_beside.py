@@ -1,6 +1,7 @@
 """Kernels beside the main thread: results, errors, and work that is left to itself."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,3 +128,25 @@ def test_ctrl_c_in_a_script_says_where_it_was(thoughts, monkeypatch):
     with pytest.raises(KeyboardInterrupt) as error:
         vs.simulate(scenario())
     assert "under the policy test_endless" in error.value.__notes__[0]
+
+
+def test_small_runs_of_policies_that_answer_need_no_thread(monkeypatch):
+    """A run of one chunk does not; a longer one, and any policy that is not VineSim's own, does."""
+    n_calls, original = 0, compiled.beside
+
+    def counted(works, look=None):
+        nonlocal n_calls
+        n_calls += 1
+        return original(works, look)
+
+    monkeypatch.setattr(compiled, "beside", counted)
+
+    def calls(case):
+        nonlocal n_calls
+        n_calls = 0
+        assert vs.simulate(case).exit_reason == "ALL_DONE"
+        return n_calls
+
+    assert calls(replace(scenario(100), policy="high")) == 0
+    assert calls(replace(scenario(20_000), policy="high")) > 0
+    assert calls(replace(scenario(5), policy=Endless)) > 0
