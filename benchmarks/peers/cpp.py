@@ -1,10 +1,10 @@
-"""By hand in C++ (high.cpp), compiled when it is first used; there is no such row without g++."""
+"""By hand in C++ (high.cpp), compiled when it is first used; there are no such rows without g++."""
 
 import ctypes
 import shutil
 import subprocess
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,8 @@ def _library():
     return library
 
 
-def prepare(case):
+def prepare(case, is_radix: bool, is_lowest: bool):
+    """``is_radix``: radix heap, else 4-ary; ``is_lowest``: ties go to the lowest unit, else to the last one used."""
     n = case.n_tasks
     columns = np.full(n, -1, np.int32), np.full(n, np.nan), np.full(n, np.nan)
     inputs = case.arrival_us, case.operations
@@ -38,6 +39,8 @@ def prepare(case):
 
     def run():
         _library().high(
+            ctypes.c_int(is_radix),
+            ctypes.c_int(is_lowest),
             ctypes.c_int64(case.n_jobs),
             ctypes.c_int64(case.n_of_each),
             *pointers(inputs),
@@ -49,3 +52,11 @@ def prepare(case):
 
     _library()
     return run
+
+
+PEERS = {  # name -> prepare, and whether its tie rule is VineSim's
+    "C++ by hand, radix heap": (partial(prepare, is_radix=True, is_lowest=True), True),
+    "C++ by hand, 4-ary heap": (partial(prepare, is_radix=False, is_lowest=True), True),
+    "C++ by hand, radix heap, any idle unit": (partial(prepare, is_radix=True, is_lowest=False), False),
+    "C++ by hand, 4-ary heap, any idle unit": (partial(prepare, is_radix=False, is_lowest=False), False),
+}
