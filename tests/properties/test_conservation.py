@@ -271,17 +271,3 @@ def test_a_task_that_shares_a_unit_has_no_finish_before_it_is_done(engine):
     assert result.exit_reason is vs.ExitReason.HORIZON
     assert np.isnan(result.tasks["finish_us"]).all()
     assert result.units["active_us"].tolist() == [30.0]
-
-
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
-def test_a_task_whose_time_overflows_never_ends(engine):
-    scenario = vs.Scenario(
-        vs.Datacenter.of([("CPU", 0, 0)], (vs.ProcessorType("CPU"),)),
-        vs.Workload(np.zeros(1), [0, 1], [0.0], [1e308], [0.0], [0], [0], [-1], task_types=(vs.TaskType("T"),)),
-        affinity=np.full((1, 1), 1e-10),
-    )
-    with np.errstate(over="ignore"):
-        result = vs.simulate(scenario, engine=engine)
-    assert result.exit_reason is vs.ExitReason.STALLED
-    assert np.isnan(result.tasks["finish_us"]).all()
-    assert "for ever" in result.provenance["reason"]
