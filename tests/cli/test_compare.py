@@ -35,7 +35,7 @@ def test_prints_a_row_a_pair(vinesim, folder):
     assert "second - first, 95 %" in done.out
     (row,) = (line.split() for line in done.out.splitlines() if line.split()[:1] == ["high"])
     assert (row[2], row[4]) == ("flat", "4")
-    assert "corrected for 1 comparison " in done.out
+    assert "Pairs share their seeds; there is nothing to correct for." in done.out
 
 
 def test_json_holds_the_same(vinesim, folder):
@@ -51,7 +51,9 @@ def test_json_holds_the_same(vinesim, folder):
 def test_bad_questions_are_one_message(vinesim, folder):
     done = vinesim("compare", folder, "--by", "polizy", "--of", OF)
     assert (done.code, done.out) == (2, "")
-    assert "expected an axis: policy, found 'polizy'" in done.err
+    assert "expected an axis: policy, found 'polizy'. Did you mean policy?" in done.err
+    near = vinesim("compare", folder, "--by", "policy", "--of", OF, "--baseline", "hgih").err
+    assert "found 'hgih'. Did you mean high?" in near
     assert "Near it: jobs.latency_us" in vinesim("compare", folder, "--by", "policy", "--of", "jobs.latency.mean").err
     assert (
         "baseline: expected a label of policy"
@@ -114,3 +116,27 @@ def test_a_wide_terminal_has_ratios_and_intervals_in_the_row(capsys, monkeypatch
     print_comparison(compare(table, "policy", OF))
     (row,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["a"])
     assert row[5:9] == ["4.333", "[2.899,", "5.768]", "3.167"]
+
+
+def test_one_rule_corrects_both_and_is_told(vinesim, capsys):
+    random = np.random.default_rng(1)
+    values = np.concatenate([random.normal(i, 1, 4) for i in range(3)])
+    table = Table({"policy": np.repeat(["a", "b", "c"], 4), "seed": np.tile(range(4), 3), OF: values})
+    print_comparison(compare(table, "policy", OF))
+    assert "intervals and p are corrected for 3 comparisons (Bonferroni): all intervals hold with 95 %" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    print_comparison(compare(table, "policy", OF, correction="none"))
+    assert "not corrected for the number of comparisons: each holds by itself" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_the_correction_is_an_option(vinesim, folder):
+    words = ("compare", folder, "--by", "policy", "--of", OF, "--json")
+    for correction in ("bonferroni", "none"):
+        found = json.loads(vinesim(*words, "--correction", correction).out)
+        assert (found["correction"], found["n_comparisons"]) == (correction, 1)
+    refused = vinesim(*words, "--correction", "holm")
+    assert refused.code == 2
+    assert "expected bonferroni or none" in refused.err

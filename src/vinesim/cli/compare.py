@@ -29,6 +29,9 @@ def compare(
     baseline: str = typer.Option(None, metavar="LABEL", help="Compare each other label with this one only."),
     better: str = typer.Option(None, help="lower or higher, where the number's own direction is not meant."),
     confidence: float = typer.Option(0.95, help="Confidence of the intervals; 1 - it is the level of significance."),
+    correction: str = typer.Option(
+        "bonferroni", help="For the number of pairs, of intervals and p values alike: bonferroni, or none."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON and nothing else."),
 ) -> None:
     """Compare the labels on an axis of a sweep in one number, by replications that met the same random numbers."""
@@ -36,9 +39,18 @@ def compare(
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.sweep import read_sweep
 
-    found = compared(read_sweep(folder), by, of, confidence=confidence, baseline=baseline, better=better)
+    found = compared(
+        read_sweep(folder),
+        by,
+        of,
+        confidence=confidence,
+        baseline=baseline,
+        better=better,
+        correction=correction,  # type: ignore[arg-type]
+    )
     if as_json:
-        head = {"by": found.by, "of": found.of, "direction": found.direction, "confidence": found.confidence}
+        names = ("by", "of", "direction", "confidence", "correction", "n_comparisons")
+        head = {name: getattr(found, name) for name in names}
         sys.stdout.write(to_json({**head, "pairs": found.rows()}))
     else:
         print_comparison(found)
@@ -93,15 +105,23 @@ def _cells(pair: "Pair", direction: str, narrow: bool) -> list[str]:
         str(difference.n),
         _number(difference.estimate) + interval,
         *[_number(pair.ratio)] * (not narrow),
-        "-" if not has_interval else "<0.0001" if pair.p_holm < 0.0001 else f"{pair.p_holm:.4f}",
+        "-" if not has_interval else "<0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}",
         "-" if not has_interval else verdict if pair.significant else "unclear",
     ]
 
 
 def _notes(found: "Comparison") -> list[str]:
     """What stands below the table."""
-    n = len(found.pairs)
-    lines = [f"Pairs share their seeds; p is corrected for {n} comparison{'s' * (n > 1)} (Holm)."]
+    n, percent = found.n_comparisons, f"{100 * found.confidence:g} %"
+    if n < 2:
+        rule = "there is nothing to correct for"
+    elif found.correction == "none":
+        rule = "intervals and p are not corrected for the number of comparisons: each holds by itself"
+    else:
+        rule = (
+            f"intervals and p are corrected for {n} comparisons (Bonferroni): all intervals hold with {percent} at once"
+        )
+    lines = [f"Pairs share their seeds; {rule}."]
     ratios = sorted(pair.variance_ratio for pair in found.pairs if math.isfinite(pair.variance_ratio))
     if ratios:
         span = _number(ratios[0]) if len(ratios) == 1 else f"{_number(ratios[0])} to {_number(ratios[-1])}"

@@ -1,20 +1,22 @@
 """Which of two is better: replications compared in pairs that met the same random numbers.
 
 The runs of a pair share their seed and so their workload; what the two policies (or sizes, or networks) have in common
-cancels in the difference. Significance is by Student's t for paired differences, corrected for the number of
-comparisons by Holm's method.
-Source: Law, Simulation Modeling and Analysis, 5th edition, sections 10.2 and 11.2 (paired t, common random numbers);
-Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6(2), 1979.
+cancels in the difference. Intervals and p values are Student's for paired differences, and corrected by one rule for
+the number of comparisons, so that an interval excludes 0 exactly where its p value says that the difference is
+significant. Holm's p values would be smaller, but have no intervals of that kind.
+Source: Law, Simulation Modeling and Analysis, 5th edition, sections 9.7 (Bonferroni), 10.2 and 11.2 (paired t, common
+random numbers).
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.studies.points import check_columns, group, numbers_of
@@ -33,6 +35,7 @@ LOWER_IS_BETTER = (
     "periods.energy_j",
     "periods.slav",
 )
+Correction = Literal["bonferroni", "none"]
 HIGHER_IS_BETTER = ("jobs.finished", "tasks.finished")  # not utilisation: slow units are busy for longer
 
 
@@ -45,12 +48,12 @@ class Pair:
     second: Any
     first_mean: float  # over the matched replications, as all that follows
     second_mean: float
-    difference: Interval
+    difference: Interval  # corrected: of a confidence so much higher that all of them hold together
     ratio: float  # second_mean / first_mean
     variance_ratio: float  # variance of the difference with independent runs / with the common random numbers
     p: float  # of the paired t test, not corrected; NaN from one replication
-    p_holm: float  # corrected for all pairs of the comparison
-    significant: bool  # p_holm <= 1 - confidence
+    p_corrected: float  # corrected by the same rule as the interval
+    significant: bool  # the interval excludes 0: p_corrected < 1 - confidence
     better: Any  # the label of the better one; None if not significant, or if better has no direction
     unmatched: tuple[str, ...]  # replications left out, and why
 
@@ -62,7 +65,9 @@ class Comparison:
     by: str
     of: str
     direction: str  # "lower" or "higher" is better; "" where neither is declared
-    confidence: float
+    confidence: float  # of all intervals together, or of each where they are not corrected
+    correction: Correction
+    n_comparisons: int  # pairs that have an interval, for which is corrected
     pairs: tuple[Pair, ...]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -79,17 +84,21 @@ def compare(
     baseline: Any = None,
     better: str | None = None,
     axes: Sequence[str] | None = None,
+    correction: Correction = "bonferroni",
 ) -> Comparison:
     """Compare the labels on the axis ``by`` in the number ``of``, pair by pair, at each point of the other axes.
 
     ``sweep`` is a :class:`~vinesim.studies.sweep.Sweep`, or its table with the names of its ``axes``. With a
     ``baseline`` (a label of ``by``) each other label is compared with it alone. ``better`` is ``"lower"`` or
-    ``"higher"`` where the number's own direction is not known or not meant.
+    ``"higher"`` where the number's own direction is not known or not meant. ``correction`` is for the number of pairs:
+    with ``"bonferroni"`` all intervals hold together with that confidence, with ``"none"`` each does by itself.
     Runs are matched by seed. Raises :class:`InputError` for unknown names and for runs that cannot be told apart.
     """
     check_share("confidence", confidence)
     if better not in (None, "lower", "higher"):
         raise InputError([Problem("better", "lower or higher", repr(better))])
+    if correction not in get_args(Correction):
+        raise InputError([Problem("correction", " or ".join(get_args(Correction)), repr(correction))])
     table, others = _table_and_other_axes(sweep, by, axes)
     if not len(table) or not table.n_rows:
         raise InputError([Problem("the sweep", "runs that are done", "none")])
@@ -97,7 +106,7 @@ def compare(
     values = numbers_of(table, of)
     direction = direction_of(of) if better is None else better
     chosen = _choose([label for (label,) in group(table, [by])], by, baseline)
-    pairs: list[Pair] = []
+    matches: list[_Match] = []
     for key, rows in group(table, others).items():
         here = Table({name: table[name][rows] for name in (by, "seed")})
         runs = {
@@ -106,10 +115,13 @@ def compare(
         }
         point = dict(zip(others, key, strict=True))
         for first, second in chosen:
-            pairs.append(_pair(point, first, second, runs.get(first, {}), runs.get(second, {}), confidence))
-    if not pairs:
+            matches.append(_matched(point, first, second, runs.get(first, {}), runs.get(second, {})))
+    if not matches:
         raise InputError([Problem("by", "an axis with two labels or more", f"{by}, which has one")])
-    return Comparison(by, of, direction, confidence, _judged(pairs, direction, 1 - confidence))
+    n = sum(len(match.x) > 1 for match in matches)
+    divisor = max(n, 1) if correction == "bonferroni" else 1
+    judged = tuple(_judged(match, confidence, divisor, direction) for match in matches)
+    return Comparison(by, of, direction, confidence, correction, n, judged)
 
 
 def direction_of(number: str) -> str:
@@ -118,15 +130,6 @@ def direction_of(number: str) -> str:
         if any(number == name or number.startswith(f"{name}.") for name in names):
             return word
     return ""
-
-
-def holm(p: np.ndarray) -> np.ndarray:
-    """[n] p values corrected for their number by Holm's step-down method; NaN stays and does not count."""
-    corrected = np.full(len(p), np.nan)
-    order = np.argsort(p)[: int(np.isfinite(p).sum())]  # NaN comes last
-    steps = p[order] * np.arange(len(order), 0, -1)
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return corrected
 
 
 def paired_p(differences: np.ndarray) -> float:
@@ -149,8 +152,8 @@ def _table_and_other_axes(sweep: Any, by: str, axes: Sequence[str] | None) -> tu
     else:
         sweep, groups = sweep.table, [axis.columns for axis in sweep.study.axes]
     if not any(by in columns for columns in groups):
-        names = ", ".join(name for columns in groups for name in columns)
-        raise InputError([Problem("by", f"an axis: {names}", repr(by))])
+        names = [name for columns in groups for name in columns]
+        raise InputError([Problem("by", f"an axis: {', '.join(names)}", repr(by), did_you_mean(by, names))])
     return sweep, [name for columns in groups if by not in columns for name in columns]
 
 
@@ -166,32 +169,59 @@ def _choose(labels: list[Any], by: str, baseline: Any) -> list[tuple[Any, Any]]:
         return list(combinations(labels, 2))
     known = {str(label): label for label in labels}
     if str(baseline) not in known:
-        raise InputError([Problem("baseline", f"a label of {by}: {', '.join(known)}", repr(baseline))])
+        remedy = did_you_mean(str(baseline), known)
+        raise InputError([Problem("baseline", f"a label of {by}: {', '.join(known)}", repr(baseline), remedy)])
     own = known[str(baseline)]
     return [(own, label) for label in labels if label is not own]
 
 
-def _pair(
-    point: dict[str, Any], first: Any, second: Any, a: dict[int, float], b: dict[int, float], confidence: float
-) -> Pair:
+@dataclass(frozen=True)
+class _Match:
+    """Two labels at one point with the values [n] of the replications that both have."""
+
+    point: dict[str, Any]
+    first: Any
+    second: Any
+    x: np.ndarray
+    y: np.ndarray
+    unmatched: tuple[str, ...]
+
+
+def _matched(point: dict[str, Any], first: Any, second: Any, a: dict[int, float], b: dict[int, float]) -> _Match:
     common = [seed for seed in a if seed in b and math.isfinite(a[seed]) and math.isfinite(b[seed])]
     x, y = np.array([a[seed] for seed in common]), np.array([b[seed] for seed in common])
-    mean_x, mean_y = (float(v.mean()) if common else NOWHERE for v in (x, y))
+    return _Match(point, first, second, x, y, _unmatched(first, second, a, b))
+
+
+def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> Pair:
+    """The pair with its interval and p value for so many comparisons, and which is better."""
+    x, y = match.x, match.y
+    mean_x, mean_y = (float(v.mean()) if len(x) else NOWHERE for v in (x, y))
+    difference, p = mean_interval(y - x, _each(confidence, divisor)), paired_p(y - x)
+    is_significant = difference.low > 0 or difference.high < 0
+    better = None
+    if is_significant and direction:
+        better = match.second if (difference.estimate < 0) == (direction == "lower") else match.first
     return Pair(
-        point,
-        first,
-        second,
+        match.point,
+        match.first,
+        match.second,
         mean_x,
         mean_y,
-        mean_interval(y - x, confidence),
+        difference,
         mean_y / mean_x if mean_x else NOWHERE,
         _variance_ratio(x, y),
-        paired_p(y - x),
-        NOWHERE,
-        False,
-        None,
-        _unmatched(first, second, a, b),
+        p,
+        min(1.0, p * divisor) if not math.isnan(p) else p,
+        is_significant,
+        better,
+        match.unmatched,
     )
+
+
+def _each(confidence: float, divisor: int) -> float:
+    """The confidence of each of so many intervals that all of them hold together with the given one."""
+    return confidence if divisor == 1 else 1 - (1 - confidence) / divisor
 
 
 def _variance_ratio(x: np.ndarray, y: np.ndarray) -> float:
@@ -213,16 +243,3 @@ def _unmatched(first: Any, second: Any, a: dict[int, float], b: dict[int, float]
             elif not math.isfinite(runs[seed]):
                 found.append(f"seed {seed}: no value of {label}")
     return tuple(found)
-
-
-def _judged(pairs: list[Pair], direction: str, alpha: float) -> tuple[Pair, ...]:
-    """The pairs with p values for all of them together, and which is better."""
-    corrected = holm(np.array([pair.p for pair in pairs]))
-    judged = []
-    for pair, p in zip(pairs, corrected.tolist(), strict=True):
-        significant = p <= alpha
-        better = None
-        if significant and direction:
-            better = pair.second if (pair.difference.estimate < 0) == (direction == "lower") else pair.first
-        judged.append(replace(pair, p_holm=p, significant=significant, better=better))
-    return tuple(judged)

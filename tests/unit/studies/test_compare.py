@@ -4,11 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from vinesim import InputError
+from vinesim.cli.compare import _cells
 from vinesim.model.result import Table
-from vinesim.studies.compare import compare, direction_of, holm, paired_p
+from vinesim.studies.compare import compare, direction_of, paired_p
 
 OF = "jobs.latency_us.mean"
 
@@ -31,7 +34,7 @@ def test_a_pair_is_the_mean_of_its_differences():
     assert (pair.first, pair.second, pair.point) == ("high", "flat", {})
     assert pair.difference.estimate == pytest.approx(3.0)
     assert (pair.difference.low, pair.difference.high) == pytest.approx((bounds.low, bounds.high))
-    assert pair.p == pair.p_holm == pytest.approx(meant.pvalue)
+    assert pair.p == pair.p_corrected == pytest.approx(meant.pvalue)
     assert pair.ratio == pytest.approx(1.03)
     assert pair.variance_ratio == pytest.approx((first.var(ddof=1) + second.var(ddof=1)) / NOISE.var(ddof=1))
     assert pair.significant
@@ -79,11 +82,62 @@ def test_each_point_of_the_other_axes_and_each_pair():
     ]
 
 
-def test_holm_by_hand():
-    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm(np.array([0.5, np.nan, 0.001])) == pytest.approx([0.5, np.nan, 0.002], nan_ok=True)
-    assert holm(np.array([0.9, 0.8])) == pytest.approx([1.0, 1.0])
-    assert len(holm(np.array([]))) == 0
+def test_interval_and_p_are_corrected_for_the_pairs_that_have_both():
+    """Three labels are three pairs; those with a fourth that has one replication have no interval and do not count."""
+    values = {("a",): BASE, ("b",): BASE + 3 + NOISE, ("c",): BASE + 1 - NOISE}
+    found = compare(sweep(values | {("d",): BASE[:1]}), "policy", OF)
+    assert found.n_comparisons == 3
+    pair = found.pairs[0]
+    meant = ttest_rel(BASE + 3 + NOISE, BASE)
+    bounds = meant.confidence_interval(1 - 0.05 / 3)
+    assert (pair.difference.low, pair.difference.high) == pytest.approx((bounds.low, bounds.high))
+    assert pair.p_corrected == pytest.approx(3 * meant.pvalue)
+    plain = compare(sweep(values), "policy", OF, correction="none").pairs[0]
+    bounds = meant.confidence_interval(0.95)
+    assert (plain.difference.low, plain.difference.high) == pytest.approx((bounds.low, bounds.high))
+    assert plain.p_corrected == plain.p == pair.p
+    with pytest.raises(InputError, match="correction: expected bonferroni or none, found 'holm'"):
+        compare(sweep(values), "policy", OF, correction="holm")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(2, 6),
+    n=st.integers(1, 8),
+    spread=st.sampled_from([0.0, 1e-9, 0.3, 1.0, 30.0]),
+    correction=st.sampled_from(["bonferroni", "none"]),
+    confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]),
+)
+def test_a_verdict_never_contradicts_its_interval(seed, n_labels, n, spread, correction, confidence):
+    random = np.random.default_rng(seed)
+    base = random.normal(100, 20, n)
+    values = {(f"p{i}",): base + random.normal(0, 1) + random.normal(0, spread, n) for i in range(n_labels)}
+    found = compare(sweep(values), "policy", OF, confidence=confidence, correction=correction)
+    for pair in found.pairs:
+        low, high = pair.difference.low, pair.difference.high
+        assert pair.significant == (low > 0 or high < 0)
+        assert (pair.better is not None) == pair.significant
+        if n > 1 and not math.isclose(pair.p_corrected, 1 - confidence, rel_tol=1e-9):
+            assert pair.significant == (pair.p_corrected < 1 - confidence)
+        interval, _, p, verdict = _cells(pair, found.direction, narrow=False)[3:]
+        assert (verdict in ("unclear", "-")) == (not pair.significant)
+        if verdict == "unclear":
+            ends = [float(end.replace(",", "")) for end in interval.split("[")[1].rstrip("]").split(", ")]
+            assert ends[0] <= 0 <= ends[1]
+        assert (p == "-") == (n == 1)
+
+
+def test_equals_are_rarely_told_apart_whatever_their_number():
+    """8 equal labels are 28 pairs: without the correction some of them nearly always look different."""
+    random, n_wrong = np.random.default_rng(7), {"bonferroni": 0, "none": 0}
+    for _ in range(40):
+        values = {(f"p{i}",): random.normal(100, 20, 6) for i in range(8)}
+        for correction in n_wrong:
+            found = compare(sweep(values), "policy", OF, correction=correction)
+            n_wrong[correction] += any(pair.significant for pair in found.pairs)
+    assert n_wrong["bonferroni"] <= 5
+    assert n_wrong["none"] >= 15
 
 
 def test_many_comparisons_need_more_evidence():
