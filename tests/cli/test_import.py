@@ -46,6 +46,52 @@ def test_whole_jobs_run_under_backfilling(vinesim, tmp_path):
     run(vinesim, tmp_path / "jobs.yaml", "--policy", "rb_fifo", "--option", "sharing=yes")
 
 
+def test_a_partition_is_an_option_and_the_report_can_be_json(vinesim, tmp_path):
+    lines = [f"{i} {i} 0 {run} 1 -1 -1 1 9 -1 {status} 1 1 1 1 {p} -1 -1" for i, run, status, p in (
+        (1, 5, 1, 1), (2, 5, 5, 2), (3, 0, 5, 1), (4, 5, 1, 1)
+    )]  # fmt: skip
+    (tmp_path / "log.swf").write_text("; a comment\n" + "\n".join(lines) + "\n")
+    words = ("import", "swf", tmp_path / "log.swf", "-o", tmp_path / "a.parquet")
+    done = vinesim(*words)
+    assert done.code == 0
+    for line in (
+        "dropped 1: cancelled before it ran (status 5) (line 4)",
+        "status: 1 (completed) 2 kept; 5 (cancelled) 1 kept, 1 dropped",
+        "partition: 1 2 kept, 1 dropped; 2 1 kept",
+        "not used: wait time (4 lines), user (4 lines)",
+        "requested time (4 lines)",
+        "left out: gang scheduling",
+    ):
+        assert line in done.out, done.out
+    found = json.loads(vinesim(*words, "--partition", 1, "--json").out)
+    assert (found["jobs"], found["tasks"], found["lines"]) == (2, 2, 4)
+    assert found["dropped"]["another partition"] == {"count": 1, "lines": [3]}
+    assert found["values"]["partition"] == {"1": {"kept": 2, "dropped": 1}, "2": {"kept": 0, "dropped": 1}}
+    assert found["wrote"] == [str(tmp_path / "a.parquet")]
+    both = json.loads(vinesim(*words, "--partition", 1, "--partition", 2, "--json").out)
+    assert both["jobs"] == 3
+    refused = vinesim(*words, "--partition", 7)
+    assert refused.code == 2
+    assert "expected a partition of the log: 1, 2, found 7" in refused.err
+
+
+def test_columns_that_nothing_uses_are_named(vinesim, tmp_path):
+    for kind, text, more in (
+        ("gavel", GAVEL.replace("steps_per_s\n", "steps_per_s,watts\n").replace(",2\n", ",2,300\n"), ()),
+        ("starpu", STARPU.replace(",n\n", ",n,watts\n").replace("50,5,10\n", "50,5,10,80\n"), ()),
+        ("requests", "when,watts\n0,\n1,7\n5,\n", ("--time", "when")),
+    ):
+        table = tmp_path / f"{kind}.csv"
+        table.write_text(text)
+        out = tmp_path / ("r.csv" if kind == "requests" else f"{kind}.parquet")
+        done = vinesim("import", kind, table, *more, "-o", out)
+        assert done.code == 0, done.err
+        assert "not used: watts (1 lines)" in done.out
+        found = json.loads(vinesim("import", kind, table, *more, "-o", out, "--json").out)
+        assert found["unused"] == {"watts": 1}
+        assert found["wrote"][0] == str(out)
+
+
 @pytest.mark.parametrize(("kind", "text"), [("gavel", GAVEL), ("starpu", STARPU)])
 def test_measured_jobs_run_at_once(vinesim, tmp_path, kind, text):
     (tmp_path / "t.csv").write_text(text)

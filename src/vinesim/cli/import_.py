@@ -1,15 +1,21 @@
 """``vinesim import``: logs and measurements of real systems as workloads."""
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from vinesim.model.errors import InputError, Problem
 
+if TYPE_CHECKING:
+    from vinesim.formats.import_report import ImportReport
+
 JOBS = typer.Option(1000, help="How many jobs to draw.")
 NODES = typer.Option(4, help="Nodes of the scenario, each with one unit of each type.")
 LOAD = typer.Option(0.9, help="How fast jobs arrive, as a share of what all units do together.")
 SEED = typer.Option(0, help="Seed of all random streams.")
+JSON = typer.Option(False, "--json", help="Print the report as JSON and nothing else.")
 WORKLOAD = typer.Option(..., "-o", "--output", help="The workload, a Parquet file; a scenario is written beside it.")
 
 
@@ -28,6 +34,10 @@ def swf(
     task: str = typer.Option(
         "processor", help="What a task is: each processor of a job, or the whole job, on one node."
     ),
+    partition: list[int] = typer.Option(
+        [], metavar="N", help="Take the jobs of this partition alone; may be repeated."
+    ),
+    as_json: bool = JSON,
 ) -> None:
     """Import a Standard Workload Format log: each job becomes as many tasks as it had processors, or one."""
     from vinesim.formats.machines import PROCESSOR_TYPE
@@ -36,14 +46,14 @@ def swf(
     from vinesim.formats.workload_table import write_workload
 
     _check_output(output)
-    workload, datacenter, report = read_swf(log, machines, task)
+    workload, datacenter, report = read_swf(log, machines, task, partition)
     write_workload(output, workload, (PROCESSOR_TYPE,))
-    typer.echo(str(report))
-    typer.echo(f"wrote {output}")
+    wrote = {output: f"{workload.n_jobs:,} jobs"}
     if datacenter is not None:
         scenario = output.with_suffix(".yaml")
         write_swf_scenario(scenario, output, datacenter, task)
-        _wrote_scenario(scenario)
+        wrote[scenario] = _run_it(scenario)
+    _tell(report, wrote, as_json)
 
 
 def gavel(
@@ -55,6 +65,7 @@ def gavel(
     nodes: int = NODES,
     load: float = LOAD,
     seed: int = SEED,
+    as_json: bool = JSON,
 ) -> None:
     """Draw training jobs from throughputs that were measured on types of GPUs, as the scheduler Gavel uses them."""
     from vinesim.formats.gavel import read_gavel
@@ -67,9 +78,7 @@ def gavel(
     measured, report = read_gavel(table)
     workload = measured_jobs(measured, jobs, nodes=nodes, load=load, median_us=median_us, sd=duration_sd, seed=seed)
     scenario = write_measured(output, measured, workload, nodes)
-    typer.echo(report.text(measured))
-    typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs")
-    _wrote_scenario(scenario)
+    _tell(report, {output: f"{workload.n_jobs:,} jobs", scenario: _run_it(scenario)}, as_json)
 
 
 def starpu(
@@ -83,6 +92,7 @@ def starpu(
     nodes: int = NODES,
     load: float = LOAD,
     seed: int = SEED,
+    as_json: bool = JSON,
 ) -> None:
     """Draw kernels from times that were measured on the devices of a machine, as the runtime StarPU keeps them."""
     from vinesim.formats.measured_table import write_measured
@@ -93,9 +103,7 @@ def starpu(
     measured, report = read_starpu(kernels, machine)
     workload = measured_jobs(measured, jobs, nodes=nodes, load=load, is_noisy=noise, seed=seed)
     scenario = write_measured(output, measured, workload, nodes)
-    typer.echo(report.text(measured))
-    typer.echo(f"wrote {output}: {workload.n_jobs:,} jobs")
-    _wrote_scenario(scenario)
+    _tell(report, {output: f"{workload.n_jobs:,} jobs", scenario: _run_it(scenario)}, as_json)
 
 
 def requests(
@@ -103,20 +111,21 @@ def requests(
     time: str = typer.Option(..., metavar="COLUMN", help="The column of times: seconds, or dates."),
     interval: str = typer.Option("1 s", help="Requests are counted in each such interval."),
     output: Path = typer.Option(..., "-o", "--output", help="The series of counts, a CSV file."),
+    as_json: bool = JSON,
 ) -> None:
     """Count the requests of a log: a series of arrivals for the generator `requests`."""
     from vinesim.formats.quantities import format_time_us, time_us
     from vinesim.formats.request_times import counted, read_request_times, write_counts
 
     interval_us = time_us(interval, "--interval")
-    times_us = read_request_times(log, time)
+    times_us, report = read_request_times(log, time)
     counts = counted(times_us, interval_us)
     write_counts(output, counts, interval_us)
-    span = format_time_us(float(times_us[-1]))
-    typer.echo(
-        f"{log}: {len(times_us):,} requests in {span}, at most {counts.max():,} in {format_time_us(interval_us)}"
-    )
-    typer.echo(f"wrote {output}: {len(counts):,} intervals")
+    most, span_us = int(counts.max()), float(times_us[-1])
+    span, each = format_time_us(span_us), format_time_us(interval_us)
+    report.made = f"{len(times_us):,} requests in {span}, at most {most:,} in {each}"
+    report.numbers = {"requests": len(times_us), "span_us": span_us, "most_in_an_interval": most}
+    _tell(report, {output: f"{len(counts):,} intervals"}, as_json)
 
 
 def _check_output(output: Path) -> None:
@@ -125,5 +134,15 @@ def _check_output(output: Path) -> None:
         raise InputError([Problem("-o", "a name that ends in .parquet", str(output))])
 
 
-def _wrote_scenario(scenario: Path) -> None:
-    typer.echo(f"wrote {scenario}; run it: vinesim run {scenario}")
+def _run_it(scenario: Path) -> str:
+    return f"run it: vinesim run {scenario}"
+
+
+def _tell(report: "ImportReport", wrote: dict[Path, str], as_json: bool) -> None:
+    """Print what was read and left out, and the files that were written."""
+    if as_json:
+        typer.echo(json.dumps(report.as_document(wrote), indent=2))
+        return
+    typer.echo(str(report))
+    for file, words in wrote.items():
+        typer.echo(f"wrote {file}{';' if words.startswith('run it') else ':'} {words}")

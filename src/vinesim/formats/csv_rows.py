@@ -20,6 +20,7 @@ class CsvRows:
     path: str
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     problems: list[tuple[int, Problem]] = field(default_factory=list)  # with their lines
+    unused: dict[str, int] = field(default_factory=dict)  # the other columns: rows with a value in it
 
     def number(self, line: int, column: str, text: str, *, least: float, is_whole: bool = False) -> float:
         """The number in a field; NaN, with the problem noted, if it is none, or less than ``least``."""
@@ -48,23 +49,27 @@ class CsvRows:
 
 
 def read_csv_rows(path: str | os.PathLike[str], columns: Sequence[str]) -> CsvRows:
-    """The rows of a file; its other columns are passed over.
+    """The rows of a file; its other columns are only counted.
 
     Raises :class:`InputError` if a column is missing or there is no row; rows that are too short are noted.
     """
     found = CsvRows(str(path))
     reader = csv.reader(io.StringIO(read_text(path), newline=""))
-    header = None
+    header, others = None, dict[int, str]()
     try:
         for fields in reader:
             if not fields:
                 continue
             if header is None:
                 header = _header(path, reader.line_num, fields, columns)
+                others = {at: name.strip() for at, name in enumerate(fields) if name.strip() not in columns}
+                found.unused = dict.fromkeys(others.values(), 0)
             elif len(fields) <= max(header.values()):
                 found.add(reader.line_num, f"a value of {', '.join(columns)}", f"{len(fields)} fields")
             else:
                 found.rows.append((reader.line_num, {name: fields[at].strip() for name, at in header.items()}))
+                for at, name in others.items():
+                    found.unused[name] += at < len(fields) and bool(fields[at].strip())
     except csv.Error as error:
         found.add(reader.line_num, "a CSV file", str(error))
     if not found.rows and not found.problems:

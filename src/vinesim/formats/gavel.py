@@ -8,7 +8,8 @@ import os
 import numpy as np
 
 from vinesim.formats.csv_rows import CsvRows, read_csv_rows
-from vinesim.formats.measured_table import MeasuredReport
+from vinesim.formats.import_report import ImportReport
+from vinesim.formats.measured_table import report_on
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.workloads.measured import Measured
 
@@ -17,13 +18,13 @@ LEAST_RATE = 1e-9  # steps per second that are not taken for a mistake: one in 3
 SPREAD_OUT = "_unconsolidated"  # ends the name of a GPU type whose workers were on several nodes
 
 
-def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, MeasuredReport]:
+def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, ImportReport]:
     """The time of a step of each job type on each type of GPU, and what was left out; 0 steps: cannot run.
 
     Only jobs of one worker are kept. Raises :class:`InputError` with every problem.
     """
     found = read_csv_rows(path, COLUMNS)
-    report = MeasuredReport(str(path), len(found.rows))
+    dropped: dict[str, list[int]] = {"workers on several nodes": [], "more than one worker": []}
     first_line: dict[tuple[str, str], int] = {}
     steps: dict[tuple[str, str], float] = {}
     for line, row in found.rows:
@@ -32,9 +33,9 @@ def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, MeasuredReport]:
         for name in ("gpu", "job_type"):
             found.check_name(line, name, row[name])
         if row["gpu"].endswith(SPREAD_OUT):
-            report.leave_out("workers on several nodes")
+            dropped["workers on several nodes"].append(line)
         elif workers != 1:
-            report.leave_out("more than one worker")
+            dropped["more than one worker"].append(line)
         elif (key := (row["gpu"], row["job_type"])) in steps:
             found.add(line, "each gpu and job_type once", f"them again, after line {first_line[key]}", "Keep one.")
         else:
@@ -44,12 +45,13 @@ def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, MeasuredReport]:
     found.raise_problems()
     jobs = list(dict.fromkeys(job for _, job in steps))
     able = [job for job in jobs if any(rate > 0 for (_, other), rate in steps.items() if other == job)]
-    report.leave_out("job types that no GPU can run", len(jobs) - len(able))
+    dropped["a job type that no GPU can run"] = [line for (_, job), line in first_line.items() if job not in able]
     gpus = list(dict.fromkeys(gpu for gpu, _ in steps))
     rates = np.array([[steps.get((gpu, job), 0.0) for job in able] for gpu in gpus])
     time_us = np.full(rates.shape, np.nan)
     time_us[rates > 0] = 1e6 / rates[rates > 0]
-    return Measured(tuple(map(ProcessorType, gpus)), tuple(map(TaskType, able)), time_us), report
+    measured = Measured(tuple(map(ProcessorType, gpus)), tuple(map(TaskType, able)), time_us)
+    return measured, report_on(found, measured, dropped)
 
 
 def _rate(found: CsvRows, line: int, text: str) -> float:

@@ -1,37 +1,29 @@
 """A scenario from measured times: a workload file, the table of speeds, and nodes with a unit of each type."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
 
+from vinesim.formats.csv_rows import CsvRows
 from vinesim.formats.files import replacing
+from vinesim.formats.import_report import ImportReport
 from vinesim.formats.workload_table import write_workload
 from vinesim.model.workload import Workload
 from vinesim.workloads.measured import Measured
 
 
-@dataclass
-class MeasuredReport:
-    """What an import of measurements read and left out."""
-
-    path: str
-    n_rows: int
-    about: str = ""
-    left_out: dict[str, int] = field(default_factory=dict)  # what: number of rows, or of what it names
-
-    def leave_out(self, what: str, n: int = 1) -> None:
-        """Count what is left out."""
-        if n:
-            self.left_out[what] = self.left_out.get(what, 0) + n
-
-    def text(self, measured: Measured) -> str:
-        """The report, a line a thing."""
-        n_tasks = len(measured.task_types)
-        types = ", ".join(p.name for p in measured.processor_types)
-        about = f", {self.about}" if self.about else ""
-        lines = [f"{self.path}{about}: {self.n_rows:,} rows, {n_tasks:,} task types on {types}"]
-        return "\n".join(lines + [f"left out: {what} ({n:,})" for what, n in self.left_out.items()])
+def report_on(
+    found: CsvRows, measured: Measured, dropped: Mapping[str, Sequence[int]], about: str = ""
+) -> ImportReport:
+    """What was made of the rows of a file."""
+    types = [p.name for p in measured.processor_types]
+    report = ImportReport(found.path, len(found.rows), unused=found.unused)
+    report.made = f"{about}{len(measured.task_types):,} task types on {', '.join(types)}"
+    report.numbers = {"task_types": [t.name for t in measured.task_types], "processor_types": types}
+    for reason, lines in dropped.items():
+        report.drop(reason, *sorted(lines))
+    return report
 
 
 def write_measured(output: Path, measured: Measured, workload: Workload, nodes: int) -> Path:

@@ -7,14 +7,15 @@ import numpy as np
 from vinesim.formats.counts import to_time_us
 from vinesim.formats.csv_rows import read_csv_rows
 from vinesim.formats.files import replacing
+from vinesim.formats.import_report import ImportReport
 from vinesim.model.errors import InputError, Problem
 
 MAX_INTERVALS = 10_000_000
 
 
-def read_request_times(path: str | os.PathLike[str], column: str) -> np.ndarray:
-    """When requests came, rising, us from the first one on; ``column`` holds seconds, or dates as in a series of
-    counts. Raises :class:`InputError` with every problem."""
+def read_request_times(path: str | os.PathLike[str], column: str) -> tuple[np.ndarray, ImportReport]:
+    """When requests came, rising, us from the first one on, and what was not used; ``column`` holds seconds, or dates
+    as in a series of counts. Raises :class:`InputError` with every problem."""
     found = read_csv_rows(path, (column,))
     times = []
     for line, row in found.rows:
@@ -24,7 +25,7 @@ def read_request_times(path: str | os.PathLike[str], column: str) -> np.ndarray:
         else:
             times.append(time)
     found.raise_problems()
-    return np.sort(np.array(times)) - min(times)
+    return np.sort(np.array(times)) - min(times), ImportReport(str(path), len(found.rows), unused=found.unused)
 
 
 def counted(times_us: np.ndarray, interval_us: float) -> np.ndarray:

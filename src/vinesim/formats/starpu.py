@@ -11,7 +11,9 @@ from collections import defaultdict
 import numpy as np
 
 from vinesim.formats.csv_rows import CsvRows, read_csv_rows
-from vinesim.formats.measured_table import MeasuredReport
+from vinesim.formats.import_report import ImportReport
+from vinesim.formats.measured_table import report_on
+from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
 from vinesim.workloads.measured import Measured
@@ -21,14 +23,15 @@ LEAST_US = 1e-6
 Sample = tuple[float, float, float]  # mean, standard deviation, number
 
 
-def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tuple[Measured, MeasuredReport]:
+def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tuple[Measured, ImportReport]:
     """The time of each kernel and size on each device type of a machine, and what was left out.
 
     ``machine`` is by default the file's first with the most device types. A device type's time is the mean over its
     devices, weighted by their samples. Raises :class:`InputError` with every problem.
     """
     found = read_csv_rows(path, COLUMNS)
-    report = MeasuredReport(str(path), len(found.rows))
+    dropped: dict[str, list[int]] = {"a kernel on several cores": []}
+    lines: dict[str, list[int]] = defaultdict(list)  # of each machine
     samples: dict[str, dict[tuple[str, str], list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for line, row in found.rows:
         cores = found.number(line, "cores", row["cores"], least=1, is_whole=True)
@@ -38,13 +41,15 @@ def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tup
             found.check_name(line, name, row[name])
         if cores == 1 and not math.isnan(size):
             samples[row["machine"]][f"{row['kernel']}/{size:.0f}", row["device_type"]].append(sample)
+            lines[row["machine"]].append(line)
         else:
-            report.leave_out("kernels on several cores")
+            dropped["a kernel on several cores"].append(line)
     if not samples:
         found.add(found.rows[-1][0], "a kernel on one core or device", "none")
     found.raise_problems()
-    own = samples[_chosen(path, machine, {name: {d for _, d in of} for name, of in samples.items()}, report)]
-    report.leave_out("other machines", sum(map(len, _all(samples))) - sum(map(len, own.values())))
+    chosen = _chosen(path, machine, {name: {d for _, d in of} for name, of in samples.items()})
+    own = samples[chosen]
+    dropped["another machine"] = [line for name, at in lines.items() if name != chosen for line in at]
     kernels = list(dict.fromkeys(kernel for kernel, _ in own))
     devices = list(dict.fromkeys(device for _, device in own))
     time_us = np.full((len(devices), len(kernels)), np.nan)
@@ -52,7 +57,8 @@ def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tup
         mean, _, n = np.array(values).T
         time_us[devices.index(device), kernels.index(kernel)] = np.average(mean, weights=n)
     spread = np.array([_spread([s for device in devices for s in own.get((kernel, device), [])]) for kernel in kernels])
-    return Measured(tuple(map(ProcessorType, devices)), tuple(map(TaskType, kernels)), time_us, spread), report
+    measured = Measured(tuple(map(ProcessorType, devices)), tuple(map(TaskType, kernels)), time_us, spread)
+    return measured, report_on(found, measured, dropped, f"machine {chosen}: ")
 
 
 def _sample(found: CsvRows, line: int, row: dict[str, str]) -> Sample:
@@ -61,20 +67,14 @@ def _sample(found: CsvRows, line: int, row: dict[str, str]) -> Sample:
     return mean, deviation, found.number(line, "n", row["n"], least=1, is_whole=True)
 
 
-def _chosen(
-    path: str | os.PathLike[str], machine: str | None, devices: dict[str, set[str]], report: MeasuredReport
-) -> str:
-    """The machine, and a word on it in the report."""
+def _chosen(path: str | os.PathLike[str], machine: str | None, devices: dict[str, set[str]]) -> str:
+    """The machine: the one that was asked for, else the first with the most device types."""
     if machine is None:
-        machine = max(devices, key=lambda name: len(devices[name]))
-    elif machine not in devices:
-        raise InputError([Problem(f"{path}: machine", "one of " + ", ".join(devices), repr(machine))])
-    report.about = f"machine {machine}"
+        return max(devices, key=lambda name: len(devices[name]))
+    if machine not in devices:
+        remedy = did_you_mean(machine, devices)
+        raise InputError([Problem(f"{path}: machine", "one of " + ", ".join(devices), repr(machine), remedy)])
     return machine
-
-
-def _all(samples: dict[str, dict[tuple[str, str], list[Sample]]]) -> list[list[Sample]]:
-    return [values for of_machine in samples.values() for values in of_machine.values()]
 
 
 def _spread(samples: list[Sample]) -> float:

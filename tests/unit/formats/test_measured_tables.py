@@ -48,12 +48,14 @@ def test_throughputs_become_times_of_a_step(tmp_path):
     assert names(measured.task_types) == ["A (x 1)", "B"]
     np.testing.assert_array_equal(measured.time_us, [[5e5, np.nan], [2e6, 1.25e5]])
     np.testing.assert_allclose(measured.affinity, [[2e-6, 0], [0.5e-6, 8e-6]])
-    assert report.n_rows == 8
-    assert report.left_out == {
-        "more than one worker": 1,
-        "workers on several nodes": 2,
-        "job types that no GPU can run": 1,
+    assert report.n_lines == 8
+    assert report.dropped == {
+        "more than one worker": [7],
+        "workers on several nodes": [8, 9],
+        "a job type that no GPU can run": [4],
     }
+    assert report.unused == {}
+    assert report.numbers == {"task_types": ["A (x 1)", "B"], "processor_types": ["new", "old"]}
 
 
 def test_all_problems_of_throughputs_are_told(tmp_path):
@@ -88,8 +90,10 @@ def test_times_of_kernels_are_means_over_devices_weighted_by_samples(tmp_path):
     np.testing.assert_array_equal(measured.time_us, [[40, np.nan], [17.5, 30]])
     pooled = np.sqrt((10 * 0.1**2 + 10 * 0.2**2 + 30 * 0) / 50)
     np.testing.assert_allclose(measured.spread, [pooled, 0.1])
-    assert report.left_out == {"kernels on several cores": 1, "other machines": 1}
-    assert "machine box: 6 rows, 2 task types on cpu, gpu" in report.text(measured)
+    assert report.dropped == {"a kernel on several cores": [7], "another machine": [2]}
+    assert "6 lines, machine box: 2 task types on cpu, gpu" in str(report)
+    assert report.unused == {"device_id": 6}
+    assert "not used: device_id (6 lines)" in str(report)
     other, _ = read_starpu(path, "lap")
     np.testing.assert_array_equal(other.time_us, [[9]])
     assert "one of lap, box, found 'lop'" in problems(read_starpu, path, "lop")[0]
@@ -116,7 +120,8 @@ def test_requests_are_counted_in_intervals(tmp_path):
     path = tmp_path / "log.csv.gz"
     times = ("10:00:09.9999999", "10:00:00", "10:00:00", "10:00:30")
     path.write_bytes(gzip.compress(("id,T\n" + "".join(f"7,2024-01-31 {t}\n" for t in times)).encode()))
-    times_us = read_request_times(path, "T")
+    times_us, report = read_request_times(path, "T")
+    assert report.unused == {"id": 4}
     np.testing.assert_allclose(times_us, [0, 0, 9_999_999, 30e6], atol=1)
     counts = counted(times_us, 10e6)
     assert counts.tolist() == [3, 0, 0, 1]
@@ -148,7 +153,7 @@ def test_the_throughputs_of_gavel():
     measured, report = read_gavel(DATA / "gavel" / "isolated.csv")
     assert names(measured.processor_types) == ["k80", "p100", "v100"]
     assert len(measured.task_types) == 26
-    assert report.n_rows == 492
+    assert report.n_lines == 492
     ratio = measured.affinity[2] / np.where(measured.affinity[0] > 0, measured.affinity[0], np.nan)
     assert np.nanmin(ratio) == pytest.approx(0.66, abs=0.01)
     assert np.nanmax(ratio) == pytest.approx(11.6, abs=0.1)
@@ -157,7 +162,7 @@ def test_the_throughputs_of_gavel():
 @needs("starpu")
 def test_the_kernels_of_starpu():
     measured, report = read_starpu(DATA / "starpu" / "kernels.csv.gz")
-    assert report.about == "machine attila"
+    assert report.made.startswith("machine attila: ")
     assert names(measured.processor_types) == ["cpu", "cuda"]
     assert measured.time_us.shape == (2, 121)
     assert np.isfinite(measured.time_us).all()
@@ -167,7 +172,7 @@ def test_the_kernels_of_starpu():
 
 @needs("azure-llm2023")
 def test_the_requests_of_azure():
-    times_us = read_request_times(DATA / "azure-llm2023" / "code.csv.gz", "TIMESTAMP")
+    times_us, _ = read_request_times(DATA / "azure-llm2023" / "code.csv.gz", "TIMESTAMP")
     per_minute = counted(times_us, 60e6)
     assert per_minute.sum() == 8819
     assert len(per_minute) == pytest.approx(58, abs=2)

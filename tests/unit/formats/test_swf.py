@@ -16,8 +16,9 @@ from vinesim.model.errors import InputError
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "wagap2013"
 
 
-def job(id=1, submit=0, run=10, allocated=2, requested=-1, asked=-1, more=""):
-    return f"{id} {submit} 0 {run} {allocated} -1 -1 {requested} {asked} -1 1 1 1 1 1 1 -1 -1{more}\n"
+def job(id=1, submit=0, run=10, allocated=2, requested=-1, asked=-1, more="", status=1, partition=1):
+    head = f"{id} {submit} 0 {run} {allocated} -1 -1 {requested} {asked}"
+    return f"{head} -1 {status} 1 1 1 1 {partition} -1 -1{more}\n"
 
 
 def test_jobs_become_tasks_in_order_of_arrival(tmp_path):
@@ -40,6 +41,59 @@ def test_unusable_lines_are_reported_with_their_numbers(tmp_path):
     _, _, report = read_swf(path)
     assert sorted(line for lines in report.dropped.values() for line in lines) == [1, 2, 3, 4, 5, 6, 7]
     assert "run time 0 or less (line 1)" in str(report)
+
+
+def test_cancelled_jobs_are_kept_where_they_ran_and_parts_of_jobs_are_not_counted_twice(tmp_path):
+    """By the standard: 0 failed and 5 cancelled jobs that ran are jobs; 2, 3 and 4 are parts of a job above them."""
+    path = tmp_path / "log.swf"
+    lines = [(1, 10), (0, 20), (5, 30), (5, 0), (5, -1), (-1, 40), (1, 50), (2, 20), (3, 30), (4, 1)]
+    text = "".join(job(i, i, run, status=status) for i, (status, run) in enumerate(lines, 1))
+    path.write_text(text + job(11, 11, 60, 0, 4, status=5) + job(12, 12, 70, -1, 4, status=5))
+    work, _, report = read_swf(path)
+    assert work.job_id.tolist() == [1, 2, 3, 6, 7, 12]
+    assert report.dropped == {
+        "cancelled before it ran (status 5)": [4, 5, 11],
+        "a part of a job that another line has whole (status 2, 3 or 4)": [8, 9, 10],
+    }
+    assert report.values["status"] == {
+        "-1 (not given)": [1, 0],
+        "0 (failed)": [1, 0],
+        "1 (completed)": [2, 0],
+        "2 (part)": [0, 1],
+        "3 (last part)": [0, 1],
+        "4 (last part, failed)": [0, 1],
+        "5 (cancelled)": [2, 3],
+    }
+    assert "5 (cancelled) 2 kept, 3 dropped" in str(report)
+
+
+def test_partitions_are_counted_and_can_be_chosen(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("".join(job(i, i, partition=p) for i, p in enumerate((1, 2, 1, 10, 2, 1), 1)))
+    work, _, report = read_swf(path)
+    assert work.n_jobs == 6
+    assert report.values["partition"] == {"1": [3, 0], "2": [2, 0], "10": [1, 0]}
+    assert "jobs of 3 partitions are put together, and each may run on any cluster: --partition" in str(report)
+    work, _, report = read_swf(path, partitions=[2, 10])
+    assert work.job_id.tolist() == [2, 4, 5]
+    assert report.dropped == {"another partition": [1, 3, 6]}
+    assert report.values["partition"] == {"1": [0, 3], "2": [2, 0], "10": [1, 0]}
+    only, _, report = read_swf(path, partitions=[1])
+    assert only.job_id.tolist() == [1, 3, 6]
+    assert not report.notes
+    with pytest.raises(InputError, match="expected a partition of the log: 1, 10, 2, found 3, 7"):
+        read_swf(path, partitions=[3, 1, 7])
+
+
+def test_what_a_log_has_and_nothing_uses_is_named(tmp_path):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    machines.write_text("0\ta\t2\t4\t1\t10\n")
+    path.write_text(job(1, asked=60) + job(2) + job(3, more=" {7} q"))
+    report = read_swf(path)[2]
+    names = ("wait time", "user", "group", "executable", "queue")
+    assert report.unused == {"requested time": 1, **dict.fromkeys(names, 3), "what follows the 18th field": 1}
+    assert "partition" not in report.values or list(report.values["partition"]) == ["1"]
+    assert "requested time" not in read_swf(path, machines, "job")[2].unused
 
 
 def test_a_log_without_a_job_and_a_cut_gzip_are_refused(tmp_path):
