@@ -9,7 +9,7 @@ import re
 import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
-from tests.report.conftest import EVIL
+from tests.report.conftest import EVIL, EXAMPLES
 from vinesim.formats.quantities import format_time_us
 from vinesim.model.errors import InputError
 from vinesim.report.page import write_report
@@ -109,6 +109,14 @@ def test_what_is_no_result_is_refused(vinesim, tmp_path):  # noqa: F811
         assert done.code == 2
         assert "summary.json" in done.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_a_study_that_was_not_run_is_refused_and_left_as_it_is(vinesim, tmp_path):  # noqa: F811
+    (tmp_path / "study.yaml").write_text((EXAMPLES / "study.yaml").read_text())
+    done = vinesim("report", tmp_path)
+    assert done.code == 2
+    assert "expected the folder of a run or of a sweep, found a study.yaml without runs/ beside it" in done.err
+    assert [file.name for file in tmp_path.iterdir()] == ["study.yaml"]
 
 
 def test_a_page_that_cannot_be_written(example, tmp_path):

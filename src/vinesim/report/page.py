@@ -9,6 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from vinesim.formats.files import replacing
+from vinesim.formats.result_folder import SUMMARY
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.version import VERSION
 from vinesim.report.markup import Content
 
@@ -28,7 +30,10 @@ def write_report(folder: str | Path, output: str | Path) -> int:
 
 
 def _content(folder: Path) -> Content:
-    if (folder / "study.yaml").exists():
+    if (folder / "study.yaml").exists() and not (folder / SUMMARY).exists():
+        if not (folder / "runs").is_dir():
+            expected, found = "the folder of a run or of a sweep", "a study.yaml without runs/ beside it"
+            raise InputError([Problem(str(folder), expected, found, "vinesim sweep STUDY.yaml --out DIR writes one.")])
         from vinesim.report.sweep import sweep_page
 
         return sweep_page(folder)
