@@ -159,7 +159,8 @@ def _optimum(periods: Any, energy: float) -> dict[str, Any]:
     if "optimum_j" not in periods:
         return {}
     least = periods["optimum_j"].sum()
-    return {"optimum_j": least, "optimum_gap_pct": _percent_above(energy, least)}
+    infeasible = int(np.isinf(periods["optimum_j"]).sum())  # periods in which no placement is within capacity
+    return {"optimum_j": least, "optimum_gap_pct": _percent_above(energy, least), "infeasible": infeasible}
 
 
 def _percent_above(energy: float, least: float) -> float:

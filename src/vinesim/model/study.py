@@ -49,6 +49,7 @@ NUMBERS = (
     "periods.gap_pct",
     "periods.optimum_j",
     "periods.optimum_gap_pct",
+    "periods.infeasible",
     "bound.value_us",
     "bound.bound_us",
     "bound.gap_pct",

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 from typing import Literal
 
@@ -38,6 +39,12 @@ class Cost:
 
 def best_fit(instance: Instance, cost: Cost, method: Method = "indexed") -> np.ndarray:
     """The server of each task [M], -1 where none can run it. Tasks in their order, equal costs: the first server."""
+    if instance.n_types > MAX_TYPES:
+        _tell_many_types(instance.n_types, len(instance.load))
+    return _best_fit(instance, cost, method)
+
+
+def _best_fit(instance: Instance, cost: Cost, method: Method) -> np.ndarray:
     placed = np.empty(instance.n_tasks, np.int64)
     if instance.n_types > MAX_TYPES:
         _scan_many_types(instance, cost, placed)
@@ -68,15 +75,31 @@ def best_fit_in_blocks(instance: Instance, cost: Cost, n_blocks: int, method: Me
         _scan(instance, cost.of(instance), task_first, server_first, placed)
         return placed
 
+    has_many_types = [False] * n_blocks
+
     def place(block: int) -> None:
         tasks, servers = slice(*task_first[block : block + 2]), slice(*server_first[block : block + 2])
         part = instance.part(tasks, servers)
-        local = best_fit(part, cost, method)
+        local = _best_fit(part, cost, method)
+        has_many_types[block] = part.n_types > MAX_TYPES
         placed[tasks] = np.where(local >= 0, local + servers.start, -1)
         instance.load[servers] = part.load
 
     in_threads(place, n_blocks)
+    if any(has_many_types):
+        _tell_many_types(instance.n_types, n_servers)
     return placed
+
+
+@cache
+def _tell_many_types(n_types: int, n_servers: int) -> None:
+    """A warning, once in a process and not for every period and block."""
+    warnings.warn(
+        f"the servers are of {n_types} types, more than the {MAX_TYPES} that the index is made for: every task "
+        f"looks at all {n_servers:,} servers, or those of its block",
+        InputWarning,
+        stacklevel=2,
+    )
 
 
 def shares(n: int, n_blocks: int) -> np.ndarray:
@@ -117,12 +140,6 @@ def _scan(
 def _scan_many_types(instance: Instance, cost: Cost, placed: np.ndarray) -> None:
     """Some tasks at a time, as a table of the costs of all would be as large as tasks x servers."""
     n_servers = len(instance.load)
-    warnings.warn(
-        f"the servers are of {instance.n_types} types, more than the {MAX_TYPES} that the index is made for: every "
-        f"task looks at all {n_servers:,} servers" + (", in parallel" if n_servers >= PARALLEL_SERVERS else ""),
-        InputWarning,
-        stacklevel=2,
-    )
     step = max(1, TABLE_COSTS // (4 * instance.n_types))
     n_chunks = n_cores()
     best, where = np.empty(n_chunks), np.empty(n_chunks, np.int64)
