@@ -237,10 +237,11 @@ def _commands(app: Any, prefix: str) -> Iterable[tuple[str, Callable[..., Any]]]
 
 def errors() -> str:
     """Errors, exit codes, and why a run ends."""
-    from vinesim.cli import errors as codes
+    from vinesim.cli.exit_codes import ExitCode
     from vinesim.engine.contract import RULES
     from vinesim.model import errors as declared
 
+    codes = dict(re.findall(r"(\w+) = \d+  # (.*)", _source("vinesim.cli.exit_codes")))
     reasons = re.findall(r'(\w+) = "\w+"  # (.*)', _source("vinesim.model.result"))
     classes = (
         declared.VineSimError,
@@ -255,12 +256,9 @@ def errors() -> str:
             "## Exit codes of the commands",
             table(
                 ("code", "meaning"),
-                [
-                    ("0", "done; the run's own exit reason may still be HORIZON or STALLED"),
-                    (codes.BAD_INPUT, "the input, an option or the policy is wrong; nothing was written"),
-                    (codes.INTERRUPTED, "interrupted with Ctrl-C; the result so far is kept, marked INTERRUPTED"),
-                ],
+                [(int(code), codes[code.name]) for code in ExitCode],
             ),
+            "A run that ends otherwise than ALL_DONE says so in its first line.",
             "## Why a run ended",
             "`result.exit_reason`, and `exit_reason` in summary.json:",
             table(("reason", "meaning"), [(f"`{name}`", meaning) for name, meaning in reasons]),

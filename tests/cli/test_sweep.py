@@ -46,7 +46,7 @@ def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
     assert max(map(len, first.out.splitlines()[:9])) <= 100
     (tmp_path / "mended").touch()
     second = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
-    assert (second.code, second.err) == (0, "")
+    assert (second.code, second.err) == (0, f"vinesim: running the code in {tmp_path / 'policies.py'}\n")
     assert "12 runs: 6 done now, 6 were there." in second.out
     assert f"read_parquet('{tmp_path}/out/runs/*.parquet', union_by_name = true)" in second.out
 
@@ -55,11 +55,50 @@ def test_json_is_all_that_is_printed(vinesim, file, tmp_path):
     (tmp_path / "mended").touch()
     done = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1, "--json")
     found = json.loads(done.out)
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, f"vinesim: running the code in {tmp_path / 'policies.py'}\n")
     assert (found["runs"], found["found"], found["failures"], len(found["points"])) == (12, 0, [], 6)
     assert found["points"][1]["point"] == {"policy": "policies.py:Plain", "arrivals.poisson.mean": 10.0}
     latency = found["points"][1]["numbers"]["jobs.latency_us.mean"]
     assert (latency["n"], latency["low"] < latency["mean"] < latency["high"]) == (2, True)
+
+
+@pytest.fixture
+def stalling(tmp_path):
+    """A study in which the points that ask for an FPGA, of which there is none, stall; those of flat do not ask."""
+    (tmp_path / "stalling.yaml").write_text(
+        """
+scenario:
+  datacenter: {racks: [{units: {CPU_INTEL: 2, GPU: 1}}]}
+  workload: {generator: 500jobs}
+  arrivals: {iat: 7}
+axes:
+  policy: [flat, pref]
+  workload.options.preferred: [GPU, FPGA]
+replications: 2
+record: [jobs.latency_us.mean]
+"""
+    )
+    return tmp_path / "stalling.yaml"
+
+
+def test_points_that_stalled_are_named_at_the_end_and_told_by_the_exit_code(vinesim, stalling, tmp_path):
+    done = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1)
+    assert done.code == 3
+    end = done.out[done.out.index("2 runs STALLED, with tasks that nothing can ever start") :]
+    assert "\n  policy=pref, workload.options.preferred=FPGA: 2 of 2 runs\n" in end
+    assert end.count("of 2 runs") == 1
+    again = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--json")
+    assert again.code == 3
+    point = {"policy": "pref", "workload.options.preferred": "FPGA"}
+    assert json.loads(again.out)["stalled"] == [{"point": point, "stalled": 2, "runs": 2}]
+
+
+def test_a_horizon_that_the_study_sets_is_no_failure(vinesim, stalling, tmp_path):
+    stalling.write_text(stalling.read_text().replace("[GPU, FPGA]", "[GPU]"))
+    done = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--set", "horizon=1 ms")
+    assert done.code == 0
+    assert "4 runs ended with HORIZON" in done.out
+    assert "STALLED" not in done.out
 
 
 def test_set_changes_the_scenario(vinesim, file, tmp_path):
@@ -124,7 +163,9 @@ def test_ctrl_c_stops_it_cleanly_and_it_goes_on(vinesim, file, tmp_path, kind):
             time.sleep(0.05)
         os.killpg(process.pid, kind)  # as a terminal does: to all its processes
         _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "vinesim: stopped; what is done is in out, the same command goes on\n")
+    running, stopped = err.splitlines()
+    assert running == f"vinesim: running the code in {tmp_path / 'policies.py'}"
+    assert (process.returncode, stopped) == (130, "vinesim: stopped; what is done is in out, the same command goes on")
     deadline = time.monotonic() + 20
     while (left := _alive(process.pid)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 
+from vinesim.cli.exit_codes import ExitCode
+
 
 @contextmanager
 def following(
@@ -41,4 +43,4 @@ def following(
             bar.stop()
             kept = "" if out is None else f"; what is done is in {out}, the same command goes on"
             print(f"vinesim: stopped{kept}", file=sys.stderr)  # noqa: T201
-            raise typer.Exit(130) from None
+            raise typer.Exit(ExitCode.INTERRUPTED) from None

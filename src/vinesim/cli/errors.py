@@ -1,19 +1,20 @@
-"""Errors as a user sees them: every problem, no traceback, exit code 2."""
+"""Errors as a user sees them: every problem, no traceback, and an exit code."""
 
+import logging
 import os
 import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+from vinesim.cli.exit_codes import ExitCode
 from vinesim.model.errors import InputError, InputWarning, VineSimError
-
-BAD_INPUT, INTERRUPTED = 2, 130
 
 
 def report_errors(command: Callable[[], Any]) -> int:
     """Call a command; print what is wrong to standard error. Returns the exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    _tell_log()
     if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
@@ -26,23 +27,43 @@ def report_errors(command: Callable[[], Any]) -> int:
         print(f"vinesim: {n} problem{'s' if n != 1 else ''} in the input", file=sys.stderr)  # noqa: T201
         for line in str(wrong).splitlines():
             print(f"  {line}", file=sys.stderr)  # noqa: T201
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     except VineSimError as wrong:
         print(f"vinesim: {wrong}", file=sys.stderr)  # noqa: T201
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     except KeyboardInterrupt:
         print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
     except OSError as wrong:  # inputs and results have their own messages: this is the output
         print(f"vinesim: cannot write the output: {wrong.strerror or wrong}", file=sys.stderr)  # noqa: T201
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
+
+
+class _Told(logging.Handler):
+    """Prints each message once to standard error, such as whose code is run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._told:
+            self._told.add(text)
+            print(f"vinesim: {text}", file=sys.stderr)  # noqa: T201
+
+
+def _tell_log() -> None:
+    log = logging.getLogger("vinesim")
+    log.handlers[:] = [_Told()]  # of this command alone
+    log.setLevel(logging.INFO)
 
 
 def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from vinesim.cli.unfinished import stalled_points
 from vinesim.formats.quantities import format_time_us
-from vinesim.model.result import Table
+from vinesim.model.result import ExitReason, Table
 from vinesim.studies.points import plain
 
 if TYPE_CHECKING:
@@ -40,17 +41,20 @@ def print_sweep(sweep: "Sweep", out: Path) -> None:
     console.print(f"{sweep.n_runs:,} runs: {n_new:,} done now{there}.")
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
+    _print_stalled(console, sweep)
     console.print(f"The sweep is {out}. Query it, also while it runs, with DuckDB:")
     console.print(f"  SELECT * FROM read_parquet('{out}/runs/*.parquet', union_by_name = true)")  # noqa: S608
     console.print(f"Read it in Python with vinesim.read_sweep('{out}'). A page: vinesim report {out}")
 
 
 def as_document(sweep: "Sweep") -> dict[str, Any]:
-    """The sweep for ``--json``: runs, failures, and each point with the mean and interval of its numbers."""
+    """The sweep for ``--json``: runs, failures, points with runs that stalled, and each point with the mean and
+    interval of its numbers."""
     return {
         "runs": sweep.n_runs,
         "found": sweep.n_found,
         "failures": [dict(vars(failure)) for failure in sweep.failures],
+        "stalled": stalled_points(sweep),
         "points": _points(sweep),
     }
 
@@ -149,9 +153,24 @@ def _label(value: Any) -> str:
 
 def _print_unfinished(console: Any, table: Table) -> None:
     reasons = Counter(table.get("exit_reason", np.empty(0)))
-    reasons.pop("ALL_DONE", None)
+    for reason in (ExitReason.ALL_DONE, ExitReason.STALLED):
+        reasons.pop(reason, None)
     for reason, n in reasons.items():
         console.print(f"{n:,} runs ended with {reason}: their latencies are of the jobs that finished.")
+
+
+def _print_stalled(console: Any, sweep: "Sweep") -> None:
+    from vinesim.studies.run import named
+
+    points = stalled_points(sweep)
+    if not points:
+        return
+    n_runs = sum(point["stalled"] for point in points)
+    console.print(f"{n_runs:,} runs STALLED, with tasks that nothing can ever start; their numbers are of the others:")
+    for point in points[:MAX_FAILURES]:
+        console.print(f"  {named(point['point']) or 'the scenario'}: {point['stalled']:,} of {point['runs']:,} runs")
+    if len(points) > MAX_FAILURES:
+        console.print(f"  ... and {len(points) - MAX_FAILURES:,} points more")
 
 
 def _print_failures(console: Any, failures: "tuple[Failure, ...]") -> None:

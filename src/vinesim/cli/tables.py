@@ -7,6 +7,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from vinesim.cli.unfinished import unfinished
 from vinesim.formats.quantities import format_time_us
 from vinesim.model.result import ExitReason, Result
 
@@ -20,15 +21,10 @@ def print_summary(result: Result, out: Path | None) -> None:
     """Print the summary of a run for people."""
     console = Console(highlight=False)
     summary = result.summary
+    if result.exit_reason is not ExitReason.ALL_DONE:
+        console.print(unfinished(result), style="bold", markup=False)
     console.print(latency_table(summary, console))
     console.print(_run_table(summary))
-    if result.exit_reason is not ExitReason.ALL_DONE:
-        done = summary["tasks"]["finished"]
-        reason = summary["provenance"]["reason"]
-        console.print(
-            f"[bold]{result.exit_reason}[/bold]: {done:,} of {summary['tasks']['count']:,} tasks are done"
-            + (f"; {reason}" if reason else "")
-        )
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
 
@@ -90,7 +86,10 @@ def _run_table(summary: dict[str, Any]) -> Table:
         if periods["gap_pct"] is not None:
             bound, gap = f"{periods['bound_j']:,.3f} J", f"{periods['gap_pct']:+.2f} %"
             table.add_row("lower bound within capacity", f"{bound}; this run {gap}")
-        if periods.get("optimum_gap_pct") is not None:
+        if periods.get("infeasible"):
+            found = f"none: too much for any placement in {periods['infeasible']:,} of {periods['count']:,} periods"
+            table.add_row("optimum within capacity", found)
+        elif periods.get("optimum_gap_pct") is not None:
             least, gap = f"{periods['optimum_j']:,.3f} J", f"{periods['optimum_gap_pct']:+.2f} %"
             table.add_row("optimum within capacity, proven", f"{least}; this run {gap}")
         table.add_row("demand beyond capacity (SLAV)", f"{periods['slav']:,.0f}")

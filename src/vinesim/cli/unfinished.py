@@ -1,0 +1,39 @@
+"""What to say about runs that did not end with all tasks done."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vinesim.model.result import ExitReason, Result
+
+if TYPE_CHECKING:
+    from vinesim.studies.sweep import Sweep
+
+
+def unfinished(result: Result) -> str:
+    """Why a run ended and what is left, in a line."""
+    tasks, reason = result.summary["tasks"], result.summary["provenance"]["reason"]
+    line = f"{result.exit_reason}: {tasks['finished']:,} of {tasks['count']:,} tasks are done"
+    return f"{line}; {reason}" if reason else line
+
+
+def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:
+    """The points with runs that stalled, in the order of the study: labels, how many runs, of how many."""
+    from vinesim.studies.points import group
+
+    table = sweep.table
+    if "exit_reason" not in table or not table.n_rows:
+        return []
+    axes = list(sweep.study.columns)
+    found = []
+    for labels, rows in group(table, axes).items():
+        n = int((table["exit_reason"][rows] == ExitReason.STALLED).sum())
+        if n:
+            found.append({"point": dict(zip(axes, labels, strict=True)), "stalled": n, "runs": len(rows)})
+    return found
+
+
+def reasons_of(sweep: "Sweep") -> Iterable[str]:
+    """Why each run of a sweep ended."""
+    return [str(reason) for reason in sweep.table.get("exit_reason", np.empty(0))]

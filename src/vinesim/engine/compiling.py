@@ -1,0 +1,30 @@
+"""A word when the compiler starts: that is when a policy's machine code is not on the disk, and at no other time."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+
+@contextmanager
+def told_when_compiling(name: str, say: Callable[[str], None] | None) -> Iterator[None]:
+    """Say that a policy is being compiled when Numba begins to: it looks for the code on the disk before that."""
+    if say is None or "numba" not in sys.modules:  # nothing can be compiled
+        yield
+        return
+    from numba.core import event
+
+    words = f"compiling the policy {name} for this machine: a few seconds, until its code or VineSim changes"
+    to_say = [partial(say, words)]
+
+    class Teller(event.Listener):
+        def on_start(self, event: Any) -> None:
+            while to_say:
+                to_say.pop()()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Teller()):
+        yield
