@@ -114,6 +114,7 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
         horizon_us=float(dice.integer(1, 60)) if limits.horizons and dice.integer(0, 4) == 4 else math.inf,
         seed=dice.integer(0, 2**40),
         outages=_outages(dice, center) if limits.outages else (),
+        period_us=dice.pick((5.0, 2.3)),
     )
 
 
@@ -229,12 +230,15 @@ def all_options(policy: type[Policy]) -> list[dict[str, Any]]:
     options, each option alone, of the latter also some at random together."""
     hints = get_type_hints(policy)
     if issubclass(policy, BatchPolicy):
-        alone: list[dict[str, Any]] = [{"period_us": 5.0}, {"period_us": 2.3}]
-        for item in fields(policy):
-            if item.name != "period_us":
-                values = get_args(hints[item.name]) or NUMBERS[hints[item.name]]
-                alone += [{"period_us": 5.0, item.name: value} for value in values if value != "cuda"]
-        return alone
+        return [
+            {},
+            *(
+                {item.name: value}
+                for item in fields(policy)
+                for value in get_args(hints[item.name]) or NUMBERS[hints[item.name]]
+                if value != "cuda"
+            ),
+        ]
     values_of: dict[str, Sequence[Any]] = {
         item.name: get_args(hints[item.name]) or CHOICES.get(item.name) or NUMBERS[hints[item.name]]
         for item in fields(policy)

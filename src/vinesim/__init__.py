@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from vinesim.engine.many import Runs, simulate_many
     from vinesim.engine.patience import Progress
     from vinesim.engine.simulate import simulate
-    from vinesim.formats.scenario_file import read_scenario
     from vinesim.formats.study_file import read_study, study
     from vinesim.live.scheduler import Scheduler
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
@@ -20,10 +19,12 @@ if TYPE_CHECKING:
     from vinesim.model.network import Network
     from vinesim.model.outage import Outage
     from vinesim.model.result import ExitReason, Result, Table
-    from vinesim.model.scenario import Scenario, changed
+    from vinesim.model.scenario import Scenario
     from vinesim.model.study import Study
     from vinesim.model.version import VERSION as __version__  # noqa: N811
     from vinesim.model.workload import Workload
+    from vinesim.policies.documents import read_scenario
+    from vinesim.policies.replacing import changed
     from vinesim.studies.compare import compare
     from vinesim.studies.expand import expand
     from vinesim.studies.statistics import mean_interval, quantile_interval, summarize_points
@@ -34,7 +35,6 @@ _HOMES = {
     "engine.many": ("Runs", "simulate_many"),
     "engine.patience": ("Progress",),
     "engine.simulate": ("simulate",),
-    "formats.scenario_file": ("read_scenario",),
     "formats.study_file": ("read_study", "study"),
     "live.scheduler": ("Scheduler",),
     "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
@@ -43,10 +43,12 @@ _HOMES = {
     "model.network": ("Network",),
     "model.outage": ("Outage",),
     "model.result": ("ExitReason", "Result", "Table"),
-    "model.scenario": ("Scenario", "changed"),
+    "model.scenario": ("Scenario",),
     "model.study": ("Study",),
     "model.version": ("__version__",),
     "model.workload": ("Workload",),
+    "policies.documents": ("read_scenario",),
+    "policies.replacing": ("changed",),
     "studies.compare": ("compare",),
     "studies.expand": ("expand",),
     "studies.statistics": ("mean_interval", "quantile_interval", "summarize_points"),

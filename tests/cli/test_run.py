@@ -2,9 +2,11 @@
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -151,12 +153,26 @@ def test_an_unordered_network_is_a_warning(vinesim, paper, tmp_path):
     assert "local > intra_rack > inter_rack" in done.err
 
 
-def test_a_run_that_nothing_can_end_is_stalled_and_says_why(vinesim, paper):
+def test_a_run_that_nothing_can_end_is_stalled_and_says_why(vinesim, paper, tmp_path):
     paper.trace.write_text("2 0 0 0 30000000 3 0\n")  # prefers an FPGA, of which there is none
-    done = vinesim(*paper.words, "--policy", "pref")
-    assert done.code == 0
-    assert "STALLED" in done.out
+    done = vinesim(*paper.words, "--policy", "pref", "--out", tmp_path / "out")
+    assert done.code == 3
+    assert done.out.startswith("STALLED: 0 of 1 tasks are done; ")
     assert "prefers FPGA: the datacenter has none" in " ".join(done.out.split())
+    assert json.loads((tmp_path / "out/summary.json").read_text())["exit_reason"] == "STALLED"
+    as_json = vinesim(*paper.words, "--policy", "pref", "--json")
+    assert (as_json.code, json.loads(as_json.out)["exit_reason"]) == (3, "STALLED")
+    assert as_json.err.startswith("vinesim: STALLED: 0 of 1 tasks are done; ")
+
+
+def test_a_run_that_ends_at_its_horizon_is_done_and_says_so_first(vinesim, tmp_path):
+    file = Path(__file__).parents[2] / "examples" / "quickstart.yaml"
+    done = vinesim("run", file, "--set", "horizon=1 ms", "--engine", "reference")
+    assert done.code == 0
+    assert re.match(r"HORIZON: [\d,]+ of 2,500 tasks are done\n", done.out)
+    whole = vinesim("run", file, "--engine", "reference")
+    assert whole.code == 0
+    assert "ALL_DONE" not in whole.out
 
 
 def test_a_task_that_no_unit_can_run_is_refused(vinesim, paper):
@@ -212,3 +228,83 @@ def test_an_output_that_cannot_be_written_is_one_line(words):
     assert done.returncode == 2
     assert "cannot write the output" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+ENERGY = Path(__file__).parents[2] / "examples" / "energy.yaml"
+
+
+def test_naming_the_files_own_policy_again_changes_nothing(vinesim):
+    """Its options and its period stay; what --set and --option give counts for the policy that --policy names."""
+    small = ("workload.options.tasks_per_batch=4", "datacenter.racks[0].units={A: 2, D: 2}", "period=5 s")
+    small += ("options={cost: marginal}",)
+    command = ["run", ENERGY, "--json", "--engine", "reference", *(w for c in small for w in ("--set", c))]
+
+    def run(*words):
+        done = vinesim(*command, *words)
+        assert done.code == 0, done.err
+        found = json.loads(done.out)
+        return found["energy_j"], found["periods"]["count"], found["provenance"]["options"]
+
+    assert run("--policy", "bf") == run()
+    assert run("--policy", "bfd", "--set", "options.penalty=7")[2]["penalty"] == 7.0
+    assert run("--policy", "bfd", "--option", "penalty=7")[2] == {**run()[2], "penalty": 7.0}
+    refused = vinesim(*command, "--policy", "rr", "--set", "options.penalti=7")
+    assert refused.code == 2
+    assert "--set options.penalti=7" in refused.err
+
+
+def test_left_out_options_are_named_once_on_standard_error(vinesim, tmp_path):
+    file = tmp_path / "s.yaml"
+    file.write_text(ENERGY.read_text() + "options: {cost: marginal, realloc: new}\n")
+    done = vinesim("run", file, "--policy", "rr", "--json", "--set", "workload.options.tasks_per_batch=4")
+    assert json.loads(done.out)["provenance"]["options"]["realloc"] == "new"
+    assert done.err.count("left out") == 1
+    assert "warning: an option of the policy bf left out, as rr has no such: cost" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ((), 20),
+        (("--period", "20 s"), 10),
+        (("--set", "period=20 s"), 10),
+        (("--option", "period_us=20e6"), 10),
+        (("--set", "options.period_us=20 s"), 10),
+    ],
+)
+def test_the_period_may_be_given_in_many_places_and_is_one(vinesim, words, count):
+    small = ("workload.options.tasks_per_batch=4", "datacenter.racks[0].units={A: 2, D: 2}", "arrivals.iat=20 s")
+    small = [w for c in (*small, "workload.options.n_batches=10") for w in ("--set", c)]
+    done = vinesim("run", ENERGY, "--json", "--engine", "reference", *small, *words)
+    assert json.loads(done.out)["periods"]["count"] == count
+    assert ("options.period_us is the scenario's own key now" in done.err) == ("period_us" in "".join(words))
+
+
+def test_text_files_have_a_period_too(vinesim, paper, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\nfrom vinesim.policies import BatchPolicy\n"
+        "class Mine(BatchPolicy):\n    def place(self, tasks, servers):\n"
+        "        return np.zeros(len(tasks.task), np.int64)\n    may_overcommit = True\n"
+    )
+    words = (*paper.words, "--policy", tmp_path / "mine.py:Mine", "--json", "--engine", "reference")
+    counts = [
+        json.loads(vinesim(*words, *more).out)["periods"]["count"]
+        for more in (("--period", "500 us"), ("--option", "period_us=500"), ("--period", "1 ms"))
+    ]
+    assert counts[0] == counts[1] > counts[2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--policy", "rr", "--set", "policy=bf"),
+        ("--option", "cost=marginal", "--set", "options.cost=fitted"),
+        ("--period", "1 s", "--set", "period=2 s"),
+        ("--seed", "1", "--set", "seed=2"),
+    ],
+)
+def test_one_value_cannot_be_given_twice(vinesim, words):
+    done = vinesim("run", ENERGY, *words)
+    assert done.code == 2
+    assert words[0] in done.err
+    assert "found both" in done.err

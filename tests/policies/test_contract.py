@@ -64,7 +64,7 @@ def scenario(
         ),
         policy=policy,
         affinity=table,
-        **more,
+        **{"period_us": 5.0, **more},
     )
 
 
@@ -151,7 +151,11 @@ def test_over_commitment_in_batches_is_measured(engine):
     """Demands of 0.6 and 0.8 on a server of 1: the second finds 0.4 too much for 10 us, then for 5, when another of
     0.5 for 2 us comes. What arrives at 3 is placed at 10."""
     case = scenario(
-        PileInBatches, [("CPU", 0, 0), ("CPU", 0, 1)], jobs=[(0.0, [15, 15]), (3.0, [2])], demand=[0.6, 0.8, 0.5]
+        PileInBatches,
+        [("CPU", 0, 0), ("CPU", 0, 1)],
+        jobs=[(0.0, [15, 15]), (3.0, [2])],
+        demand=[0.6, 0.8, 0.5],
+        period_us=10.0,
     )
     result = vs.simulate(case, engine=engine)
     assert result.tasks["unit"].tolist() == [0, 0, 0]
@@ -349,7 +353,6 @@ class BatchBreach(BatchPolicy):
 
     name: ClassVar[str] = "batch_breach"
     replaces_running: ClassVar[bool] = True
-    period_us: float = 5.0
     script: tuple[tuple[int, ...], ...] = ()
 
     def place(self, tasks, servers):

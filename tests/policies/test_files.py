@@ -1,5 +1,6 @@
 """Policies in files of the user: found, refused with a reason, and never mixed up."""
 
+import os
 import re
 import subprocess
 import sys
@@ -70,3 +71,25 @@ def test_an_error_in_a_plain_policy_names_its_line(tmp_path):
     scenario = vs.changed(vs.read_scenario("examples/quickstart.yaml"), policy=f"{tmp_path}/mine.py:Patient")
     with pytest.raises(vs.PolicyError, match=rf"Patient\.decide, .*mine\.py:{line}: ZeroDivisionError"):
         vs.simulate(scenario, engine="reference")
+
+
+SAYS = """
+import sys, vinesim as vs
+
+told = []
+vs.simulate(vs.read_scenario("examples/quickstart.yaml", ["policy=" + sys.argv[1]]), say=told.append)
+print(*told, sep="|")
+"""
+
+
+def test_compiling_is_told_when_the_code_is_not_on_the_disk_and_at_no_other_time(tmp_path):
+    """However busy the machine is: the compiler tells it, not a clock."""
+    (tmp_path / "mine.py").write_text(PATIENT)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def told():
+        command = [sys.executable, "-c", SAYS, f"{tmp_path}/mine.py:Patient"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert told() == "compiling the policy Patient for this machine: a few seconds, until its code or VineSim changes"
+    assert told() == ""

@@ -43,10 +43,10 @@ def case(types, tasks, policy, options=None, overhead_s=None, affinity=None, **m
         vs.Datacenter(np.arange(u), np.zeros(u), np.arange(u), types),
         work,
         policy=policy,
-        options={"period_us": 10 * SECOND, **(options or {})},
+        options=options or {},
         affinity=np.ones((u, 1)) if affinity is None else np.array(affinity, float).reshape(u, 1),
         overhead_us=None if overhead_s is None else np.array(overhead_s, float).reshape(u, 1) * SECOND,
-        **more,
+        **{"period_us": 10 * SECOND, **more},
     )
 
 
@@ -106,8 +106,7 @@ def test_bound_and_optimum_count_overhead_and_requests():
         types = servers({**dear, "attributes": {"ram": 8.0}}, {**cheap, "attributes": {"ram": 2.0}}, **free)
         task = [(0, 10, 10, {"ram": request})] if request else [(0, 10, 10)]
         accounting = Accounting(optimum=True)
-        options = {"period_us": 100 * SECOND}
-        one = case(types, task, policy, options, overhead_s=overhead_s, accounting=accounting)
+        one = case(types, task, policy, overhead_s=overhead_s, accounting=accounting, period_us=100 * SECOND)
         periods = vs.simulate(one, engine="reference").periods
         return [float(periods[name][0]) for name in ("energy_j", "bound_j", "optimum_j")]
 

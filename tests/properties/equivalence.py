@@ -50,8 +50,6 @@ def every_policy() -> dict[str, type[Policy]]:
 
 def options_of(policy: type[Policy]) -> list[dict[str, Any]]:
     """The combinations of options to try."""
-    if issubclass(policy, BatchPolicy):
-        return [{}, *all_options(policy)]
     return all_options(policy)
 
 

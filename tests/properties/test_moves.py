@@ -28,15 +28,16 @@ class Wander(BatchPolicy):
     name: ClassVar[str] = "wander"
     may_overcommit: ClassVar[bool] = True
     replaces_running: ClassVar[bool] = True
-    period_us: float = PERIOD_US
 
     def place(self, tasks, servers):
         begun = len({time for time, _, _ in NOTES})
         unit = np.random.default_rng(begun).integers(-1, len(servers.load), len(tasks.task))
         unit = np.where((unit < 0) & (tasks.unit >= 0), tasks.unit, unit)
-        NOTES.extend((begun * self.period_us, int(t), int(u)) for t, u in zip(tasks.task, unit, strict=True) if u >= 0)
+        NOTES.extend(
+            (begun * servers.period_us, int(t), int(u)) for t, u in zip(tasks.task, unit, strict=True) if u >= 0
+        )
         if not len(tasks.task) or (unit < 0).all():
-            NOTES.append((begun * self.period_us, -1, -1))
+            NOTES.append((begun * servers.period_us, -1, -1))
         return unit
 
 
@@ -55,7 +56,7 @@ def scenario(seed, **more):
     )
     center = vs.Datacenter([0, 1, 2, 1, 0], np.zeros(5), [3, 1, 0, 2, 4], KINDS)  # the engine's order is not the file's
     options = {"policy": Wander, "affinity": np.ones((3, 1)), "power_w": [[100.0], [50.0], [30.0]], **more}
-    return vs.Scenario(center, work, horizon_us=float("inf") if seed % 3 else 75.0, **options)
+    return vs.Scenario(center, work, horizon_us=float("inf") if seed % 3 else 75.0, period_us=PERIOD_US, **options)
 
 
 def run(case):

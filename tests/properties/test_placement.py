@@ -7,6 +7,7 @@ import itertools
 import os
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from vinesim.cli.tables import print_summary
 from vinesim.metrics.bounds import energy_bound
 from vinesim.model.accounting import Accounting
 from vinesim.model.catalog import SERVER_TYPES
@@ -22,6 +24,7 @@ from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConqu
 from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.first_fit import FirstFit, FirstFitDecreasing
 from vinesim.policies.least_loaded import LeastLoadedFirst
+from vinesim.policies.placement import best_fit
 from vinesim.policies.placement.optimum import least_energy
 from vinesim.policies.round_robin import RoundRobin
 from vinesim.workloads.registry import generator
@@ -41,6 +44,11 @@ EVERY = (
     DivideAndConquerBestFit(blocks=2),
     AcceleratedBestFit(block_size=4),
 )
+
+
+@pytest.fixture(autouse=True)
+def told_nothing_yet():
+    best_fit._tell_many_types.cache_clear()
 
 
 def question(
@@ -94,13 +102,13 @@ def cost_by_definition(policy, tasks, servers, m, n, load):
     run = demand * time * servers.dynamic_power_w[p]
     wake = servers.idle_power_w[p] - servers.sleep_power_w[p]
     if policy.cost == "fitted":
-        return policy.penalty * run if not fits else wake * policy.period_us + run if empty else run
+        return policy.penalty * run if not fits else wake * servers.period_us + run if empty else run
     if policy.cost == "literal":
         return run if fits else wake * time if empty else policy.penalty * run
     if policy.cost == "fitfirst":
         return policy.penalty * run if not fits else wake * time if empty else run
-    more = demand * min(time, policy.period_us) * servers.dynamic_power_w[p]
-    more += wake * policy.period_us if empty else 0.0
+    more = demand * min(time, servers.period_us) * servers.dynamic_power_w[p]
+    more += wake * servers.period_us if empty else 0.0
     return more if fits else policy.penalty * more
 
 
@@ -215,15 +223,15 @@ def test_many_types_are_scanned_and_that_is_said():
 
 
 def test_threads_find_what_one_finds(monkeypatch):
-    from vinesim.policies.placement import best_fit
-
     tasks, servers = question(2, n_servers=300, n_tasks=100, n_types=200)
     with pytest.warns(vs.InputWarning):
         alone = BestFit().place(tasks, servers)
     monkeypatch.setattr(best_fit, "PARALLEL_SERVERS", 1)
     monkeypatch.setattr(best_fit, "n_cores", lambda: 3)
-    with pytest.warns(vs.InputWarning, match="in parallel"):
-        assert BestFit().place(tasks, servers).tolist() == alone.tolist()
+    in_parallel, called = best_fit.scan_in_parallel, []
+    monkeypatch.setattr(best_fit, "scan_in_parallel", lambda: called.append(1) or in_parallel())
+    assert BestFit().place(tasks, servers).tolist() == alone.tolist()
+    assert called
 
 
 # --- bounds ---
@@ -255,7 +263,7 @@ def test_no_policy_is_below_the_optimum_and_the_optimum_not_below_the_bound():
     n_feasible = n_fits = 0
     for seed in range(50):
         tasks, servers = question(seed, n_servers=6, n_tasks=8, loaded=False)
-        best = least_energy(tasks, servers, PERIOD_US)
+        best = least_energy(tasks, servers)
         bound, weak = bound_of(tasks, servers, False), bound_of(tasks, servers, True)
         if best is not None:
             n_feasible += 1
@@ -336,6 +344,34 @@ def test_the_proven_optimum_of_a_run_is_the_least_of_all_placements():
         assert told["optimum_gap_pct"] == pytest.approx(100 * (told["energy_j"] / told["optimum_j"] - 1))
 
 
+def test_periods_in_which_nothing_fits_have_no_optimum_and_are_counted(capsys):
+    pytest.importorskip("ortools")
+    case = scenario(4, 8, "bf", n_batches=2, seed=1, accounting=Accounting(optimum=True))
+    result = vs.simulate(replace(case, horizon_us=2 * PERIOD_US))
+    n = int(np.isinf(result.periods["optimum_j"]).sum())
+    assert n > 0
+    assert result.summary["periods"]["infeasible"] == n
+    assert result.summary["periods"]["optimum_gap_pct"] is None
+    print_summary(result, None)
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"optimum within capacity none: too much for any placement in {n} of 2 periods" in told
+
+
+def test_many_types_of_servers_are_told_once_and_not_each_period():
+    types = tuple(vs.ProcessorType(f"S{i}", idle_power_w=9.0, dynamic_power_w=1.0 + i / 99) for i in range(70))
+    center = vs.Datacenter(range(70), np.zeros(70), range(70), types)
+    work = vs.Workload([0] * 4, range(5), [0.0, 1e7, 2e7, 3e7], [5e6] * 4, *np.zeros((3, 4)), [-1] * 4)
+    work = replace(work, task_types=(vs.TaskType("TASK"),))
+    for policy, blocks in (("bf", {}), ("dcbf", {"blocks": 1})):
+        best_fit._tell_many_types.cache_clear()
+        case = vs.Scenario(center, work, policy=policy, options=blocks, affinity=np.ones((70, 1)))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert len(vs.simulate(case, engine="reference").periods["period"]) >= 4
+        (only,) = told
+        assert "the servers are of 70 types, more than the 64" in str(only.message)
+
+
 def test_an_optimum_of_a_large_case_or_another_reading_is_refused():
     pytest.importorskip("ortools")
     with pytest.raises(vs.InputError, match="at most 50,000 pairs"):
@@ -352,7 +388,7 @@ def test_a_users_table_of_periods_is_the_generators_workload(tmp_path):
     (tmp_path / "servers.csv").write_text("type\n" + "A\nB\nC\nD\n" * 9)
     (tmp_path / "own.yaml").write_text(
         "{extends: servers, datacenter: {file: servers.csv}, workload: {file: tasks.csv}, arrivals: {iat: 10 s},"
-        " policy: bf, options: {period_us: 10 s}, horizon: 200 s}"
+        " policy: bf, period: 10 s, horizon: 200 s}"
     )
     told = vs.simulate(vs.read_scenario(tmp_path / "own.yaml")).periods
     generated = vs.simulate(replace(own, workload=work)).periods
@@ -534,6 +570,9 @@ def test_without_a_gpu_that_is_said():
 
 
 def test_a_period_far_too_short_is_refused():
-    scenario = vs.read_scenario(Path(__file__).parents[2] / "examples" / "energy.yaml", ["options.period_us=1e-9"])
+    scenario = vs.read_scenario(
+        Path(__file__).parents[2] / "examples" / "energy.yaml", ["period=1e-9", "policy=high", "options={}"]
+    )
+    scenario = vs.changed(scenario, policy="bf")
     with pytest.raises(vs.InputError, match="that the clock can tell apart at"):
         vs.simulate(scenario)

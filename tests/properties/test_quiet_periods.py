@@ -69,15 +69,15 @@ def numbers(result):
 
 @pytest.mark.parametrize("policy", KINDS, ids=[policy.name for policy in KINDS])
 def test_the_result_is_as_if_every_period_was_run(policy):
-    choices, fewer = [{}, *all_options(policy)], 0
+    choices, fewer = all_options(policy), 0
     for seed in range(20):
         period_us = (0.3, 0.11, 1.0, 2.3)[seed % 4]
-        options = {**choices[seed % len(choices)], "period_us": period_us}
+        options = choices[seed % len(choices)]
         scenario = seeded_scenario(seed, policy, options, replace(LIMITS.get(policy, Limits()), jobs=6))
         counted = Accounting(ENERGIES[seed % 3], wake_up_j=0.5, migration_j=0.25)
         price = Electricity(Series([0.0, 3.0], [1.0, 5.0], 7.0))
         end_us = min(scenario.horizon_us, 60 * period_us)
-        scenario = replace(scenario, accounting=counted, electricity=price, horizon_us=end_us)
+        scenario = replace(scenario, accounting=counted, electricity=price, horizon_us=end_us, period_us=period_us)
         (quiet, n_asked), (naive, n_periods) = run(scenario), run(scenario, every=True)
         assert_same(quiet, naive)
         fewer += n_asked < n_periods
@@ -90,7 +90,7 @@ def test_a_run_of_very_many_periods_ends(name):
     tasks = [(0, 1e6, 10), (0, 0.4e6, 20), (3e5, 2e4, 5)]
 
     def told(period_s):
-        one = case(servers({}, {"dynamic_power_w": 1.3}, capacity=200.0), tasks, name, {"period_us": period_s * SECOND})
+        one = case(servers({}, {"dynamic_power_w": 1.3}, capacity=200.0), tasks, name, period_us=period_s * SECOND)
         return run(one)
 
     (fine, n_asked), (coarse, _) = told(1e-6), told(1.0)
@@ -107,7 +107,7 @@ def test_a_run_of_very_many_periods_ends(name):
 def test_alike_periods_share_a_row_where_there_are_too_many(monkeypatch):
     """The sums of the columns, and what the energy costs, are those of a row a period."""
     price = Electricity(Series([0.0, 30e6], [1.0, 5.0], 50e6))
-    one = case(servers({}, capacity=200.0), [(0, 95, 10), (40, 95, 30)], "bf", {"period_us": SECOND}, electricity=price)
+    one = case(servers({}, capacity=200.0), [(0, 95, 10), (40, 95, 30)], "bf", period_us=SECOND, electricity=price)
     wide = vs.simulate(one, engine="reference")
     assert wide.periods["n_periods"].tolist() == [1] * 135
     monkeypatch.setattr(period_accounts, "MAX_ROWS", 100)
@@ -126,7 +126,7 @@ def test_a_steady_policy_leaves_tasks_where_they_are_in_between(name):
     """Asked for the tasks of a run at three times: if the first and the last answer leave them, so does the middle."""
     for seed in range(150):
         random, choices = np.random.default_rng(seed), all_options(BATCH[name])
-        options = {**choices[seed % len(choices)], "period_us": 10.0}
+        options = choices[seed % len(choices)]
         policy = BATCH[name].from_options(options)
         if not policy.replaces_running:
             continue
@@ -146,7 +146,9 @@ def running(random):
     n = len(tasks.task)
     remaining = random.choice([5.0, 20.0, 100.0, 300.0], n) + random.uniform(0, 1, n)
     return tasks._replace(unit=np.zeros(n, np.int32), remaining_us=remaining), units._replace(
-        dynamic_power_w=random.choice([1.0, 1.2, 1.4], 4), idle_power_w=random.choice([6.0, 60.0, 79.0, 300.0], 4)
+        period_us=10.0,
+        dynamic_power_w=random.choice([1.0, 1.2, 1.4], 4),
+        idle_power_w=random.choice([6.0, 60.0, 79.0, 300.0], 4),
     )
 
 
@@ -161,15 +163,13 @@ class ToTheShortestTime(Placing):
     steady: ClassVar[bool] = False
 
     def place(self, tasks, servers):
-        left = np.nan_to_num(tasks.remaining_us) // self.period_us
+        left = np.nan_to_num(tasks.remaining_us) // servers.period_us
         return np.where(left % 2 == 1, len(servers.load) - 1, 0)
 
 
 def test_a_policy_that_is_not_steady_is_asked_every_period():
     types = servers({}, {}, capacity=200.0)
-    one = case(
-        types, [(0, 95, 10)], ToTheShortestTime, {"period_us": 10 * SECOND}, accounting=Accounting(migration_j=1)
-    )
+    one = case(types, [(0, 95, 10)], ToTheShortestTime, accounting=Accounting(migration_j=1))
     told, n_asked = run(one)
     assert n_asked == 10
     assert told.summary["energy"]["by_state"]["migration"] == 8
@@ -178,7 +178,7 @@ def test_a_policy_that_is_not_steady_is_asked_every_period():
     with pytest.raises(
         vs.InputError, match="at most 10,000,000 periods from one event to the next, as test_odd is not"
     ):
-        vs.simulate(replace(one, options={"period_us": 1.0}), engine="reference")
+        vs.simulate(replace(one, period_us=1.0), engine="reference")
 
 
 def test_the_energy_of_equation_2_is_counted_in_every_period():
@@ -186,11 +186,11 @@ def test_the_energy_of_equation_2_is_counted_in_every_period():
     told, _ = run(one)
     assert len(set(told.periods["energy_j"])) == 10
     with pytest.raises(vs.InputError, match="for the accounting eq2"):
-        vs.simulate(replace(one, options={"period_us": 1.0}), engine="reference")
+        vs.simulate(replace(one, period_us=1.0), engine="reference")
 
 
 @pytest.mark.parametrize("arrival_s", [0.0, 1e9])
 def test_a_period_that_the_clock_cannot_tell_apart_is_refused(arrival_s):
-    one = case(servers({}, capacity=200.0), [(arrival_s, 1e9, 10)], "bf", {"period_us": 0.01})
+    one = case(servers({}, capacity=200.0), [(arrival_s, 1e9, 10)], "bf", period_us=0.01)
     with pytest.raises(vs.InputError, match="a period that the clock can tell apart at 1e"):
         vs.simulate(one, engine="reference")

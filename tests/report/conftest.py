@@ -12,12 +12,13 @@ import pytest
 import vinesim as vs
 from vinesim.formats.parquet import write_table
 from vinesim.formats.result_folder import write_result
-from vinesim.formats.scenario_file import read_scenario
 from vinesim.formats.study_file import read_study
 from vinesim.metrics.numbers import numbers
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.scenario import Scenario, changed
+from vinesim.model.scenario import Scenario
+from vinesim.policies.documents import read_scenario
+from vinesim.policies.replacing import changed
 from vinesim.studies.expand import expand, scenario_of
 from vinesim.workloads.registry import generator
 

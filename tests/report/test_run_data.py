@@ -17,7 +17,7 @@ from vinesim.formats.result_tables import open_result
 from vinesim.metrics import periods as period_accounts
 from vinesim.metrics.utilization import time_series
 from vinesim.model.result import ExitReason, Outcome
-from vinesim.model.scenario import changed
+from vinesim.policies.replacing import changed
 from vinesim.report import run as report_run
 from vinesim.report.activity import busy_share, find_stretches
 from vinesim.report.distributions import N_BINS, PROBABILITIES, distributions
@@ -205,7 +205,12 @@ def test_a_run_without_a_start_has_a_page(tmp_path):
 
 def test_periods_that_share_a_row_are_shown_as_each_of_them(tmp_path, monkeypatch):
     """A run of 60 periods in few rows, in points of 20 periods: the means are those of a row a period."""
-    change = ["datacenter.racks[0].units={A: 2, D: 2}", "workload.options.n_batches=2", "options.period_us=1 s"]
+    change = [
+        "datacenter.racks[0].units={A: 2, D: 2}",
+        "workload.options.n_batches=2",
+        "period=1 s",
+        "arrivals.iat=1 s",
+    ]
     change += ["workload.options.tasks_per_batch=3", "horizon=60 s"]
     monkeypatch.setattr(report_run, "MAX_PERIODS", 3)
     found = []

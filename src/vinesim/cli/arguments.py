@@ -1,5 +1,6 @@
 """Checks of what stands on the command line."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,19 @@ def key_values(words: list[str], option: str) -> dict[str, str]:
     if wrong:
         raise InputError(wrong)
     return {key.strip(): value.strip() for key, _, value in (word.partition("=") for word in words)}
+
+
+def only_once(changes: list[str], settings: Mapping[str, Any]) -> None:
+    """What an option of its own sets is not set by ``--set`` too."""
+    words = {"policy": "--policy", "period": "--period", "seed": "--seed"}
+    set_keys = {change.partition("=")[0].strip() for change in changes}
+    problems = [
+        Problem(f"--set {key}", f"it, or {words.get(key, '--option')}", "both", "Keep one.")
+        for key in settings
+        if key in set_keys
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def only_one_source(file: Path | None, changes: list[str], inputs: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ def run(
     prices: Path = typer.Option(None, help="Price list: `type price` a line."),
     power: Path = typer.Option(None, help="Power table, W."),
     network: str = typer.Option(None, help="paper, table4, none, or a network file (YAML)."),
+    period: str = typer.Option(None, metavar="TIME", help="The period of batch policies, with a unit or in us."),
     sampling: float = typer.Option(None, metavar="US", help="Sampling interval of the utilisation, us; -1 is off."),
     seed: int = typer.Option(None, help="Seed of all random streams."),
     out: Path = typer.Option(None, metavar="DIR", help="Write the result folder here."),
@@ -38,7 +39,9 @@ def run(
     explain: bool = typer.Option(False, "--explain", help="Keep in DIR what `vinesim explain` needs."),
 ) -> None:
     """Simulate a workload on a datacenter under a scheduling policy."""
+    from vinesim.cli.exit_codes import of_run
     from vinesim.cli.progress import watching
+    from vinesim.cli.unfinished import unfinished
     from vinesim.engine.simulate import simulate
     from vinesim.formats.explain_record import write_record
     from vinesim.formats.result_folder import check_target, to_json, write_result
@@ -56,58 +59,89 @@ def run(
         "prices": prices,
         "power": power,
     }
-    found = _scenario(scenario, changes, inputs, policy, option, network, sampling, seed)
+    if scenario is not None:
+        found = _of_file(scenario, changes, inputs, policy, option, period, seed)
+    else:
+        found = _of_text_files(changes, inputs, policy, option, period, seed)
+    found = _with(found, network, sampling)
     with watching(found.workload.n_tasks, quiet=as_json) as (watch, say):
         result = simulate(found, engine=engine, percentiles=percentiles, watch=watch, say=say)  # type: ignore[arg-type]
     if out is not None:
         write_result(out, result, (lambda draft: write_record(draft, found, result)) if explain else None)
     if as_json:
         sys.stdout.write(to_json(result.summary))
+        if result.exit_reason != "ALL_DONE":
+            print(f"vinesim: {unfinished(result)}", file=sys.stderr)  # noqa: T201
     else:
         from vinesim.cli.tables import print_summary
 
         print_summary(result, out)
-    if str(result.exit_reason) == "INTERRUPTED":
-        raise typer.Exit(130)
+    if code := of_run(result.exit_reason):
+        raise typer.Exit(code)
 
 
-def _scenario(
-    file: Path | None,
+def _of_file(
+    file: Path,
     changes: list[str],
     inputs: dict[str, Any],
     policy: str | None,
     option: list[str],
-    network: str | None,
-    sampling: float | None,
+    period: str | None,
     seed: int | None,
 ) -> Any:
-    """The scenario of the command line: a file with changes, or the papers' text files."""
-    from vinesim.cli.arguments import key_values, only_one_source
-    from vinesim.formats.network import read_network
-    from vinesim.model.scenario import changed
+    """The scenario of a scenario file with the changes of the command line."""
+    from vinesim.cli.arguments import key_values, only_once, only_one_source
+    from vinesim.formats.scenario_keys import moved
+    from vinesim.policies.documents import read_scenario
     from vinesim.policies.registry import resolve
 
     only_one_source(file, changes, inputs)
-    if file is not None:
-        from vinesim.formats.scenario_file import read_scenario
-
-        if seed is not None:
-            changes = [*changes, f"seed={seed}"]  # before the workload is drawn from it
-        check = None if policy is not None or option else resolve
-        scenario = read_scenario(file, changes, check_policy=check)
-    else:
-        from vinesim.formats.text_scenario import read_text_scenario
-
-        scenario = read_text_scenario(**inputs)
-    new: dict[str, Any] = {}
+    settings: dict[str, Any] = {f"options.{name}": text for name, text in key_values(option, "--option").items()}
     if policy is not None:
-        new |= {"policy": policy, "options": {}}
-    if option:
-        new["options"] = {**(new.get("options", scenario.options)), **key_values(option, "--option")}
+        settings["policy"] = moved(policy, ("policy",), Path(), file.parent)
+    if period is not None:
+        settings["period"] = period
+    if seed is not None:
+        settings["seed"] = seed
+    only_once(changes, settings)
+    return read_scenario(file, changes, settings=settings, check_policy=resolve)
+
+
+def _of_text_files(
+    changes: list[str],
+    inputs: dict[str, Any],
+    policy: str | None,
+    option: list[str],
+    period: str | None,
+    seed: int | None,
+) -> Any:
+    """The scenario of the papers' text files."""
+    from vinesim.cli.arguments import key_values, only_one_source
+    from vinesim.formats.quantities import time_us
+    from vinesim.formats.text_scenario import read_text_scenario
+    from vinesim.policies.replacing import changed
+
+    only_one_source(None, changes, inputs)
+    options: dict[str, Any] = dict(key_values(option, "--option"))
+    if "period_us" in options:
+        options["period_us"] = time_us(options["period_us"], "--option period_us")
+    new = {
+        "policy": policy,
+        "options": options,
+        "period_us": None if period is None else time_us(period, "--period"),
+        "seed": seed,
+    }
+    return changed(read_text_scenario(**inputs), **{name: value for name, value in new.items() if value is not None})
+
+
+def _with(scenario: Any, network: str | None, sampling: float | None) -> Any:
+    """The scenario with another network and sampling."""
+    from vinesim.formats.network import read_network
+    from vinesim.policies.replacing import changed
+
+    new: dict[str, Any] = {}
     if network is not None:
         new["network"] = read_network(network)
     if sampling is not None:
         new["sampling_us"] = None if sampling == -1 else sampling
-    if seed is not None:
-        new["seed"] = seed
     return changed(scenario, **new)

@@ -2,12 +2,15 @@
 
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from vinesim.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from vinesim.model.study import Study
@@ -31,6 +34,8 @@ def sweep(
     as_json: bool = typer.Option(False, "--json", help="Print the points with their numbers as JSON and nothing else."),
 ) -> None:
     """Run every combination of a study's axes, and what is missing only; then a table of the points."""
+    from vinesim.cli.exit_codes import of_sweep
+    from vinesim.cli.unfinished import reasons_of
     from vinesim.formats.study_file import read_study
     from vinesim.studies.sweep import sweep as run
 
@@ -55,8 +60,8 @@ def sweep(
         from vinesim.cli.sweep_table import print_sweep
 
         print_sweep(done, out)
-    if done.failures:
-        raise typer.Exit(1)
+    if code := of_sweep(reasons_of(done), len(done.failures)):
+        raise typer.Exit(code)
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:
@@ -76,7 +81,8 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
     from dataclasses import replace
 
     from vinesim.formats.study_file import scenario_source
-    from vinesim.model.errors import InputError, Problem
+    from vinesim.model.errors import InputError, InputWarning, Problem
+    from vinesim.policies.documents import prepared
 
     if any(change.partition("=")[0].strip() == "seed" for change in changes):
         raise InputError([Problem("--set", "a key of the scenario other than seed", "seed", "Set seed: in the study.")])
@@ -85,18 +91,21 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
     if on_axes:
         expected, remedy = "a key that no axis of the study sets", "The axis would win: change the study."
         raise InputError([Problem("--set", expected, key, remedy) for key in on_axes])
-    source = scenario_source(study).overridden(changes)
+    source, told = prepared(scenario_source(study).overridden(changes), study.folder)
+    for text in told:
+        warnings.warn(text, InputWarning, stacklevel=2)
     return replace(study, scenario=source.data, origin=source)
 
 
 def _is_on_axis(study: "Study", key: str) -> bool:
     """Whether an axis sets the key, or what it is part of, at each of its positions."""
+    from vinesim.formats.scenario_keys import key_of
     from vinesim.formats.yaml_source import steps_of
 
-    steps = steps_of(key) or (key,)
+    steps = key_of(steps_of(key) or (key,))
 
     def sets(name: str) -> bool:
-        set_steps = steps_of(name) or (name,)
+        set_steps = key_of(steps_of(name) or (name,))
         return steps[: len(set_steps)] == set_steps
 
     return any(all(any(map(sets, settings)) for settings in axis.settings) for axis in study.axes)
@@ -161,7 +170,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
         bar.stop()
         where = "".join(f" {note}" for note in getattr(interrupt, "__notes__", ()))
         print(f"vinesim: stopped{where}; what is done is in {out}, the same command goes on", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(130) from None
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         bar.stop()
         for kind, handler in before.items():

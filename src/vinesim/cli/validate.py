@@ -1,8 +1,12 @@
 """``vinesim validate``: check a scenario file or a study file and say what it holds."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from vinesim.policies.documents import PolicyCheck
 
 
 def register(app: typer.Typer) -> None:
@@ -10,33 +14,42 @@ def register(app: typer.Typer) -> None:
     app.command("validate")(validate)
 
 
-def validate(file: Path = typer.Argument(..., help="Scenario file or study file (YAML).")) -> None:
-    """Check a scenario file, or every point of a study file; list every problem."""
+def validate(
+    file: Path = typer.Argument(..., help="Scenario file or study file (YAML)."),
+    run_policy_file: bool = typer.Option(
+        False, "--run-policy-file", help="Check policies in Python files too, which runs their code."
+    ),
+) -> None:
+    """Check a scenario file, or every point of a study file; list every problem. No code is run."""
     from vinesim.formats.study_file import is_study
+    from vinesim.policies.documents import PolicyCheck
 
-    typer.echo(f"{file} is valid: {_study(file) if is_study(file) else _scenario(file)}")
+    check = PolicyCheck(runs_files=run_policy_file)
+    typer.echo(f"{file} is valid: {_study(file, check) if is_study(file) else _scenario(file, check)}")
+    for policy in check.unchecked:
+        typer.echo(
+            f"Not checked: the policy {policy}, which is code. --run-policy-file runs that code and checks it too."
+        )
 
 
-def _scenario(file: Path) -> str:
-    from vinesim.formats.scenario_file import read_scenario
-    from vinesim.policies.registry import resolve
+def _scenario(file: Path, check: "PolicyCheck") -> str:
+    from vinesim.policies.documents import read_scenario
 
-    scenario = read_scenario(file, check_policy=resolve)
+    scenario = read_scenario(file, check_policy=check)
     scenario.network.warn_if_unordered()
-    policy = resolve(scenario.policy, scenario.options)
     units = ", ".join(f"{n} {name}" for name, n in scenario.datacenter.count_by_type().items())
     return (
         f"{units}; {scenario.workload.n_jobs:,} jobs of {scenario.workload.n_tasks:,} tasks; "
-        f"policy {policy.name or type(policy).__name__}; content id {scenario.content_id}"
+        f"policy {scenario.policy}; content id {scenario.content_id}"
     )
 
 
-def _study(file: Path) -> str:
+def _study(file: Path, check: "PolicyCheck") -> str:
     from vinesim.formats.study_file import read_study
     from vinesim.studies.check import check_points
 
     study = read_study(file)
-    check_points(study)
+    check_points(study, check_policy=check)
     axes = " x ".join(f"{', '.join(axis.columns)} ({len(axis)})" for axis in study.axes) or "no axes"
     until = f" to {study.until.at_most:,}" if study.until is not None else ""
     runs = f"{study.n_runs:,} runs" if study.until is None else f"{study.n_runs:,} runs or more"

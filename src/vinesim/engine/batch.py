@@ -1,6 +1,5 @@
 """BATCH events: ask a batch policy to place what is pending, and start it."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,9 @@ class BatchClock:
     """The periods of one run: when the next one is, what happens then, and what is noted of it."""
 
     def __init__(self, policy: BatchPolicy, run: Any, model: Model, scenario: Scenario):
-        if not 0 < policy.period_us < math.inf:
-            raise InputError([Problem("policy.options.period_us", "a time above 0", f"{policy.period_us}")])
         self.policy, self.run, self.model = policy, run, model
-        self.period_us, self.horizon_us = policy.period_us, scenario.horizon_us
-        self.accounts = PeriodAccounts(scenario, model.unit_type, policy.period_us)
+        self.period_us, self.horizon_us = scenario.period_us, scenario.horizon_us
+        self.accounts = PeriodAccounts(scenario, model.unit_type)
         self.questions = Questions(policy, run, model, self.accounts)
         self.period = 0
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
@@ -103,7 +100,7 @@ class BatchClock:
             name, found = self.policy.name or type(self.policy).__name__, f"{period_us:g} us: {n:,} of them"
             why = "for the accounting eq2" if is_steady else f"as {name} is not steady"
             expected = f"at most {MAX_PERIODS:,} periods from one event to the next, {why}"
-            raise InputError([Problem("policy.options.period_us", expected, found)])
+            raise InputError([Problem("period_us", expected, found)])
         return 0
 
     def _unmoved(self, n: int) -> int:
@@ -130,7 +127,7 @@ class BatchClock:
         """Raise :class:`InputError` if a period does not move the clock on from that time."""
         if time_us < math.inf and not time_us + self.period_us > time_us:
             expected = f"a period that the clock can tell apart at {time_us:g} us"
-            raise InputError([Problem("policy.options.period_us", expected, f"{self.period_us:g} us")])
+            raise InputError([Problem("period_us", expected, f"{self.period_us:g} us")])
 
     def _note(self, moved_from: np.ndarray) -> float:
         """Add the period to the accounts. Returns when the first task that runs finishes, infinite if none runs."""

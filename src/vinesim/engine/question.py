@@ -71,4 +71,5 @@ class Questions:
             accounts.asleep_w,
             model.overhead_us,
             model.type_resource,
+            accounts.period_us,
         )

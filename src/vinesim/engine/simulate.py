@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from threading import Timer
 from typing import Any, Literal
 
 import numpy as np
 
 from vinesim.engine.batch import BatchClock
+from vinesim.engine.compiling import told_when_compiling
 from vinesim.engine.contract import AT_BATCH, AT_HORIZON, LEFT, NO_EVENTS, BrokenContract, OutOfTime
 from vinesim.engine.outages import OutageClock, check_policy
 from vinesim.engine.outcome import collect, why_stalled
@@ -27,6 +27,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream, stream_seed
 from vinesim.model.version import VERSION
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy
+from vinesim.policies.identity import content_id, policy_content
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 from vinesim.state.layout import Model
@@ -34,7 +35,6 @@ from vinesim.state.queries import nothing
 
 Engine = Literal["compiled", "reference"]
 CHUNK_S = 0.1  # how long the engine works before it looks up
-COMPILING_S = 2.0  # loading a compiled policy takes less, compiling one takes more
 
 
 def simulate(
@@ -57,6 +57,7 @@ def simulate(
     check_options(percentiles, warm_up)
     scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)
+    code = policy_content(scenario.policy, scenario.options)  # now, as its file may be edited before it is asked for
     if scenario.outages:
         check_policy(scenario, policy)
     new_run = _engine(engine, policy)
@@ -75,8 +76,8 @@ def simulate(
             ready = time.perf_counter()
             run.compile()
             compile_s = time.perf_counter() - ready
-        answers = online.decide.__module__.startswith("vinesim.")
-        reason, words = _advance(scenario, model, run, clock, outages, patience, answers)
+            answers = online.decide.__module__.startswith("vinesim.")
+            reason, words = _advance(scenario, model, run, clock, outages, patience, answers)
     except BrokenContract as broken:
         raise broken.as_policy_error(policy.name or type(policy).__name__, run.now_us) from None
     except OutOfTime as wrong:
@@ -94,6 +95,7 @@ def simulate(
         "seed": scenario.seed,
         "policy": policy.name or type(policy).__name__,
         "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
+        **({"period_us": scenario.period_us} if clock is not None else {}),
         "engine": engine,
         "processor_types": [kind.name for kind in scenario.datacenter.processor_types],
         "task_types": [kind.name for kind in scenario.workload.task_types],
@@ -110,7 +112,7 @@ def simulate(
     builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
     return Result(
         outcome,
-        lambda: {**provenance, "content_id": scenario.content_id},
+        lambda: {**provenance, "content_id": content_id(scenario, code)},
         builders,
         partial(summarize, tables=tables, method=percentiles, warm_up=warm_up),
     )
@@ -202,15 +204,11 @@ def _engine(engine: str, policy: Policy) -> Any:
 
 @contextmanager
 def announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> Iterator[None]:
-    """Say that a policy is being compiled, if that takes more than a moment; a compiler error becomes the user's."""
+    """Say that a policy is being compiled, if it is; a compiler error becomes the user's."""
     name = policy.name or type(policy).__name__
-    text = f"compiling the policy {name} for this machine: a few seconds, the first time only"
-    timer = Timer(COMPILING_S, say, [text]) if say is not None else None
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
     try:
-        yield
+        with told_when_compiling(name, say):
+            yield
     except BrokenContract:
         raise
     except Exception as wrong:
@@ -221,9 +219,6 @@ def announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> I
             "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "
             "--engine reference."
         ) from None
-    finally:
-        if timer is not None:
-            timer.cancel()
 
 
 def _first_lines(error: Exception) -> str:

@@ -23,6 +23,7 @@ from vinesim.model.accounting import EnergyReading, SlavReading
 from vinesim.model.errors import InputError
 from vinesim.model.network import PRESETS
 from vinesim.model.outage import Running
+from vinesim.model.scenario import PERIOD_US
 
 MAX_UNITS = 10_000_000
 ANY_TASK = "*"  # as a task type in a row: every one that the row does not name
@@ -450,6 +451,12 @@ class ScenarioDocument(Part):
         None, description="Interval of the utilisation's time series; without it there is none."
     )
     outages: list[OutagePart] | None = Field(None, description="Nodes that go down and come up during the run.")
+    period: PositiveTime = Field(
+        PERIOD_US,
+        description="Batch policies (rr, bf and their like) place tasks at its multiples; 10 s unless it is given. The "
+        "others do not look at it.",
+        examples=["10 s"],
+    )
     horizon: PositiveTime | None = Field(None, description="Simulated time at which the run ends at the latest.")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="Seed of all random streams.")
 

@@ -38,33 +38,24 @@ from vinesim.model.outage import Outage
 from vinesim.model.scenario import Scenario
 from vinesim.workloads.estimates import with_error
 
-__all__ = ["read_scenario", "scenario_from", "scenario_schema"]
+__all__ = ["read_source", "scenario_from", "scenario_schema"]
 
 _SECTIONS = {
     "sampling_us": "sampling",
     "horizon_us": "horizon",
+    "period_us": "period",
     "overhead_us": "overhead",
     "power_w": "power",
     "electricity": "energy",
 }
 
 
-def read_scenario(
-    path: str | os.PathLike[str],
-    overrides: Iterable[str] = (),
-    *,
-    check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
-) -> Scenario:
-    """The scenario of a YAML file; file names in it start from its folder.
-
-    ``overrides`` are ``key=value`` changes, as ``arrivals.iat=5`` or ``datacenter.racks[0].units.GPU=30``, the value in
-    YAML. ``check_policy(policy, options)`` is called too, so that its :class:`InputError` comes with the others.
-    Raises :class:`InputError` with file, line and column of every problem.
-    """
+def read_source(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> YamlSource:
+    """A scenario file before anything in it is checked, with ``key=value`` changes. Raises :class:`InputError`."""
     source = YamlSource(path, overrides)
     if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
         raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
-    return scenario_from(source, Path(path).parent, check_policy=check_policy)
+    return source
 
 
 def scenario_from(
@@ -75,7 +66,8 @@ def scenario_from(
 ) -> Scenario:
     """The scenario of a document that was read before, or made in Python; file names in it start from ``folder``.
 
-    There the policy may be a class or an object. Raises :class:`InputError` with the place of every problem.
+    There the policy may be a class or an object. ``check_policy(policy, options)`` is called too, so that its
+    :class:`InputError` comes with the others. Raises :class:`InputError` with the place of every problem.
     """
     policy = source.data.get("policy") if isinstance(source.data, dict) else None
     is_object = policy is not None and not isinstance(policy, str | int | float | list | dict)
@@ -141,6 +133,7 @@ class _Builder:
                 network=network,
                 sampling_us=document.sampling,
                 horizon_us=float("inf") if document.horizon is None else document.horizon,
+                period_us=document.period,
                 seed=document.seed,
                 accounting=_accounting(document.accounting),
                 electricity=electricity,

@@ -11,6 +11,12 @@ from pydantic import BaseModel
 from vinesim.formats.scenario_document import ScenarioDocument
 
 Steps = tuple[str | int, ...]
+PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # where older files have it
+
+
+def key_of(steps: Steps) -> Steps:
+    """The steps to the value that a key sets, which differ from its own for a key of older files."""
+    return ("period",) if steps == PERIOD_AMONG_OPTIONS else steps
 
 
 def unknown_key(steps: Steps) -> tuple[int, list[str]] | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.formats.document import checked_part
 from vinesim.formats.quantities import bandwidth, size_bytes, time_us
-from vinesim.formats.scenario_keys import moved, unknown_key
+from vinesim.formats.scenario_keys import key_of, moved, unknown_key
 from vinesim.formats.study_document import FORMS, CasesPart, LinearPart, LogPart, ZipPart
 from vinesim.formats.yaml_source import YamlSource, did_you_mean, dotted, plain_value, shown, steps_of
 from vinesim.model.errors import InputError
@@ -189,7 +189,7 @@ class AxesReader:
 
     def _check_within(self, path: Steps, keys: Mapping[str, Any]) -> None:
         """Whether the keys of one position leave one another alone."""
-        all_steps = [steps_of(key) or () for key in keys]
+        all_steps = [key_of(steps_of(key) or ()) for key in keys]
         for i, one in enumerate(all_steps):
             for two in all_steps[:i]:
                 if _overlap(one, two):
@@ -207,7 +207,7 @@ class AxesReader:
 
     def _check_overlaps(self, path: Steps, name: str, axis: Axis) -> None:
         """Whether no other axis sets the same key, or one that holds it."""
-        own = {steps_of(key) or (): key for setting in axis.settings for key in setting}
+        own = {key_of(steps_of(key) or ()): key for setting in axis.settings for key in setting}
         for steps, key in own.items():
             for other, owner in self._used.items():
                 if owner != name and _overlap(steps, other):

@@ -51,6 +51,7 @@ class YamlSource:
     Attributes:
         path: the file; for data from elsewhere, what messages call it.
         data: dicts, lists, texts, numbers, booleans and None.
+        own_data: the same before any change.
         findings: problems so far, each added with its place.
     """
 
@@ -59,7 +60,7 @@ class YamlSource:
         if root is None:
             raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
         self._start(path, root, (), None)
-        self.data = self._plain(root, ())
+        self.data = self.own_data = self._plain(root, ())
         for override in overrides:
             self._override(override)
 
@@ -87,7 +88,8 @@ class YamlSource:
         """
         copy = type(self).__new__(type(self))
         copy._start(self.path, self._root, self._above, self.data)
-        copy._changes = list(self._changes)
+        copy._changes, copy._renamed = list(self._changes), dict(self._renamed)
+        copy.own_data = self.own_data
         copy.findings, copy.n_problems = list(self.findings), self.n_problems
         for key, value in settings.items():
             steps = steps_of(key)
@@ -103,16 +105,41 @@ class YamlSource:
             copy._override(override)
         return copy
 
+    def layer(self, path: Path) -> int:
+        """Which change gave the value at ``path``, from 1, the last one strongest; 0: the file itself."""
+        path = tuple(path)
+        return max(
+            (i for i, change in enumerate(self._changes, 1) if path[: len(change.steps)] == change.steps), default=0
+        )
+
+    def without(self, path: Path) -> "YamlSource":
+        """The same without a key; this source stays as it was."""
+        copy = self.changed({})
+        copy.data = _removed(self.data, tuple(path))
+        return copy
+
+    def renamed(self, old: str, new: str) -> "YamlSource":
+        """The same with the value of one key under another; its place in messages is still where it was written."""
+        before, after = steps_of(old) or (), steps_of(new) or ()
+        value = self.data
+        for step in before:
+            value = value[step]
+        copy = self.without(before)
+        copy.data = _replaced(copy.data, after, _Change(after, new, value))
+        copy._renamed[after] = before
+        return copy
+
     def _start(
         self, path: str | os.PathLike[str], root: yaml.Node | None, above: tuple[str | int, ...], data: Any
     ) -> None:
         self.path = path
-        self.data = data
+        self.data = self.own_data = data
         self.findings: list[tuple[tuple[int, int, int], Problem]] = []
         self.n_problems = 0
         self._root = root  # None: the data comes from no file
         self._above = above  # of a part of a file: the steps that lead to it
         self._changes: list[_Change] = []
+        self._renamed: dict[Path, Path] = {}  # key -> under which it was written
         self._n_nodes = 0
 
     def add(self, path: Path, expected: str, found: str, remedy: str = "", *, at_key: bool = False) -> None:
@@ -174,6 +201,9 @@ class YamlSource:
     def _place(self, path: Path, at_key: bool) -> "_Change | yaml.Mark | None":
         """The change or the mark of the value (or key) at ``path``, or of the nearest thing around it."""
         path = tuple(path)
+        for new, old in self._renamed.items():
+            if path[: len(new)] == new:
+                path = (*old, *path[len(new) :])
         for change in reversed(self._changes):
             if path[: len(change.steps)] == change.steps:
                 return change
@@ -332,6 +362,12 @@ def _replaced(data: Any, steps: Path, change: _Change) -> Any:
     return {**(data or {}), step: _replaced((data or {}).get(step), rest, change)}
 
 
+def _removed(data: Any, steps: Path) -> Any:
+    """The data without one key."""
+    step, rest = steps[0], steps[1:]
+    return {key: _removed(value, rest) if key == step else value for key, value in data.items() if rest or key != step}
+
+
 def _copied(data: Any) -> Any:
     """Data from Python as plain dicts and lists; numbers of NumPy as Python's, other objects as they are."""
     if isinstance(data, Mapping):
@@ -343,6 +379,24 @@ def _copied(data: Any) -> Any:
     return os.fspath(data) if isinstance(data, os.PathLike) else data
 
 
+def _yaml_words(problem: str, context: str) -> tuple[str, str, str]:
+    """What PyYAML expected and found, and a remedy."""
+    if "'\\t'" in problem:
+        return "spaces", "a tab", "YAML is indented with spaces alone."
+    if "mapping values are not allowed" in problem:
+        return "one `key: value` a line", "another colon", "Put a text with a colon in quotes."
+    if "cannot start any token" in problem:
+        character = problem.removeprefix("found character ").removesuffix(" that cannot start any token")
+        return "a value", f"one that begins with {character}", "Put it in quotes."
+    expected, but, found = problem.removeprefix("expected ").partition(", but ")
+    if but:
+        found = found.removeprefix("found ").removeprefix("got ")
+        expected = "the end of the mapping or list, by its indentation" if expected == "<block end>" else expected
+    else:
+        expected, found = "YAML", problem.removeprefix("found ") or "something else"
+    return expected, ", ".join(words for words in (found, context) if words), ""
+
+
 def _compose(text: str, name: str) -> yaml.Node | None:
     """The nodes of a YAML text; what is no YAML raises :class:`InputError`."""
     try:
@@ -352,8 +406,7 @@ def _compose(text: str, name: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark and not name.startswith("--set") else name
-        words = ", ".join(w for w in (error.problem, error.context) if w)
-        raise InputError([Problem(where, "YAML", words or "something else")]) from None
+        raise InputError([Problem(where, *_yaml_words(error.problem or "", error.context or ""))]) from None
     except yaml.reader.ReaderError as error:
         line, column = text.count("\n", 0, error.position) + 1, error.position - text.rfind("\n", 0, error.position)
         where = name if name.startswith("--set") else f"{name}:{line}:{column}"

@@ -32,10 +32,10 @@ class Row(NamedTuple):
 class PeriodAccounts:
     """Adds up the periods of one run. Units are in the engine's order."""
 
-    def __init__(self, scenario: Scenario, unit_type: np.ndarray, period_us: float):
+    def __init__(self, scenario: Scenario, unit_type: np.ndarray):
         types = scenario.datacenter.processor_types
         self.accounting = scenario.accounting
-        self.period_us = period_us
+        self.period_us = scenario.period_us
         self.codes = np.unique(unit_type)
         self.unit_type = unit_type
         self.capacity = np.array([p.capacity for p in types])

@@ -12,8 +12,6 @@ from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.result import Outcome, Table
 from vinesim.model.scenario import Scenario
-from vinesim.policies.contract import BatchPolicy
-from vinesim.policies.registry import resolve
 
 SLOWDOWN_FLOOR_US = 10e6  # of the bounded slowdown
 MANY_TASKS = 32  # of a job: from there on one call for all jobs is faster than one for each task of a job
@@ -127,9 +125,7 @@ class Tables:
         periods = self.outcome.periods
         if self.outcome.unit_energy is None or periods is None:
             return self._energy_by_unit(rate).total.sum(axis=-1)
-        policy = resolve(self.scenario.policy, self.scenario.options)
-        assert isinstance(policy, BatchPolicy)
-        length_us = policy.period_us
+        length_us = self.scenario.period_us
         begin, end = (k * length_us for k in (periods["period"], periods["period"] + periods["n_periods"]))
         mean = (rate.integral(end) - rate.integral(begin)) / (length_us * periods["n_periods"])
         return (periods["energy_j"] * mean).sum()

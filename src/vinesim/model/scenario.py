@@ -1,11 +1,9 @@
 """A scenario: what the user wants simulated, validated, and named by its content."""
 
-import hashlib
-import inspect
 import math
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,12 @@ from vinesim.model.application import Application, with_deadlines, wrong_applica
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.workload import Workload
+
+PERIOD_US = 10e6  # as the batches of the energy-aware scheduler thesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,7 @@ class Scenario:
     electricity: Electricity = field(default_factory=Electricity)  # price and carbon intensity, and PUE
     outages: tuple[Outage, ...] = ()  # times at which nodes are down
     applications: tuple[Application, ...] = ()  # client-server applications; they give their requests deadlines
+    period_us: float = PERIOD_US  # a batch policy places tasks at its multiples
 
     def __post_init__(self) -> None:
         shape = (len(self.datacenter.processor_types), len(self.workload.task_types))
@@ -62,6 +63,7 @@ class Scenario:
             object.__setattr__(self, "affinity", table)
         for name in ("affinity", "overhead_us", "power_w"):
             self._as_table(name, shape)
+        self._period_from_options()
         self._check()
         object.__setattr__(self, "workload", with_deadlines(self.workload, self.applications))
 
@@ -86,6 +88,22 @@ class Scenario:
                 [Problem(f"{name}[{p}, {t}]", "a finite number, 0 or more", f"{table[p, t]:g}") for p, t in bad]
             )
         object.__setattr__(self, name, table)
+
+    def _period_from_options(self) -> None:
+        """Take the period from the options, where it was before it was the scenario's."""
+        if "period_us" not in self.options:
+            return
+        value = self.options["period_us"]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or self.period_us not in (PERIOD_US, value):
+            found = repr(value)[:60] + ("" if self.period_us == PERIOD_US else f" beside period_us={self.period_us:g}")
+            problem = Problem("options.period_us", "the period as period_us of the scenario, us", found)
+            raise InputError([problem])
+        rest = {name: value for name, value in self.options.items() if name != "period_us"}
+        object.__setattr__(self, "options", rest)
+        object.__setattr__(self, "period_us", float(value))
+        text = f"the period is the scenario's own: give Scenario period_us={value:g}, not an option"
+        warnings.warn(text, InputWarning, stacklevel=4)
 
     def _check(self) -> None:
         work, center = self.workload, self.datacenter
@@ -140,6 +158,8 @@ class Scenario:
         problems += wrong_outages(self.outages, center)
         if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
+        if not 0 < self.period_us < math.inf:
+            problems.append(Problem("period_us", "a time above 0", f"{self.period_us}"))
         if not self.horizon_us > 0:
             problems.append(Problem("horizon_us", "a time above 0", f"{self.horizon_us}"))
         if not 0 <= self.seed < 2**63:
@@ -168,66 +188,6 @@ class Scenario:
     @property
     def content_id(self) -> str:
         """A hash of all that decides the outcome, equal on every machine: 16 hex digits."""
-        digest = hashlib.sha256()
-        feed(digest, self)
-        return digest.hexdigest()[:16]
+        from vinesim.policies.identity import content_id
 
-
-def feed(digest: Any, value: Any) -> None:
-    """Feed a value's type and content to the digest; each piece with its length, numbers by value, not by type."""
-    if isinstance(value, np.ndarray):
-        feed(digest, f"array {value.dtype.str} {value.shape}")
-        digest.update(np.ascontiguousarray(value).data)
-    elif isinstance(value, str):
-        digest.update(f"{len(value.encode())} {value}".encode())
-    elif isinstance(value, bool | None):
-        feed(digest, f"constant {value}")
-    elif isinstance(value, int | float | np.number):
-        number = float(value)
-        feed(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
-    elif isinstance(value, Mapping):
-        feed(digest, f"mapping {len(value)}")
-        for key in sorted(value):
-            feed(digest, str(key))
-            feed(digest, value[key])
-    elif isinstance(value, tuple | list):
-        feed(digest, f"list {len(value)}")
-        for item in value:
-            feed(digest, item)
-    elif isinstance(value, type):
-        feed(digest, f"class {value.__module__}.{value.__qualname__}")
-        feed(digest, _source_of(value))
-    elif is_dataclass(value):
-        feed(digest, type(value))
-        for item in fields(value):
-            feed(digest, item.name)
-            content = getattr(value, item.name)
-            is_policy = isinstance(value, Scenario) and item.name == "policy"
-            feed(digest, _policy_code(content) if is_policy else content)
-    else:
-        feed(digest, repr(value))
-
-
-def _source_of(kind: type) -> str:
-    """The code of a class of the user's; VineSim's own is told by its name."""
-    if kind.__module__.startswith("vinesim."):
-        return ""
-    try:
-        return inspect.getsource(kind)
-    except (OSError, TypeError):
-        return ""
-
-
-def _policy_code(policy: Any) -> Any:
-    """A policy in a file is its code and the class's name, wherever the file lies."""
-    if not isinstance(policy, str):
-        return policy
-    file, _, name = policy.rpartition(":") if ".py:" in policy else (policy, "", "")
-    if not (file.endswith(".py") and Path(file).is_file()):
-        return policy
-    return [Path(file).read_bytes().decode(errors="replace"), name]
-
-
-def changed(scenario: Scenario, **new: Any) -> Scenario:
-    """A copy of the scenario with some of its values replaced, checked as a whole."""
-    return replace(scenario, **new) if new else scenario
+        return content_id(self)

@@ -30,10 +30,10 @@ class CostBased(Placing):
         if not 0 <= self.penalty < math.inf:
             raise InputError([Problem("policy.options.penalty", "a finite number, 0 or more", f"{self.penalty}")])
 
-    def _cost(self) -> "Cost":
+    def _cost(self, servers: BatchServers) -> "Cost":
         from vinesim.policies.placement.best_fit import Cost
 
-        return Cost(self.cost, self.penalty, self.period_us)
+        return Cost(self.cost, self.penalty, servers.period_us)
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class BestFit(CostBased):
     ``penalty`` times as much; alpha, beta and sleep are the server's powers. ``cost`` chooses among the readings of the
     thesis' equation 9: fitted (as above), literal, fitfirst, or marginal (the energy that the period takes more, and
     without room ``penalty`` times as much). ``method`` indexed finds the server that looking at all of them (scan)
-    finds; with more than 64 types of server it looks at all of them too. ``period_us`` is the batch period; with
-    ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision:
-    O(server types x log servers); scan: O(servers).
+    finds; with more than 64 types of server it looks at all of them too. With ``realloc`` all, running tasks are placed
+    again with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log servers); scan:
+    O(servers).
     """
 
     name: ClassVar[str] = "bf"
@@ -58,15 +58,15 @@ class BestFit(CostBased):
         from vinesim.policies.placement.best_fit import best_fit
         from vinesim.policies.placement.instance import Instance
 
-        return best_fit(Instance.of(tasks, servers), self._cost(), self.method)
+        return best_fit(Instance.of(tasks, servers), self._cost(servers), self.method)
 
 
 @dataclass(frozen=True)
 class BestFitDecreasing(BestFit):
     """As bf, but the tasks of the largest demand come first.
 
-    ``cost``, ``penalty`` and ``method`` as in bf. ``period_us`` is the batch period; with ``realloc`` all, running
-    tasks are placed again with the new ones. Ties: the older task, (rack, shelf) order. Cost of a decision: as bf.
+    ``cost``, ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again with the new
+    ones. Ties: the older task, (rack, shelf) order. Cost of a decision: as bf.
     """
 
     name: ClassVar[str] = "bfd"

@@ -15,9 +15,8 @@ class DivideAndConquerBestFit(CostBased):
     """Divide and conquer best fit: bf in ``blocks`` equal shares of servers and tasks, in parallel.
 
     Servers and tasks are divided in their order; a task that no server of its block can run waits. ``cost``,
-    ``penalty`` and ``method`` as in bf. ``period_us`` is the batch period; with ``realloc`` all, running tasks are
-    placed again with the new ones. Ties: (rack, shelf) order.
-    Cost of a decision: O(server types x log(servers / blocks)); scan: O(servers / blocks).
+    ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again with the new ones. Ties:
+    (rack, shelf) order. Cost of a decision: O(server types x log(servers / blocks)); scan: O(servers / blocks).
     """
 
     name: ClassVar[str] = "dcbf"
@@ -35,7 +34,7 @@ class DivideAndConquerBestFit(CostBased):
         from vinesim.policies.placement.instance import Instance
 
         n_blocks = min(self.blocks, len(servers.load))
-        return best_fit_in_blocks(Instance.of(tasks, servers), self._cost(), n_blocks, self.method)
+        return best_fit_in_blocks(Instance.of(tasks, servers), self._cost(servers), n_blocks, self.method)
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class AcceleratedBestFit(CostBased):
     There are ceil(N / ``block_size``) blocks of N servers; with ``pad`` pow2 as many as N or the number of tasks,
     whichever is more, padded to a power of 2, would make, so that a block has fewer servers than threads. ``device``
     cuda runs the kernel on a GPU, checks its answer against the same on the CPU and stops when they differ. ``cost``
-    and ``penalty`` as in bf. ``period_us`` is the batch period; with ``realloc`` all, running tasks are placed again
-    with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(block size), O(log block size) on a GPU.
+    and ``penalty`` as in bf. With ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack,
+    shelf) order. Cost of a decision: O(block size), O(log block size) on a GPU.
     """
 
     name: ClassVar[str] = "abf"
@@ -71,8 +70,8 @@ class AcceleratedBestFit(CostBased):
         if self.device == "cuda":
             from vinesim.policies.placement.on_gpu import best_fit_on_gpu
 
-            return best_fit_on_gpu(instance, self._cost(), n_blocks, self.block_size)
-        return best_fit_in_blocks(instance, self._cost(), n_blocks, "scan")
+            return best_fit_on_gpu(instance, self._cost(servers), n_blocks, self.block_size)
+        return best_fit_in_blocks(instance, self._cost(servers), n_blocks, "scan")
 
 
 def at_least_one(option: str, value: int) -> None:

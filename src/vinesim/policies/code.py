@@ -10,12 +10,11 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from vinesim.formats.files import opened
-from vinesim.policies.registry import ENTRY_POINTS
 
 _BYTES_A_READ = 1 << 20
 
@@ -49,42 +48,56 @@ def _with_modules(path: Path) -> list[Path]:
             module, package = path.parent / f"{name}.py", path.parent / name
             if module.is_file():
                 ahead.append(module)
-            elif (package / "__init__.py").is_file():
+            elif package.is_dir():
                 ahead += package.rglob("*.py")
     return list(found)
 
 
 def _imported(path: Path) -> Iterator[str]:
     """First words of the modules that a file imports; nothing for a file that is no Python."""
-    with opened(path) as stream:
-        text = stream.read()
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return  # an error when the policy is loaded
-    for node in ast.walk(tree):
+    tree = _parsed(path)
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
             yield from (alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module.split(".")[0]
 
 
-def code_of_entry_point(name: str) -> Any:
-    """The code of a policy of an installed package; nothing for VineSim's own, which its version tells."""
-    entry = next((entry for entry in entry_points(group=ENTRY_POINTS) if entry.name == name), None)
-    return None if entry is None else code_of_class(entry.load())
+def _parsed(path: Path) -> ast.Module | None:
+    with opened(path) as stream:
+        text = stream.read()
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # an error when the policy is loaded
 
 
-def code_of_class(policy: Any) -> list[Any]:
-    """The code of a policy class or of an object's class, and the object's options."""
-    kind = policy if isinstance(policy, type) else type(policy)
-    options = {} if isinstance(policy, type) else dict(vars(policy))
+def code_of_class(kind: type) -> Any:
+    """The code behind a policy class; nothing for VineSim's own, which its version tells."""
     if kind.__module__.startswith("vinesim."):
-        return [kind.__qualname__, None, options]
+        return None
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if kind.__module__ != "__main__" and file and Path(file).is_file():
-        return [kind.__qualname__, code_of_file(Path(file)), options]
-    return [kind.__qualname__, _source(kind), options]
+        return code_of_file(Path(file))
+    return _source(kind)
+
+
+def defaults_in_file(path: Path, name: str) -> dict[str, Any]:
+    """The defaults of the options of a class, as far as the file itself says them in plain values; its code is read,
+    not run. Without a ``name``: of the only class there."""
+    tree = _parsed(path)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)} if tree is not None else {}
+    if not name and len(classes) == 1:
+        name = next(iter(classes))
+    found: dict[str, Any] = {}
+    ahead = [name]
+    while ahead and (node := classes.pop(ahead.pop(), None)) is not None:
+        for line in node.body:
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.value is not None:
+                with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    found.setdefault(line.target.id, ast.literal_eval(line.value))
+        ahead += [base.id for base in node.bases if isinstance(base, ast.Name)]
+    return found
 
 
 def _source(kind: type) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from vinesim.formats.quantities import time_us
 from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scenario import PERIOD_US
 
 
 @lru_cache(maxsize=256)
@@ -195,6 +196,7 @@ class BatchServers(NamedTuple):
     sleep_power_w: np.ndarray  # [P] float64: power of a unit without tasks; idle_power_w where it never sleeps
     overhead_us: np.ndarray  # [P, T] float64: us before a task computes
     resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = the resource is not of its kind
+    period_us: float = PERIOD_US  # until the policy is asked again
 
     def can_run(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
         """[M, P] bool: whether a unit of each type has an affinity to the task and provides what it requests."""
@@ -225,16 +227,15 @@ class BatchServers(NamedTuple):
 class BatchPolicy(Policy):
     """A scheduler that is asked from Python at every period with all that is pending.
 
-    ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. A period's end is a multiple of
-    ``period_us``; the first is at 0, after the jobs that arrive then. The answer depends on the arguments and the
-    options only: a policy remembers nothing, and is not asked where there is nothing to place.
+    ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. A period begins at each multiple of
+    the scenario's ``period_us``; the first at 0, after the jobs that arrive then. The answer depends on the arguments
+    and the options only: a policy remembers nothing, and is not asked where there is nothing to place.
     """
 
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
     new_first: ClassVar[bool] = False  # and the pending ones come first, then those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units
     steady: ClassVar[bool] = False  # leaves tasks where they are at all times between two at which it does
-    period_us: float = 1e6
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         """The rule. Called once a period."""

@@ -46,6 +46,8 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
     for attribute, hint in vars(kind).get("__annotations__", {}).items():
         if "ClassVar" not in str(hint) and attribute not in known:
             yield f"@dataclass(frozen=True) above class {kind.__name__}", f"an option {attribute} without it"
+    if "period_us" in known:
+        yield "no option period_us: the period is the scenario's, and servers.period_us tells it", "one"
     if not isinstance(policy, OnlinePolicy):
         return
     decide = inspect.getattr_static(kind, "decide")

@@ -14,9 +14,9 @@ class FirstFit(Placing):
     """Each task, the oldest first, goes to the first server with room for it.
 
     ``servers`` in their own order, or those of the largest capacity first (big_first), which saves more energy than
-    best fit. A task that has room nowhere goes to the server with the most room left. ``period_us`` is the batch
-    period; with ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order.
-    Cost of a decision: O(server types x log servers).
+    best fit. A task that has room nowhere goes to the server with the most room left. With ``realloc`` all, running
+    tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log
+    servers).
     """
 
     name: ClassVar[str] = "ff"
@@ -53,8 +53,8 @@ class FirstFitDecreasing(FirstFit):
     """As ff, but the tasks of the largest demand come first.
 
     ``servers`` in their own order, or those of the largest capacity first (big_first). A task of the whole server is
-    the largest. ``period_us`` is the batch period; with ``realloc`` all, running tasks are placed again with the new
-    ones. Ties: the older task, (rack, shelf) order. Cost of a decision: as ff.
+    the largest. With ``realloc`` all, running tasks are placed again with the new ones. Ties: the older task, (rack,
+    shelf) order. Cost of a decision: as ff.
     """
 
     name: ClassVar[str] = "ffd"

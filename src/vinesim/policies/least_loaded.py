@@ -13,9 +13,9 @@ from vinesim.policies.placing import Placing
 class LeastLoadedFirst(Placing):
     """Each task, the oldest first, goes to the server that is loaded least.
 
-    ``load`` compares the servers' loads themselves (demand), or as shares of their capacities (share). ``period_us`` is
-    the batch period; with ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order.
-    Cost of a decision: O(server types x log servers).
+    ``load`` compares the servers' loads themselves (demand), or as shares of their capacities (share). With
+    ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision:
+    O(server types x log servers).
     """
 
     name: ClassVar[str] = "llf"

@@ -18,7 +18,6 @@ class Placing(BatchPolicy):
     replaces_running: ClassVar[bool] = True
     steady: ClassVar[bool] = True  # choices between costs that change with the time left, each along a line
 
-    period_us: float = 10e6
     realloc: Literal["all", "new"] = "all"
     order: Literal["old_first", "new_first"] = "old_first"
 

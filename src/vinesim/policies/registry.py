@@ -1,5 +1,6 @@
 """Find a policy: by name, in an installed package's entry points, in a file, or as the object itself."""
 
+import logging
 import os
 import sys
 import warnings
@@ -49,6 +50,7 @@ BUILT_IN: tuple[type[Policy], ...] = (
     *(EasyBackfill, ConservativeBackfill),
 )
 ENTRY_POINTS = "vinesim.policies"
+_LOG = logging.getLogger(__name__)
 
 
 @cache
@@ -99,6 +101,7 @@ def _from_file(spec: str) -> type[Policy]:
     path = Path(file)
     if not path.is_file():
         raise InputError([Problem("policy", "a Python file", f"no file {file}", "Check the path.")])
+    _LOG.info("running the code in %s", file)
     module_name = f"vinesim_policy_{path.stem}"
     module = ModuleType(module_name)
     module.__file__ = str(path)

@@ -15,8 +15,8 @@ class RoundRobin(Placing):
 
     With ``realloc`` all, running tasks are placed again with the new ones: the m-th task of a period goes to server m
     mod N. With new, running tasks stay and the turn goes on from period to period: the m-th task of the workload goes
-    to server m mod N. A server that cannot run the task is not counted. ``period_us`` is the batch period. Ties: (rack,
-    shelf) order. Cost of a decision: O(1).
+    to server m mod N. A server that cannot run the task is not counted. Ties: (rack, shelf) order. Cost of a decision:
+    O(1).
     """
 
     name: ClassVar[str] = "rr"

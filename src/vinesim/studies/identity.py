@@ -1,24 +1,33 @@
 """The id of a run: a hash of all that decides its outcome, equal on every machine.
 
-It covers the scenario's document after the point's changes, the bytes of the files that it names, a policy's code, the
-seed, the warm-up and VineSim's version; not descriptions, labels, or where files lie. Numbers count by value (5 is
-5.0), but a quantity is its text: ``5 us`` is another id than 5. The order of keys counts only where it decides
-something: among the units of a rack or node, and in mappings among a generator's options.
+It covers the scenario's document after the point's changes, the bytes of the files that it names, what counts of its
+policy (see ``policies.identity``), the seed, the warm-up and VineSim's version; not descriptions, labels, or where
+files lie. Numbers count by value (5 is 5.0), but a quantity outside the policy's options is its text: ``5 us`` is
+another id than 5. The order of keys counts only where it decides something: among the units of a rack or node, and in
+mappings among a generator's options.
 """
 
 import hashlib
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.scenario_keys import FILE_SECTIONS, split_policy
+from vinesim.formats.quantities import time_us
+from vinesim.formats.scenario_document import ScenarioDocument
+from vinesim.formats.scenario_keys import FILE_SECTIONS
 from vinesim.formats.yaml_source import YamlSource, steps_of
-from vinesim.model.scenario import feed
+from vinesim.model.digest import feed
+from vinesim.model.errors import InputError
+from vinesim.model.scenario import PERIOD_US
 from vinesim.model.version import VERSION
-from vinesim.studies.policy_code import code_of_class, code_of_entry_point, code_of_file, file_content
+from vinesim.policies.code import code_of_file, file_content
+from vinesim.policies.documents import prepared
+from vinesim.policies.identity import policy_content
 
 _NOT_COUNTED = ("description", "seed")  # the run's own seed counts
+_WITH_POLICY = ("policy", "options", "period")  # one section: what counts of one depends on the others
 _IN_ORDER = "in order"
 
 
@@ -27,7 +36,9 @@ def run_id(
 ) -> str:
     """The id of a run of a scenario's whole document, after all changes: 16 hex digits."""
     content = Content(folder)
-    digests = [content.section(name, document[name]) for name in sorted(document)]
+    document = prepared(YamlSource.of(document), folder, loads_files=False)[0].data
+    names = sorted({_section(name) for name in (*document, "policy")})
+    digests = [content.section(name, _value(document, name)) for name in names]
     return of_sections(digests, seed, surroundings(warm_up))
 
 
@@ -43,6 +54,15 @@ def of_sections(digests: list[bytes], seed: int, around: bytes) -> str:
     return hashlib.sha256(b"".join((around, *digests, b"%d" % seed))).hexdigest()[:16]
 
 
+def _section(key: str) -> str:
+    """The section that a top-level key belongs to."""
+    return "policy" if key in _WITH_POLICY else key
+
+
+def _value(document: Mapping[str, Any], section: str) -> Any:
+    return [document.get(key) for key in _WITH_POLICY] if section == "policy" else document.get(section)
+
+
 class Content:
     """Digests of a document's sections; each file is read once."""
 
@@ -51,13 +71,13 @@ class Content:
         self._files: dict[Path, Any] = {}
 
     def section(self, name: str, value: Any) -> bytes:
-        """The digest of a top-level key with its value; nothing for one that decides nothing."""
-        if name in _NOT_COUNTED or value is None:
+        """The digest of a section with its value; nothing for one that decides nothing, or has its default."""
+        if name == "policy":
+            value = self._policy(*value)
+        elif name in _NOT_COUNTED or value is None or value == _default(name):
             return b""
         if name in FILE_SECTIONS and isinstance(value, Mapping) and isinstance(value.get("file"), str):
             value = {**value, "file": self._file(value["file"])}
-        elif name == "policy":
-            value = self._policy(value)
         digest = hashlib.sha256()
         feed(digest, [name, _ordered(value, name, name == "workload")])
         return digest.digest()
@@ -69,16 +89,21 @@ class Content:
             self._files[path] = [Path(name).suffix, file_content(path)]
         return self._files[path]
 
-    def _policy(self, policy: Any) -> Any:
-        if not isinstance(policy, str):
-            return policy if isinstance(policy, int | float | list | dict) else code_of_class(policy)
-        file, rest = split_policy(policy)
-        if not file:
-            return [policy, code_of_entry_point(policy)]
-        path = self.folder / file
+    def _policy(self, policy: Any, options: Any, period: Any) -> list[Any]:
+        content = policy_content("high" if policy is None else policy, options, self.folder, self._code)
+        with suppress(InputError):  # a wrong one is told by the scenario's own check
+            period = PERIOD_US if period is None else time_us(period, "")
+        return [*content, period]
+
+    def _code(self, path: Path) -> Any:
         if path not in self._files:
             self._files[path] = code_of_file(path)
-        return [rest, self._files[path]]
+        return self._files[path]
+
+
+def _default(name: str) -> Any:
+    field = ScenarioDocument.model_fields.get(name)
+    return None if field is None else field.default
 
 
 def _ordered(value: Any, name: str, is_workload: bool) -> Any:
@@ -100,8 +125,8 @@ class PointIds:
     def __init__(self, source: YamlSource, folder: Path, settings: list[tuple[Mapping[str, Any], ...]]):
         """``settings`` are of each axis, position by position."""
         self._source, self._content, self._settings = source, Content(folder), settings
-        touched = [{str((steps_of(key) or (key,))[0]) for setting in axis for key in setting} for axis in settings]
-        names = sorted({*map(str, source.data), *(name for names in touched for name in names)})
+        touched = [{_section_of(key) for setting in axis for key in setting} for axis in settings]
+        names = sorted({"policy", *map(_section, map(str, source.data))}.union(*touched))
         self._by_section: list[tuple[str, list[int], dict[tuple[int, ...], bytes]]] = [
             (name, [a for a, names in enumerate(touched) if name in names], {}) for name in names
         ]
@@ -121,6 +146,13 @@ class PointIds:
             key: value
             for axis, position in zip(axes, positions, strict=True)
             for key, value in self._settings[axis][position].items()
-            if str((steps_of(key) or (key,))[0]) == name
+            if _section_of(key) == name
         }
-        return self._source.changed(settings).data.get(name)
+        source = self._source.changed(settings)
+        if name == "policy":
+            source = prepared(source, self._content.folder, loads_files=False)[0]
+        return _value(source.data, name)
+
+
+def _section_of(key: str) -> str:
+    return _section(str((steps_of(key) or (key,))[0]))

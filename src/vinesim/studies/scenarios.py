@@ -1,10 +1,10 @@
 """The scenario of a run."""
 
-from vinesim.formats.scenario_file import scenario_from
 from vinesim.formats.study_file import scenario_source
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
+from vinesim.policies.documents import scenario_from
 from vinesim.studies.run import Run, at_point
 
 
@@ -15,6 +15,6 @@ def scenario_of(study: Study, run: Run) -> Scenario:
     """
     source = scenario_source(study)
     try:
-        return scenario_from(source.changed({**run.settings, "seed": run.seed}), study.folder)
+        return scenario_from(source.changed({**run.settings, "seed": run.seed}), study.folder)[0]
     except InputError as error:
         raise at_point(error, run.point) from None

@@ -14,11 +14,13 @@ from vinesim.formats.files import problem_of
 from vinesim.formats.study_file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.model.errors import InputError, Problem, VineSimError
-from vinesim.model.scenario import Scenario, changed
+from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
 from vinesim.model.version import VERSION
 from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.documents import prepared
 from vinesim.policies.registry import resolve
+from vinesim.policies.replacing import changed
 from vinesim.studies.batches import Batch, batches
 from vinesim.studies.chunks import Chunk
 from vinesim.studies.identity import run_id
@@ -188,7 +190,8 @@ def changed_files(study: Study, runs: list[Run]) -> Problem | None:
     objects have come with the study.
     """
     for run in {repr(run.settings.get("policy")): run for run in runs}.values():
-        document = scenario_source(study).changed(run.settings).data
+        source = scenario_source(study).changed(run.settings)
+        document = prepared(source, study.folder, loads_files=False)[0].data
         is_named = isinstance(document.get("policy"), str | None)
         if is_named and run_id(document, study.folder, run.seed, study.warm_up) != run.run_id:
             where = f"the files of the study on {socket.gethostname()}"

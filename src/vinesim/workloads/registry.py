@@ -88,6 +88,7 @@ class GeneratorSpec:
     applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
     own_arrivals: bool = False  # says itself when the jobs arrive
     is_random: bool = True  # draws from the seed itself, beside arrivals and places of data
+    in_batches: bool = False  # a job is a batch, and the inter-arrival time its period
     arrivals_apart: bool = False  # the arrivals decide nothing but the column arrival_us
 
     @property
@@ -152,7 +153,15 @@ GENERATORS = {
         GeneratorSpec("identical", identical_jobs, is_random=False, arrivals_apart=True),
         GeneratorSpec("mix", mix, arrivals_apart=True),
         GeneratorSpec("sized", sized, arrivals_apart=True),
-        GeneratorSpec("batches", batches, SERVER_TYPES, SERVER_TASK_TYPES, servers_affinity, arrivals_apart=True),
+        GeneratorSpec(
+            "batches",
+            batches,
+            SERVER_TYPES,
+            SERVER_TASK_TYPES,
+            servers_affinity,
+            in_batches=True,
+            arrivals_apart=True,
+        ),
         GeneratorSpec(
             "requests",
             requests,

@@ -41,8 +41,6 @@ class PileInBatches(BatchPolicy):
     source: ClassVar[str] = "tests"
     may_overcommit: ClassVar[bool] = True
 
-    period_us: float = 10.0
-
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         able = servers.affinity[servers.unit_type][:, tasks.task_type] > 0  # [U, M]
         return np.argmax(able, axis=0)

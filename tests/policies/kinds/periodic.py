@@ -15,8 +15,6 @@ class PeriodicFirstFit(BatchPolicy):
     name: ClassVar[str] = "test_periodic_first_fit"
     source: ClassVar[str] = "tests"
 
-    period_us: float = 5.0
-
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         load = servers.load.copy()
         placed = np.full(len(tasks.task), -1)

@@ -19,8 +19,6 @@ class Repack(BatchPolicy):
     source: ClassVar[str] = "tests"
     replaces_running: ClassVar[bool] = True
 
-    period_us: float = 5.0
-
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         placed = tasks.unit.astype(np.int64)
         order = np.lexsort((tasks.task, -tasks.demand, placed < 0))  # running ones first, the largest before the others

@@ -110,7 +110,7 @@ def test_batches_are_refused_as_their_first_request_is(engine):
 
 @ENGINES
 def test_a_batch_policy_is_told_too(engine):
-    far = scenario([0.25], FAR, policy=PileInBatches, options={"period_us": 2.0**20})
+    far = scenario([0.25], FAR, policy=PileInBatches, period_us=2.0**20)
     with pytest.raises(vs.InputError, match="task 0"):
         vs.simulate(far, engine=engine)
 

@@ -12,13 +12,14 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.scenario_file import read_scenario, scenario_schema
+from vinesim.formats.scenario_file import scenario_schema
 from vinesim.formats.workload_table import write_workload
 from vinesim.model.affinity import table_1
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.network import PRESETS, Network
 from vinesim.model.scenario import Scenario
+from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.workloads.registry import GENERATORS
 
@@ -338,9 +339,12 @@ def test_one_problem(problems, overrides, start):
         ("# only a comment\n", "an empty file"),
         ("- a\n- b\n", "a mapping of datacenter, workload"),
         ("just words\n", "a mapping of datacenter, workload"),
-        ("a: [1, 2\nb: 3\n", "s.yaml:2:2: expected YAML"),
-        ("a: b: c\n", "s.yaml:1:5: expected YAML"),
-        ("\tx: 1\n", "s.yaml:1:1: expected YAML"),
+        ("a: [1, 2\nb: 3\n", "s.yaml:2:2: expected ',' or ']', found ':'"),
+        ("a: b: c\n", "s.yaml:1:5: expected one `key: value` a line, found another colon. Put a text with a colon in"),
+        ("\tx: 1\n", "s.yaml:1:1: expected spaces, found a tab. YAML is indented with spaces alone."),
+        ("x:\n\ty: 1\n", "s.yaml:2:1: expected spaces, found a tab."),
+        ("x: @y\n", "s.yaml:1:4: expected a value, found one that begins with '@'. Put it in quotes."),
+        ("x:\n  - 1\n y: 2\n", "s.yaml:3:2: expected the end of the mapping or list, by its indentation"),
         ("a: 1\n--- \nb: 2\n", "expected YAML"),
         ("a: !!python/object/apply:os.system [ls]\n", "expected a value without a tag"),
         ("a: *nothing\n", "expected YAML"),
@@ -386,7 +390,7 @@ def test_problems_of_a_named_file_keep_their_place_in_it(scenario, problems, tmp
 def test_reading_a_scenario_does_not_load_the_compiler():
     code = (
         "import sys, vinesim; assert not {'pydantic', 'yaml', 'numba'} & set(sys.modules)\n"
-        "import vinesim.formats.scenario_file as s; s.read_scenario(sys.argv[1]); assert 'numba' not in sys.modules"
+        "import vinesim.policies.documents as s; s.read_scenario(sys.argv[1]); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(EXAMPLES / "quickstart.yaml")], check=True)
 

@@ -15,9 +15,7 @@ SCALE = 1_000_000  # CP-SAT takes whole numbers: demands and joules in millionth
 MAX_PAIRS = 50_000  # of a task and a server
 
 
-def least_energy(
-    tasks: BatchTasks, servers: BatchServers, period_us: float, limit_s: float = 60.0
-) -> tuple[float, np.ndarray] | None:
+def least_energy(tasks: BatchTasks, servers: BatchServers, limit_s: float = 60.0) -> tuple[float, np.ndarray] | None:
     """The least energy of a period, J (accounting ``run_time``), and the server of each task [M].
 
     None if no placement loads every server within its capacity. Servers must be empty. Raises :class:`InputError`
@@ -33,7 +31,7 @@ def least_energy(
         servers.idle_power_w[instance.codes],
         servers.dynamic_power_w[instance.codes],
         servers.sleep_power_w[instance.codes],
-        period_us / 1e6,
+        servers.period_us / 1e6,
         limit_s,
     )
 

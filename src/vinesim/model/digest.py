@@ -1,0 +1,39 @@
+"""Values as bytes of a hash that is equal on every machine."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+def feed(digest: Any, value: Any) -> None:
+    """Feed a value's type and content to the digest; each piece with its length, numbers by value, not by type."""
+    if isinstance(value, np.ndarray):
+        feed(digest, f"array {value.dtype.str} {value.shape}")
+        digest.update(np.ascontiguousarray(value).data)
+    elif isinstance(value, str):
+        digest.update(f"{len(value.encode())} {value}".encode())
+    elif isinstance(value, bool | None):
+        feed(digest, f"constant {value}")
+    elif isinstance(value, int | float | np.number):
+        number = float(value)
+        feed(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
+    elif isinstance(value, Mapping):
+        feed(digest, f"mapping {len(value)}")
+        for key in sorted(value):
+            feed(digest, str(key))
+            feed(digest, value[key])
+    elif isinstance(value, tuple | list):
+        feed(digest, f"list {len(value)}")
+        for item in value:
+            feed(digest, item)
+    elif isinstance(value, type):
+        feed(digest, f"class {value.__module__}.{value.__qualname__}")
+    elif is_dataclass(value):
+        feed(digest, type(value))
+        for item in fields(value):
+            feed(digest, item.name)
+            feed(digest, getattr(value, item.name))
+    else:
+        feed(digest, repr(value))

@@ -1,0 +1,146 @@
+"""Scenario files with the policies that they name: what is read as another file was meant to be."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats import scenario_file
+from vinesim.formats.files import is_table
+from vinesim.formats.quantities import format_time_us, time_us
+from vinesim.formats.scenario_keys import PERIOD_AMONG_OPTIONS
+from vinesim.formats.yaml_source import YamlSource, dotted
+from vinesim.model.errors import InputError, InputWarning
+from vinesim.model.scenario import PERIOD_US, Scenario
+from vinesim.policies import replacing
+from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.registry import resolve
+from vinesim.workloads.registry import GENERATORS
+
+CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
+
+
+class PolicyCheck:
+    """The check of a policy with its options; of one in a file only with ``runs_files``, as its code is run for that.
+
+    Attributes:
+        unchecked: the policies that were left out for that reason.
+    """
+
+    def __init__(self, *, runs_files: bool = True):
+        self.runs_files = runs_files
+        self.unchecked: list[str] = []
+
+    def __call__(self, policy: Any, options: Mapping[str, Any]) -> None:
+        """Raises :class:`InputError`."""
+        if self.runs_files or not replacing.is_file(policy):
+            resolve(policy, options)
+        elif policy not in self.unchecked:
+            self.unchecked.append(policy)
+
+
+def read_scenario(
+    path: str | os.PathLike[str],
+    overrides: Iterable[str] = (),
+    *,
+    settings: Mapping[str, Any] | None = None,
+    check_policy: CheckPolicy | None = None,
+) -> Scenario:
+    """The scenario of a YAML file; file names in it start from its folder.
+
+    ``overrides`` are ``key=value`` changes, as ``arrivals.iat=5`` or ``datacenter.racks[0].units.GPU=30``, the value in
+    YAML; ``settings`` are values by such keys, put in after them. Of the file's options those that another policy does
+    not know are left out, with a warning. ``check_policy(policy, options)`` is called too, so that its
+    :class:`InputError` comes with the others; without it no policy's file is loaded, but for one that a change names.
+    Raises :class:`InputError` with file, line and column of every problem.
+    """
+    source = scenario_file.read_source(path, overrides).changed(settings or {})
+    scenario, told = scenario_from(source, Path(path).parent, check_policy=check_policy)
+    for text in told:
+        warnings.warn(text, InputWarning, stacklevel=2)
+    return scenario
+
+
+def scenario_from(
+    source: YamlSource, folder: Path, *, check_policy: CheckPolicy | None = None
+) -> tuple[Scenario, list[str]]:
+    """The scenario of a document, and what is to be told about it. Raises :class:`InputError`.
+
+    The code of a policy's file is run only for a check of it, or, without any check, where a change names the file.
+    """
+    if isinstance(check_policy, PolicyCheck):
+        loads_files = check_policy.runs_files
+    else:
+        loads_files = check_policy is not None or source.layer(("policy",)) > 0
+    source, told = prepared(source, folder, loads_files=loads_files)
+    scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy)
+    return scenario, told + _off_beat(source, scenario, folder, loads_files)
+
+
+def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> tuple[YamlSource, list[str]]:
+    """The document with its period in its place and without the options that only a replaced policy knows; and what is
+    to be told about both."""
+    if not isinstance(source.data, dict) or not isinstance(source.data.get("options"), dict):
+        return source, []
+    source, told = _period_moved(source)
+    if source.layer(("policy",)) == 0:
+        return source, told
+    options = source.data["options"]
+    old, new = (replacing.in_folder(data.get("policy") or "high", folder) for data in (source.own_data, source.data))
+    own = {name: value for name, value in options.items() if source.layer(("options", name)) == 0}
+    if own and (loads_files or not replacing.is_file(new)):
+        _, left_out = replacing.fitting(own, old, new)
+        for name in left_out:
+            source = source.without(("options", name))
+        if left_out:
+            told.append(replacing.words(left_out, source.own_data.get("policy") or "high", source.data["policy"]))
+    return source, told
+
+
+def _period_moved(source: YamlSource) -> tuple[YamlSource, list[str]]:
+    """The document with the period of batch policies where it belongs, for files that have it among the options."""
+    old, new = PERIOD_AMONG_OPTIONS, ("period",)
+    if old[1] not in source.data["options"]:
+        return source, []
+    value = source.data["options"][old[1]]
+    if source.data.get("period") is None or source.layer(old) > source.layer(new):
+        source = source.renamed(dotted(old), dotted(new))
+    elif source.layer(old) < source.layer(new):
+        source = source.without(old)
+    else:
+        source.add(old, "the period once", f"it here and as period: {source.data['period']}", "Keep period:.")
+        source = source.without(old)
+    return source, [f"{dotted(old)} is the scenario's own key now: write period: {value}"]
+
+
+def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, loads_files: bool) -> list[str]:
+    """A word if batches of tasks arrive at another interval than that at which a batch policy places them."""
+    iat = (source.data.get("arrivals") or {}).get("iat")
+    if iat is None or (iat_us := time_us(iat, "")) == scenario.period_us:
+        return []
+    if not _in_batches(source.data["workload"], folder):
+        return []
+    kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
+    if kind is None or not issubclass(kind, BatchPolicy):
+        return []
+    default = ", by default" if scenario.period_us == PERIOD_US and source.data.get("period") is None else ""
+    every, period = format_time_us(iat_us), format_time_us(scenario.period_us)
+    return [
+        f"a batch of tasks arrives every {every} (arrivals.iat), and is placed every {period} (period{default}): "
+        f"is period: {iat} meant?"
+    ]
+
+
+def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:
+    """Whether the inter-arrival time is that of batches: by the generator, or by a table that counts periods."""
+    if workload.get("generator") is not None:
+        return GENERATORS[workload["generator"]].in_batches
+    if not is_table(workload["file"]):
+        return False
+    from vinesim.formats.workload_table import has_periods  # DuckDB takes 0.1 s to import
+
+    try:
+        return has_periods(folder / workload["file"])
+    except InputError:
+        return False

@@ -1,0 +1,107 @@
+"""What decides the outcome of a run, in one place: the ids of scenarios and of a sweep's runs are made of it.
+
+Of a policy these count: its class, the code in its file and in the modules beside it (see ``policies.code``), to the
+last comment, and the options whose values are not their defaults; so a default that is spelled out changes nothing.
+Of VineSim's own code the version counts.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.quantities import time_us
+from vinesim.formats.scenario_keys import split_policy
+from vinesim.model.digest import feed
+from vinesim.model.errors import InputError
+from vinesim.model.scenario import Scenario
+from vinesim.model.version import VERSION
+from vinesim.policies.code import code_of_class, code_of_file, defaults_in_file
+from vinesim.policies.contract import Policy
+from vinesim.policies.registry import find
+
+_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+
+
+def content_id(scenario: Scenario, policy: list[Any] | None = None) -> str:
+    """A hash of all that decides the outcome of a scenario: 16 hex digits.
+
+    ``policy`` is its :func:`policy_content` of an earlier time; by default that of now.
+    """
+    digest = hashlib.sha256()
+    feed(digest, ["vinesim scenario", VERSION])
+    feed(digest, policy_content(scenario.policy, scenario.options) if policy is None else policy)
+    for item in fields(scenario):
+        if item.name not in ("policy", "options"):
+            feed(digest, item.name)
+            feed(digest, getattr(scenario, item.name))
+    return digest.hexdigest()[:16]
+
+
+def policy_content(
+    policy: Any,
+    options: Any,
+    folder: Path = Path(),
+    code_of: Callable[[Path], Any] = code_of_file,
+) -> list[Any]:
+    """What counts of a policy and the options beside it: class, code, options. No code of a file is run.
+
+    ``folder`` is where the name of a policy's file starts from. A name that is no policy's stands for itself.
+    """
+    if isinstance(policy, str):
+        file, rest = split_policy(policy)
+        if file and (path := folder / file).is_file():
+            name = rest.removeprefix(":")
+            return [name, code_of(path), _not_default(options, defaults_in_file(path, name))]
+    if isinstance(policy, Policy):
+        given = {item.name: getattr(policy, item.name) for item in fields(policy)}
+        return [*_class_content(type(policy)), _not_default(given, _defaults(type(policy)))]
+    try:
+        kind = find(policy) if not (isinstance(policy, str) and split_policy(policy)[0]) else None
+    except InputError:
+        kind = None
+    if kind is None:
+        return [policy if isinstance(policy, str | int | float | list | dict | None) else repr(policy), None, options]
+    return [*_class_content(kind), _not_default(options, _defaults(kind))]
+
+
+def _class_content(kind: type) -> list[Any]:
+    is_own = kind.__module__.startswith("vinesim.")
+    return [f"{kind.__module__}.{kind.__qualname__}" if is_own else kind.__qualname__, code_of_class(kind)]
+
+
+def _defaults(kind: type[Policy]) -> dict[str, Any]:
+    return {item.name: item.default for item in fields(kind) if item.default is not MISSING}
+
+
+def _not_default(options: Any, defaults: Mapping[str, Any]) -> Any:
+    """The options without those that have their defaults' values."""
+    if not isinstance(options, Mapping):
+        return options or {}
+    plain = {name: _plain(name, value, defaults.get(name)) for name, value in options.items()}
+    return {name: value for name, value in plain.items() if not (name in defaults and _same(value, defaults[name]))}
+
+
+def _plain(name: str, value: Any, default: Any) -> Any:
+    """An option's value as its default is one: a quantity or a text of digits as a number, yes and no as true and
+    false; as it is where that is not known."""
+    if isinstance(value, bool) and default in ("yes", "no"):
+        return "yes" if value else "no"
+    if not isinstance(value, str):
+        return value
+    if isinstance(default, bool):
+        return _YES_NO.get(value.lower(), value)
+    try:
+        if isinstance(default, int | float):
+            return time_us(value, name) if name.endswith("_us") else float(value)
+    except (InputError, ValueError):
+        pass
+    return value
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+    except Exception:  # an object that cannot be compared
+        return False
