@@ -334,7 +334,7 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
-    from vinesim.formats import quantities, workload_table
+    from vinesim.formats import limits, quantities, workload_table
 
     modules = {
         "Deployment": "deployment",
@@ -371,6 +371,24 @@ def formats() -> str:
                 ("time", ", ".join(quantities._TIME)),
                 ("size", ", ".join(quantities._BYTES)),
                 ("bandwidth", ", ".join(quantities._BANDWIDTH)),
+            ],
+        ),
+        "## How large a file may be",
+        "A gzip file counts with what it unpacks to. Trace, deployment and other text files of records have no limit "
+        "but that of a line.",
+        table(
+            ("what", "at most"),
+            [
+                ("a YAML file", limits.in_words(limits.DOCUMENT_BYTES)),
+                ("values in a YAML file, each as often as an alias repeats it", f"{limits.VALUES:,}"),
+                ("levels of a YAML file", limits.LEVELS),
+                (
+                    "a CSV file that is read whole: prices, carbon, counts, measured times",
+                    limits.in_words(limits.TEXT_BYTES),
+                ),
+                ("characters in a field of it", f"{limits.FIELD_CHARACTERS:,}"),
+                ("a log (SWF)", limits.in_words(limits.LOG_BYTES)),
+                ("a line of a log or a text file", limits.in_words(limits.LINE_BYTES)),
             ],
         ),
     ]

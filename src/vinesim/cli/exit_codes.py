@@ -9,9 +9,7 @@ class ExitCode(IntEnum):
 
     DONE = 0  # all is done; a run also where it ended at the horizon that its scenario sets
     RUNS_FAILED = 1  # of a sweep: some runs failed; the same command tries them again
-    BAD_INPUT = (
-        2  # the input, an option or the policy is wrong, or the output cannot be written; nothing is half written
-    )
+    BAD_INPUT = 2  # the input, an option or the policy is wrong, or the output cannot be written
     STALLED = 3  # a run, or some runs of a sweep, ended with tasks that nothing can ever start; the result is written
     INTERRUPTED = 130  # stopped with Ctrl-C or SIGTERM; what was done so far is kept
 

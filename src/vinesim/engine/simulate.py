@@ -18,6 +18,7 @@ from vinesim.engine.outcome import collect, why_stalled
 from vinesim.engine.patience import Patience, Progress
 from vinesim.metrics import applications
 from vinesim.metrics.latency import METHODS, Method
+from vinesim.metrics.sampling import sampled
 from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp, check_warm_up
@@ -107,8 +108,9 @@ def simulate(
     }
     tables = Tables(scenario, outcome)
     builders: dict[str, Callable[[], Table | None]] = {
-        name: getattr(tables, name) for name in ("tasks", "jobs", "units", "utilization")
+        name: getattr(tables, name) for name in ("tasks", "jobs", "units")
     }
+    builders["utilization"] = lambda: sampled(tables)
     builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
     return Result(
         outcome,

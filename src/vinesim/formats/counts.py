@@ -4,14 +4,13 @@ The header line is optional. Times are numbers (seconds), or dates as 2014-02-14
 Numenta Anomaly Benchmark (timestamp, value) and of counts of requests per interval in general.
 """
 
-import csv
 import datetime
 import math
 import os
 
 import numpy as np
 
-from vinesim.formats.files import read_text
+from vinesim.formats.csv_rows import csv_records
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
 LOG = "Of a log with a line for each request, vinesim import requests makes a series."
@@ -22,8 +21,8 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
     times: list[float] = []
     counts: list[float] = []
     problems: list[Problem] = []
-    for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
-        if not row or row[0].lstrip().startswith("#"):
+    for number, row in csv_records(path):
+        if row[0].lstrip().startswith("#"):
             continue
         if len(row) > 2:
             found = f"{len(row)} fields"

@@ -4,10 +4,11 @@ import csv
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vinesim.formats.files import read_text
+from vinesim.formats.limits import FIELD_CHARACTERS, too_much
 from vinesim.formats.lines import LARGEST
 from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
@@ -48,32 +49,49 @@ class CsvRows:
             raise InputError([problem for _, problem in sorted(self.problems, key=lambda pair: pair[0])])
 
 
+def csv_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, list[str]]]:
+    """The records of a CSV file, plain or gzip, each with its (last) line; blank lines are no records.
+
+    Lines end as on any system, in CR too. Raises :class:`InputError` for what is no CSV file.
+    """
+    reader = csv.reader(io.StringIO(read_text(path), newline=""))
+    try:
+        for fields in reader:
+            if fields:
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise InputError([csv_problem(path, reader.line_num, error)]) from None
+
+
+def csv_problem(path: str | os.PathLike[str], line: int, error: csv.Error) -> Problem:
+    """What the csv module objects to, in our form."""
+    if "field larger" in str(error):
+        return too_much(
+            f"{path}:{line}", f"{FIELD_CHARACTERS:,} characters in a field", "Is a quotation mark not closed?"
+        )
+    return Problem(f"{path}:{line}", "a CSV file", str(error))
+
+
 def read_csv_rows(path: str | os.PathLike[str], columns: Sequence[str]) -> CsvRows:
     """The rows of a file; its other columns are only counted.
 
     Raises :class:`InputError` if a column is missing or there is no row; rows that are too short are noted.
     """
     found = CsvRows(str(path))
-    reader = csv.reader(io.StringIO(read_text(path), newline=""))
-    header, others = None, dict[int, str]()
-    try:
-        for fields in reader:
-            if not fields:
-                continue
-            if header is None:
-                header = _header(path, reader.line_num, fields, columns)
-                others = {at: name.strip() for at, name in enumerate(fields) if name.strip() not in columns}
-                found.unused = dict.fromkeys(others.values(), 0)
-            elif len(fields) <= max(header.values()):
-                found.add(reader.line_num, f"a value of {', '.join(columns)}", f"{len(fields)} fields")
-            else:
-                found.rows.append((reader.line_num, {name: fields[at].strip() for name, at in header.items()}))
-                for at, name in others.items():
-                    found.unused[name] += at < len(fields) and bool(fields[at].strip())
-    except csv.Error as error:
-        found.add(reader.line_num, "a CSV file", str(error))
+    header, others, line = None, dict[int, str](), 0
+    for line, fields in csv_records(path):
+        if header is None:
+            header = _header(path, line, fields, columns)
+            others = {at: name.strip() for at, name in enumerate(fields) if name.strip() not in columns}
+            found.unused = dict.fromkeys(others.values(), 0)
+        elif len(fields) <= max(header.values()):
+            found.add(line, f"a value of {', '.join(columns)}", f"{len(fields)} fields")
+        else:
+            found.rows.append((line, {name: fields[at].strip() for name, at in header.items()}))
+            for at, name in others.items():
+                found.unused[name] += at < len(fields) and bool(fields[at].strip())
     if not found.rows and not found.problems:
-        found.add(reader.line_num, f"rows below a header line with {', '.join(columns)}", "none")
+        found.add(line, f"rows below a header line with {', '.join(columns)}", "none")
     if not found.rows:
         found.raise_problems()
     return found

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from vinesim.formats.limits import LINE_BYTES, LOG_BYTES, TEXT_BYTES, in_words, too_much
 from vinesim.model.errors import InputError, Problem
 
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
@@ -47,12 +48,15 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError([Problem(repr(path), "a file name", "a NUL character in it")]) from None
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The whole of a small UTF-8 text file, plain or gzip, without a byte order mark."""
+def read_text(path: str | os.PathLike[str], most: int = TEXT_BYTES) -> str:
+    """The whole of a UTF-8 text file of at most so many bytes, plain or gzip, without a byte order mark."""
     with opened(path) as stream:
-        data = stream.read()
-    if data.startswith(GZIP):
-        data = _unpacked(path, data)
+        data = stream.read(most + 1)
+        if data.startswith(GZIP):
+            stream.seek(0)
+            data = _unpacked(path, stream, most)
+    if len(data) > most:
+        raise InputError([too_much(path, f"{in_words(most)} of text")])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -64,11 +68,31 @@ def read_text(path: str | os.PathLike[str]) -> str:
     return text
 
 
-def _unpacked(path: str | os.PathLike[str], data: bytes) -> bytes:
+def _unpacked(path: str | os.PathLike[str], stream: BinaryIO, most: int) -> bytes:
     try:
-        return gzip.decompress(data)
+        return gzip.GzipFile(fileobj=stream).read(most + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError([cut_gzip(path, error)]) from None
+
+
+def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The lines of a log, plain or gzip, one after the other. Raises :class:`InputError`."""
+    with opened(path) as stream:
+        is_gzip = stream.read(2) == GZIP
+        stream.seek(0)
+        source = gzip.GzipFile(fileobj=stream) if is_gzip else stream
+        n_bytes = number = 0
+        try:
+            while line := source.readline(LINE_BYTES + 1):
+                number += 1
+                n_bytes += len(line)
+                if len(line) > LINE_BYTES:
+                    raise InputError([too_much(f"{path}:{number}", f"{in_words(LINE_BYTES)} in a line")])
+                if n_bytes > LOG_BYTES:
+                    raise InputError([too_much(path, f"{in_words(LOG_BYTES)} of text")])
+                yield line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError([cut_gzip(path, error)]) from None
 
 
 def cut_gzip(path: str | os.PathLike[str], error: Exception) -> Problem:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from vinesim.formats.files import read_text
+from vinesim.formats.limits import DOCUMENT_BYTES
 from vinesim.formats.quantities import bandwidth, time_us
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import PRESETS, Network
@@ -46,7 +47,7 @@ def read_network(name: str | os.PathLike[str]) -> Network:
         return PRESETS[str(name)]
     if not os.path.exists(name) and not str(name).endswith((".yaml", ".yml")):
         raise InputError([Problem("network", f"{', '.join(PRESETS)}, or a YAML file", repr(str(name)))])
-    return _parse(name, read_text(name))
+    return _parse(name, read_text(name, DOCUMENT_BYTES))
 
 
 def _parse(path: str | os.PathLike[str], text: str) -> Network:

@@ -111,6 +111,9 @@ def _summary(folder: Path, problems: list[Problem]) -> dict[str, Any]:
     except InputError as error:
         problems += error.problems
         return {}
+    except RecursionError:
+        problems.append(Problem(str(file), "JSON", "too many levels", _RUN_AGAIN))
+        return {}
     except json.JSONDecodeError as error:
         problems.append(Problem(f"{file}:{error.lineno}:{error.colno}", "JSON", error.msg, _RUN_AGAIN))
         return {}

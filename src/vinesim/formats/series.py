@@ -5,15 +5,13 @@ the values. Each value holds until the next row, the last one for as long as the
 only one); then the series starts over.
 """
 
-import csv
-import io
 import math
 import os
 
 import numpy as np
 
 from vinesim.formats.counts import to_time_us
-from vinesim.formats.files import read_text
+from vinesim.formats.csv_rows import csv_records
 from vinesim.model.electricity import Series
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 from vinesim.model.time import US_PER_HOUR
@@ -27,27 +25,27 @@ def read_series(path: str | os.PathLike[str], start: str | None = None, *, least
 
     Raises :class:`InputError` with file and line of every problem; ``least`` is the smallest value allowed.
     """
-    rows = [row for row in csv.reader(io.StringIO(read_text(path))) if row]
-    header = [name.strip() for name in rows[0]] if rows else []
+    rows = list(csv_records(path))
+    header = [name.strip() for name in rows[0][1]] if rows else []
     if len(header) != 2 or header[0] not in TIMES:
         expected = "two columns: hour or timestamp, and the values"
         raise InputError([Problem(f"{path}:1", expected, ", ".join(header) or "nothing")])
     problems: list[Problem] = []
     hours: list[float] = []
     values: list[float] = []
-    for line, row in enumerate(rows[1:], 2):
+    for line, row in rows[1:]:
         where = f"{path}:{line}"
         if len(row) != 2:
             problems.append(Problem(where, "two columns", f"{len(row)}"))
             continue
         hour, value = _hours(row[0], header[0]), _number(row[1])
         if hour is None:
-            problems.append(Problem(where, EXAMPLES[header[0]], repr(row[0])))
+            problems.append(Problem(where, EXAMPLES[header[0]], repr(row[0])[:40]))
         elif hours and hour <= hours[-1]:
-            problems.append(Problem(where, "a time after the one before", repr(row[0]), "Sort the rows."))
+            problems.append(Problem(where, "a time after the one before", repr(row[0])[:40], "Sort the rows."))
         if value is None or value < least:
             expected = "a finite number" + (f", {least:g} or more" if least > -math.inf else "")
-            problems.append(Problem(where, expected, repr(row[1])))
+            problems.append(Problem(where, expected, repr(row[1])[:40]))
         hours.append(math.nan if hour is None else hour)
         values.append(math.nan if value is None else value)
     if not values:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vinesim.formats.files import opened
+from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
@@ -26,6 +27,14 @@ def read_servers(
     columns = _columns(path)
     if "type" not in columns:
         raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
+    if unknown := [name for name in columns if name not in COLUMNS]:
+        expected = "one of " + ", ".join(COLUMNS)
+        raise InputError(
+            [
+                Problem(f"{path}: {name}", expected, repr(name), did_you_mean(name, COLUMNS) or "Remove the column.")
+                for name in unknown
+            ]
+        )
     codes = {p.name: code for code, p in enumerate(processor_types)}
     names = [str(name).strip() for name in columns["type"].tolist()]
     problems = [

@@ -7,15 +7,13 @@ lines are jobs that ran, the partition (field 16) may choose among them. Source:
 Archive, version 2.2, 18 fields a line, `;` comments.
 """
 
-import gzip
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from vinesim.formats.files import GZIP, cut_gzip, opened
+from vinesim.formats.files import lines_of
 from vinesim.formats.import_report import ImportReport
 from vinesim.formats.machines import read_machines, read_nodes
 from vinesim.model.catalog import TaskType
@@ -175,7 +173,7 @@ def _jobs(
 ) -> Iterator[tuple[float, ...]]:
     """(id, submit s, run s, processors, requested s or 0) of each usable line; the others go to the report."""
     total = 0
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(lines_of(path), 1):
         if line.startswith(b";") or not line.strip():
             continue
         report.n_lines += 1
@@ -263,14 +261,3 @@ def _asked_s(text: bytes) -> float:
     except ValueError:
         return 0.0
     return value if 0 < value < 2**53 else 0.0
-
-
-def _lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The lines of a plain or gzip file."""
-    with opened(path) as stream:
-        is_gzip = stream.read(2) == GZIP
-        stream.seek(0)
-        try:
-            yield from gzip.GzipFile(fileobj=stream) if is_gzip else stream
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError([cut_gzip(path, error)]) from None

@@ -4,11 +4,13 @@
 import csv
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
+from vinesim.formats.csv_rows import csv_problem
 from vinesim.formats.files import opened
 from vinesim.model.errors import InputError, Problem
 
@@ -44,7 +46,7 @@ class TableSource:
             ]
         line = self._lines({row for row, *_ in wrong})
         return [
-            Problem(f"{self.path}:{line[row]}", f"{column}: {e}", "nothing" if t is None else repr(t)[:40])
+            Problem(f"{self.path}:{line.get(row, '?')}", f"{column}: {e}", "nothing" if t is None else repr(t)[:40])
             for row, column, e, t in wrong
         ]
 
@@ -52,7 +54,7 @@ class TableSource:
         """The line of each row. Blank lines are no rows, except where a row is a single value."""
         lines: dict[int, int] = {}
         row = -1  # the header
-        with open(self.path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+        with open(self.path, encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
             reader = csv.reader(stream, delimiter=self.delimiter)
             for fields in reader:
                 if not fields and len(self.columns) > 1:
@@ -89,7 +91,10 @@ def _open_csv(path: str, file: str) -> TableSource:
     if not header.strip():
         raise InputError([Problem(f"{path}:1", "a header and at least one row", "nothing")])
     delimiter = max(_DELIMITERS, key=header.count)
-    names = next(csv.reader([header], delimiter=delimiter))
+    try:
+        names = next(csv.reader([header], delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError([csv_problem(path, 1, error)]) from None
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError([Problem(f"{path}:1", f"a column {n} once", "it a second time", "Keep one.") for n in twice])

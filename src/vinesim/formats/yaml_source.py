@@ -17,10 +17,9 @@ import numpy as np
 import yaml
 
 from vinesim.formats.files import read_text
+from vinesim.formats.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALUES, too_much
 from vinesim.model.errors import InputError, Problem
 
-MAX_NODES = 1_000_000  # aliases count as often as they are used
-MAX_DEPTH = 60
 _WHOLE = re.compile(r"[-+]?[0-9]{1,400}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
@@ -31,9 +30,17 @@ Path = Sequence[str | int]
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes only; scalars stay text, so that ``_scalar`` alone decides what they mean."""
+    """Composes nodes only, and no more than the limit; scalars stay text, so that ``_scalar`` alone decides what they
+    mean."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+    n_nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.n_nodes += 1
+        if self.n_nodes > 2 * VALUES:  # keys count here
+            raise InputError([_too_much(self.name)])
+        return super().compose_node(parent, index)
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class YamlSource:
     """
 
     def __init__(self, path: str | os.PathLike[str], overrides: Iterable[str] = (), *, what: str = "a scenario"):
-        root = _compose(read_text(path), str(path))
+        root = _compose(read_text(path, DOCUMENT_BYTES), str(path))
         if root is None:
             raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
         self._start(path, root, (), None)
@@ -144,11 +151,22 @@ class YamlSource:
 
     def add(self, path: Path, expected: str, found: str, remedy: str = "", *, at_key: bool = False) -> None:
         """Note a problem with the value (or the key) at ``path``."""
+        if self._is_enough():
+            return
         place = self._place(path, at_key)
         self._note(place, Problem(self._named(place, path), expected, found, remedy))
 
+    def _is_enough(self) -> bool:
+        """Whether so many problems are known that one more is only counted: telling where and what takes its time."""
+        if len(self.findings) < FINDINGS:
+            return False
+        self.n_problems += 1
+        return True
+
     def add_unknown(self, path: Path, known: Iterable[str], what: str = "", *, value: str | None = None) -> None:
         """Note that the key at ``path``, or the ``value`` there, is no known name; with the closest one."""
+        if self._is_enough():
+            return
         names, name = list(known), str(path[-1]) if value is None else value
         expected = (f"{what}: " if what else "") + "one of " + ", ".join(names)
         self.add(path, expected, shown(name), did_you_mean(name, names), at_key=value is None)
@@ -227,15 +245,14 @@ class YamlSource:
                 break
             mark = child.start_mark
             if at_key and isinstance(node, yaml.MappingNode):
-                mark = next(key.start_mark for key, _ in node.value if _is_named(key, step))
+                mark = _by_name(node)[str(step)][0].start_mark
             node = child
         return mark
 
     def _plain(self, node: yaml.Node, path: tuple[str | int, ...]) -> Any:
         self._n_nodes += 1
-        if self._n_nodes > MAX_NODES or len(path) > MAX_DEPTH:
-            what = f"at most {MAX_NODES:,} values in {MAX_DEPTH} levels"
-            raise InputError([Problem(self._where(node.start_mark), what, "more", "Are there aliases in circles?")])
+        if self._n_nodes > VALUES or len(path) > LEVELS:
+            raise InputError([_too_much(self._where(node.start_mark))])
         if not _is_plain(node):
             self.add(path, "a value without a tag", shown(node.tag), "Remove the tag.")
             return None
@@ -249,8 +266,11 @@ class YamlSource:
         result: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self._note(key.start_mark, Problem(self._where(key.start_mark), "a name", "a list or mapping"))
+                if not self._is_enough():
+                    self._note(key.start_mark, Problem(self._where(key.start_mark), "a name", "a list or mapping"))
             elif key.value in result:
+                if self._is_enough():
+                    continue
                 where = f"{self._where(key.start_mark)}: {dotted((*path, key.value))}"
                 self._note(key.start_mark, Problem(where, "each key once", "it a second time", "Keep one."))
             else:
@@ -309,8 +329,19 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _is_named(key: yaml.Node, name: str | int) -> bool:
-    return isinstance(key, yaml.ScalarNode) and key.value == name
+def _by_name(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+    """Key and value of each name in a mapping, the first of equals; made once, as a search in each place takes long."""
+    found: dict[str, tuple[yaml.Node, yaml.Node]] | None = getattr(node, "by_name", None)
+    if found is None:
+        pairs = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+        found = {key.value: (key, value) for key, value in reversed(pairs)}
+        node.by_name = found  # type: ignore[attr-defined]
+    return found
+
+
+def _too_much(where: str) -> Problem:
+    remedy = "Put long lists into files of their own. Are there aliases in circles?"
+    return too_much(where, f"{VALUES:,} values in {LEVELS} levels", remedy)
 
 
 def _is_plain(node: yaml.Node) -> bool:
@@ -340,7 +371,8 @@ def plain_value(text: str) -> Any:
 def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
     """The value of a key or an item of a list; None if there is none."""
     if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if _is_named(key, step)), None)
+        found = _by_name(node).get(step) if isinstance(step, str) else None
+        return None if found is None else found[1]
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step]
     return None

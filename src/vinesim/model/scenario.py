@@ -19,6 +19,7 @@ from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.workload import Workload
 
+MAX_SAMPLES = 10_000_000  # of the utilisation over time
 PERIOD_US = 10e6  # as the batches of the energy-aware scheduler thesis
 
 
@@ -158,6 +159,12 @@ class Scenario:
         problems += wrong_outages(self.outages, center)
         if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
+        elif self.sampling_us is not None:
+            least_us = min(float(work.arrival_us[-1]), self.horizon_us)  # the run is at least as long
+            if least_us / self.sampling_us > MAX_SAMPLES:
+                expected = f"an interval that gives at most {MAX_SAMPLES:,} samples"
+                found = f"{self.sampling_us:g} us in a run of {least_us:g} us or more"
+                problems.append(Problem("sampling_us", expected, found, "Sample less often."))
         if not 0 < self.period_us < math.inf:
             problems.append(Problem("period_us", "a time above 0", f"{self.period_us}"))
         if not self.horizon_us > 0:
