@@ -276,7 +276,9 @@ def test_the_period_may_be_given_in_many_places_and_is_one(vinesim, words, count
     small = ("workload.options.tasks_per_batch=4", "datacenter.racks[0].units={A: 2, D: 2}", "arrivals.iat=20 s")
     small = [w for c in (*small, "workload.options.n_batches=10") for w in ("--set", c)]
     done = vinesim("run", ENERGY, "--json", "--engine", "reference", *small, *words)
-    assert json.loads(done.out)["periods"]["count"] == count
+    found = json.loads(done.out)
+    assert found["periods"]["count"] == count
+    assert found["provenance"]["period_us"] == 200e6 / count
     assert ("options.period_us is the scenario's own key now" in done.err) == ("period_us" in "".join(words))
 
 
@@ -308,3 +310,25 @@ def test_one_value_cannot_be_given_twice(vinesim, words):
     assert done.code == 2
     assert words[0] in done.err
     assert "found both" in done.err
+
+
+def test_the_period_is_told_where_there_is_one(vinesim, tmp_path):
+    small = ("workload.options.tasks_per_batch=4", "datacenter.racks[0].units={A: 2, D: 2}")
+    small = [w for c in small for w in ("--set", c)]
+    done = vinesim("run", ENERGY, "--engine", "reference", *small, "--out", tmp_path / "out")
+    assert re.search(r"period +10\.0 s", done.out)
+    assert vinesim("report", tmp_path / "out").code == 0
+    assert "<dt>Period</dt><dd>10.0 s</dd>" in (tmp_path / "out/report.html").read_text()
+    assert not re.search(r"period +10", vinesim("run", ENERGY, "--engine", "reference", *small, "--policy", "high").out)
+
+
+def test_a_policy_on_the_command_line_is_seen_from_here_wherever_the_scenario_lies(vinesim, tmp_path, monkeypatch):
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "deep")
+    (tmp_path / "link" / "s.yaml").write_text((ENERGY.parent / "quickstart.yaml").read_text())
+    (tmp_path / "mine.py").write_text((ENERGY.parent / "my_policy.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    done = vinesim("run", "link/s.yaml", "--policy", "mine.py:Patient", "--json", "--engine", "reference")
+    assert done.code == 0, done.err
+    assert done.err == f"vinesim: running the code in {tmp_path / 'mine.py'}\n"
+    assert vinesim("run", "link/s.yaml", "--policy", "nowhere.py:Patient").code == 2

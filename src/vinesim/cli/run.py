@@ -91,14 +91,14 @@ def _of_file(
 ) -> Any:
     """The scenario of a scenario file with the changes of the command line."""
     from vinesim.cli.arguments import key_values, only_once, only_one_source
-    from vinesim.formats.scenario_keys import moved
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.registry import resolve
+    from vinesim.policies.replacing import in_folder
 
     only_one_source(file, changes, inputs)
     settings: dict[str, Any] = {f"options.{name}": text for name, text in key_values(option, "--option").items()}
     if policy is not None:
-        settings["policy"] = moved(policy, ("policy",), Path(), file.parent)
+        settings["policy"] = in_folder(policy, Path.cwd())  # names in the file start from its own folder
     if period is not None:
         settings["period"] = period
     if seed is not None:

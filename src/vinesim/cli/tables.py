@@ -63,6 +63,8 @@ def _run_table(summary: dict[str, Any]) -> Table:
     table.add_column("", justify="right")
     options = ", ".join(f"{name}={value}" for name, value in provenance["options"].items())
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
+    if "period_us" in provenance:
+        table.add_row("period", _time(provenance["period_us"]))
     table.add_row("utilisation, overall", f"{summary['utilization']['overall']:.1%}")
     for name, share in summary["utilization"]["by_type"].items():
         table.add_row(f"utilisation, {name}", f"{share:.1%}")

@@ -8,7 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Outcome
+from vinesim.model.scenario import MAX_SAMPLES
 
 
 def busy_intervals(outcome: Outcome, n_units: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -75,6 +77,17 @@ def time_series(
     A task that runs across a boundary counts on both sides, split exactly there.
     """
     n = max(1, int(np.ceil(end_us / interval_us)))
+    if n > MAX_SAMPLES:
+        raise InputError(
+            [
+                Problem(
+                    "sampling_us",
+                    f"an interval that gives at most {MAX_SAMPLES} samples",
+                    f"{interval_us:g} us in a run of {end_us:g} us: {n} samples",
+                    "Sample less often.",
+                )
+            ]
+        )
     edges = np.minimum(np.arange(n + 1) * interval_us, end_us)
     unit, begin, end = busy_intervals(outcome)
     kinds = unit_type[unit]

@@ -127,6 +127,7 @@ def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [
         ("Policy", str(where["policy"])),
         ("Options of the policy", options or "none"),
+        *([("Period", _time(where["period_us"]))] if "period_us" in where else []),
         ("Seed", str(where.get("seed"))),
         ("Content id of the scenario", str(where.get("content_id"))),
         ("Ended with", f"{summary['exit_reason']}: {_ended(summary)}"),
