@@ -12,7 +12,8 @@ from vinesim.formats.document import checked_part
 from vinesim.formats.quantities import bandwidth, size_bytes, time_us
 from vinesim.formats.scenario_keys import key_of, moved, unknown_key
 from vinesim.formats.study_document import FORMS, CasesPart, LinearPart, LogPart, ZipPart
-from vinesim.formats.yaml_source import YamlSource, did_you_mean, dotted, plain_value, shown, steps_of
+from vinesim.formats.yaml_nodes import plain_value
+from vinesim.formats.yaml_source import YamlSource, did_you_mean, dotted, shown, steps_of
 from vinesim.model.errors import InputError
 from vinesim.model.study import OWN_COLUMNS, Axis
 

@@ -9,7 +9,7 @@ import yaml
 
 from vinesim.formats.study_axes import case_labels, labels_of
 from vinesim.formats.study_file import scenario_source
-from vinesim.formats.yaml_source import is_plain_text
+from vinesim.formats.yaml_nodes import is_plain_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Axis, Study
 

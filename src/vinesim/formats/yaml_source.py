@@ -6,7 +6,6 @@ and anything else that would build objects are refused; there is no call of a YA
 """
 
 import difflib
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,30 +16,12 @@ import numpy as np
 import yaml
 
 from vinesim.formats.files import read_text
-from vinesim.formats.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALUES, too_much
+from vinesim.formats.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALUES
+from vinesim.formats.yaml_nodes import by_name, child, compose, is_plain, scalar, too_many_values
 from vinesim.model.errors import InputError, Problem
 
-_WHOLE = re.compile(r"[-+]?[0-9]{1,400}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
-_WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_WORDS |= {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan, ".NaN": math.nan}
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
 Path = Sequence[str | int]
-
-
-class _Loader(yaml.SafeLoader):
-    """Composes nodes only, and no more than the limit; scalars stay text, so that ``_scalar`` alone decides what they
-    mean."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
-    n_nodes = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        self.n_nodes += 1
-        if self.n_nodes > 2 * VALUES:  # keys count here
-            raise InputError([_too_much(self.name)])
-        return super().compose_node(parent, index)
 
 
 @dataclass(frozen=True)
@@ -63,7 +44,7 @@ class YamlSource:
     """
 
     def __init__(self, path: str | os.PathLike[str], overrides: Iterable[str] = (), *, what: str = "a scenario"):
-        root = _compose(read_text(path, DOCUMENT_BYTES), str(path))
+        root = compose(read_text(path, DOCUMENT_BYTES), str(path))
         if root is None:
             raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
         self._start(path, root, (), None)
@@ -83,7 +64,7 @@ class YamlSource:
         node, data = self._root, self.data
         for step in path:
             data = data[step]
-            node = None if node is None else _child(node, step)
+            node = None if node is None else child(node, step)
         part = type(self).__new__(type(self))
         part._start(self.path, node, (*self._above, *path), data)
         return part
@@ -227,7 +208,7 @@ class YamlSource:
                 return change
         found = self._root
         for step in path:
-            found = None if found is None else _child(found, step)
+            found = None if found is None else child(found, step)
         if found is None:  # a mapping that the changes made
             for change in reversed(self._changes):
                 if change.steps[: len(path)] == path:
@@ -240,27 +221,27 @@ class YamlSource:
             return None
         node, mark = self._root, self._root.start_mark
         for step in path:
-            child = _child(node, step)
-            if child is None:
+            found = child(node, step)
+            if found is None:
                 break
-            mark = child.start_mark
+            mark = found.start_mark
             if at_key and isinstance(node, yaml.MappingNode):
-                mark = _by_name(node)[str(step)][0].start_mark
-            node = child
+                mark = by_name(node)[str(step)][0].start_mark
+            node = found
         return mark
 
     def _plain(self, node: yaml.Node, path: tuple[str | int, ...]) -> Any:
         self._n_nodes += 1
         if self._n_nodes > VALUES or len(path) > LEVELS:
-            raise InputError([_too_much(self._where(node.start_mark))])
-        if not _is_plain(node):
+            raise InputError([too_many_values(self._where(node.start_mark))])
+        if not is_plain(node):
             self.add(path, "a value without a tag", shown(node.tag), "Remove the tag.")
             return None
         if isinstance(node, yaml.SequenceNode):
             return [self._plain(item, (*path, i)) for i, item in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
-        return _scalar(node)  # type: ignore[arg-type]
+        return scalar(node)  # type: ignore[arg-type]
 
     def _mapping(self, node: yaml.MappingNode, path: tuple[str | int, ...]) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -285,7 +266,7 @@ class YamlSource:
         if not equals or steps is None:
             remedy = "For example arrivals.iat=5 or datacenter.racks[0].units.GPU=30."
             raise InputError([Problem(name, "key=value", shown(text), remedy)])
-        node = _compose(value, name)
+        node = compose(value, name)
         change = _Change(steps, name, None)
         self._changes.append(change)
         given = None if node is None else self._plain(node, steps)
@@ -295,10 +276,6 @@ class YamlSource:
     def _put(self, change: _Change) -> None:
         self.data = _replaced(self.data, change.steps, change)
         self._changes.append(change)
-
-
-_STR = "tag:yaml.org,2002:str"
-_TAGS = {yaml.ScalarNode: _STR, yaml.SequenceNode: "tag:yaml.org,2002:seq", yaml.MappingNode: "tag:yaml.org,2002:map"}
 
 
 def steps_of(key: str) -> tuple[str | int, ...] | None:
@@ -327,55 +304,6 @@ def shown(value: Any) -> str:
         return {None: "nothing", True: "true", False: "false"}[value]
     text = repr(value) if not isinstance(value, int) or abs(value) < 10**60 else "a number of over 60 digits"
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _by_name(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    """Key and value of each name in a mapping, the first of equals; made once, as a search in each place takes long."""
-    found: dict[str, tuple[yaml.Node, yaml.Node]] | None = getattr(node, "by_name", None)
-    if found is None:
-        pairs = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
-        found = {key.value: (key, value) for key, value in reversed(pairs)}
-        node.by_name = found  # type: ignore[attr-defined]
-    return found
-
-
-def _too_much(where: str) -> Problem:
-    remedy = "Put long lists into files of their own. Are there aliases in circles?"
-    return too_much(where, f"{VALUES:,} values in {LEVELS} levels", remedy)
-
-
-def _is_plain(node: yaml.Node) -> bool:
-    if isinstance(node, yaml.ScalarNode) and node.tag == "!" and node.style is not None:
-        return True
-    return node.tag == _TAGS[type(node)]
-
-
-def _scalar(node: yaml.ScalarNode) -> Any:
-    return node.value if node.style is not None else plain_value(node.value)  # in quotes, or not
-
-
-def is_plain_text(text: str) -> bool:
-    """Whether a text without quotes would be read as that text."""
-    return isinstance(plain_value(text), str)
-
-
-def plain_value(text: str) -> Any:
-    """What a text without quotes means: a number, true, false, nothing, or the text."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    return float(text) if _FLOAT.fullmatch(text) else text
-
-
-def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
-    """The value of a key or an item of a list; None if there is none."""
-    if isinstance(node, yaml.MappingNode):
-        found = _by_name(node).get(step) if isinstance(step, str) else None
-        return None if found is None else found[1]
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return node.value[step]
-    return None
 
 
 def _replaced(data: Any, steps: Path, change: _Change) -> Any:
@@ -409,41 +337,3 @@ def _copied(data: Any) -> Any:
     if isinstance(data, np.ndarray | np.generic):
         return _copied(data.tolist())
     return os.fspath(data) if isinstance(data, os.PathLike) else data
-
-
-def _yaml_words(problem: str, context: str) -> tuple[str, str, str]:
-    """What PyYAML expected and found, and a remedy."""
-    if "'\\t'" in problem:
-        return "spaces", "a tab", "YAML is indented with spaces alone."
-    if "mapping values are not allowed" in problem:
-        return "one `key: value` a line", "another colon", "Put a text with a colon in quotes."
-    if "cannot start any token" in problem:
-        character = problem.removeprefix("found character ").removesuffix(" that cannot start any token")
-        return "a value", f"one that begins with {character}", "Put it in quotes."
-    expected, but, found = problem.removeprefix("expected ").partition(", but ")
-    if but:
-        found = found.removeprefix("found ").removeprefix("got ")
-        expected = "the end of the mapping or list, by its indentation" if expected == "<block end>" else expected
-    else:
-        expected, found = "YAML", problem.removeprefix("found ") or "something else"
-    return expected, ", ".join(words for words in (found, context) if words), ""
-
-
-def _compose(text: str, name: str) -> yaml.Node | None:
-    """The nodes of a YAML text; what is no YAML raises :class:`InputError`."""
-    try:
-        loader = _Loader(text)
-        loader.name = name
-        return loader.get_single_node()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark and not name.startswith("--set") else name
-        raise InputError([Problem(where, *_yaml_words(error.problem or "", error.context or ""))]) from None
-    except yaml.reader.ReaderError as error:
-        line, column = text.count("\n", 0, error.position) + 1, error.position - text.rfind("\n", 0, error.position)
-        where = name if name.startswith("--set") else f"{name}:{line}:{column}"
-        raise InputError([Problem(where, "text", f"the character U+{ord(text[error.position]):04X}")]) from None
-    except (yaml.YAMLError, ValueError, IndexError) as error:
-        raise InputError([Problem(name, "YAML", str(error).replace("\n", " "))]) from None
-    except RecursionError:
-        raise InputError([Problem(name, "YAML", "too many levels")]) from None

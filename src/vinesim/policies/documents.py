@@ -56,16 +56,21 @@ def read_scenario(
     Raises :class:`InputError` with file, line and column of every problem.
     """
     source = scenario_file.read_source(path, overrides).changed(settings or {})
-    scenario, told = scenario_from(source, Path(path).parent, check_policy=check_policy)
+    told: list[str] = []
+    scenario = scenario_from(source, Path(path).parent, check_policy=check_policy, tell=told.append)
     for text in told:
         warnings.warn(text, InputWarning, stacklevel=2)
     return scenario
 
 
 def scenario_from(
-    source: YamlSource, folder: Path, *, check_policy: CheckPolicy | None = None
-) -> tuple[Scenario, list[str]]:
-    """The scenario of a document, and what is to be told about it. Raises :class:`InputError`.
+    source: YamlSource,
+    folder: Path,
+    *,
+    check_policy: CheckPolicy | None = None,
+    tell: Callable[[str], object] | None = None,
+) -> Scenario:
+    """The scenario of a document; ``tell`` gets what is to be told about it. Raises :class:`InputError`.
 
     The code of a policy's file is run only for a check of it, or, without any check, where a change names the file.
     """
@@ -75,7 +80,10 @@ def scenario_from(
         loads_files = check_policy is not None or source.layer(("policy",)) > 0
     source, told = prepared(source, folder, loads_files=loads_files)
     scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy)
-    return scenario, told + _off_beat(source, scenario, folder, loads_files)
+    if tell is not None:
+        for text in told + _off_beat(source, scenario, folder, loads_files):
+            tell(text)
+    return scenario
 
 
 def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> tuple[YamlSource, list[str]]:

@@ -33,7 +33,9 @@ def check_points(
     for number, run in enumerate(points, 1):
         source = scenario_source(study).changed({**run.settings, "seed": run.seed})
         try:
-            for text in scenario_from(source, study.folder, check_policy=check)[1]:
+            words: list[str] = []
+            scenario_from(source, study.folder, check_policy=check, tell=words.append)
+            for text in words:
                 told.setdefault(text, []).append(named(run.point))
         except InputError as error:
             n_wrong += 1

@@ -15,6 +15,6 @@ def scenario_of(study: Study, run: Run) -> Scenario:
     """
     source = scenario_source(study)
     try:
-        return scenario_from(source.changed({**run.settings, "seed": run.seed}), study.folder)[0]
+        return scenario_from(source.changed({**run.settings, "seed": run.seed}), study.folder)
     except InputError as error:
         raise at_point(error, run.point) from None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats import files, limits, yaml_source
+from vinesim.formats import files, limits, yaml_nodes, yaml_source
 from vinesim.formats.arrivals import read_arrivals
 from vinesim.formats.counts import read_counts
 from vinesim.formats.csv_rows import read_csv_rows
@@ -221,7 +221,8 @@ def test_many_wrong_keys_are_counted_and_a_few_looked_into(tmp_path, monkeypatch
 
 
 def test_values_are_counted_before_they_are_built(tmp_path, monkeypatch):
-    monkeypatch.setattr(yaml_source, "VALUES", 100)
+    for module in (yaml_source, yaml_nodes):
+        monkeypatch.setattr(module, "VALUES", 100)
     path = tmp_path / "a.yaml"
     path.write_text("a: [" + "1, " * 90 + "1]")
     assert len(YamlSource(path).data["a"]) == 91
