@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from vinesim.cli.exit_codes import ExitCode
+
 SHOW_AFTER_S = 1.0
 GRACE_S = 5.0
 
@@ -74,7 +76,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
         bar.stop()
         where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))
         print(f"vinesim: interrupted{where}", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(130) from None
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         guard.cancel()
         for kind, handler in before.items():

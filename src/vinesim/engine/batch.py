@@ -1,5 +1,6 @@
 """BATCH events: ask a batch policy to place what is pending, and start it."""
 
+import math
 from typing import Any
 
 import numpy as np

@@ -159,7 +159,7 @@ def _optimum(periods: Any, energy: float) -> dict[str, Any]:
     if "optimum_j" not in periods:
         return {}
     least = periods["optimum_j"].sum()
-    infeasible = int(np.isinf(periods["optimum_j"]).sum())  # periods in which no placement is within capacity
+    infeasible = int(periods["n_periods"][np.isinf(periods["optimum_j"])].sum())  # no placement is within capacity
     return {"optimum_j": least, "optimum_gap_pct": _percent_above(energy, least), "infeasible": infeasible}
 
 
