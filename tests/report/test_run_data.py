@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import vinesim as vs
 from tests.report.conftest import stalled, transfers
+from vinesim.formats.checksums import write_sums
 from vinesim.formats.parquet import read_table, write_table
 from vinesim.formats.result_folder import write_result
 from vinesim.formats.result_tables import open_result
@@ -122,6 +123,7 @@ def test_many_units_are_put_together(example, copied, rack, shelf, level, n_cell
     columns |= {name: values[order] for name, values in columns.items() if name in ("rack", "shelf")}
     rest = {name: np.full(n, 0.25) for name in ("active_us", "utilization", "energy_j", "price")}
     write_table(folder / "units.parquet", columns | rest)
+    write_sums(folder)
     with open_result(folder) as result:
         find_stretches(result)
         view = rack_view(result, {0: 0})
@@ -142,6 +144,7 @@ def test_usage_from_the_tasks_is_usage_as_sampled(example, copied):
         find_stretches(result)
         as_sampled = usage(result, ["CPU_INTEL", "GPU"], type_of_unit)
     (folder / "utilization.parquet").unlink()
+    write_sums(folder)
     with open_result(folder) as result:
         find_stretches(result)
         from_tasks = usage(result, ["CPU_INTEL", "GPU"], type_of_unit)
@@ -158,6 +161,7 @@ def test_too_many_samples_are_averaged(two_racks, copied):
         100.0, 0,
     )  # fmt: skip
     write_table(folder / "utilization.parquet", time_series(outcome, np.array([0]), ["CPU_INTEL"], 0.083, 100.0))
+    write_sums(folder)
     with open_result(folder) as result:
         found = usage(result, ["CPU_INTEL"], np.zeros(1, np.int64))
     edges, share = np.array(found["edges_us"]), np.array(found["groups"][0]["share"])
@@ -189,6 +193,7 @@ def test_one_value_only_has_a_histogram(example, copied):
     folder = copied(example)
     jobs = read_table(folder / "jobs.parquet")
     write_table(folder / "jobs.parquet", jobs | {"latency_us": np.full(500, 25.0)})
+    write_sums(folder)
     with open_result(folder) as result:
         found = distributions(result)["measures"][0]
     low, high = found["linear"]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from vinesim.formats.checksums import SUMS, write_sums
 from vinesim.formats.parquet import write_table
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Result
@@ -17,10 +18,8 @@ SUMMARY = "summary.json"
 TABLES = ("tasks", "jobs", "units", "utilization", "periods", "applications")
 REPORT, TIMELINE = "report.html", "timeline.json"  # made from a result later, and replaced with it
 EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # for vinesim explain, if it was asked for
-FILES = {
-    *(SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, REPORT, TIMELINE, f"{TIMELINE}.gz"),
-    *(f"{name}.parquet" for name in TABLES),
-}
+CHECKED = {SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, *(f"{name}.parquet" for name in TABLES)}  # listed with checksums
+FILES = {*CHECKED, SUMS, REPORT, TIMELINE, f"{TIMELINE}.gz"}
 
 
 def check_target(folder: str | Path) -> None:
@@ -56,8 +55,10 @@ def _finite(value: Any) -> Any:
 
 
 def write_result(folder: str | Path, result: Result, also: Callable[[Path], None] | None = None) -> None:
-    """Write summary.json, the tables, and what ``also`` writes into a folder; an old result there is replaced when the
-    new one is complete."""
+    """Write summary.json, the tables, what ``also`` writes, and a list of their checksums into a folder.
+
+    An old result there is replaced when the new one is complete. Raises :class:`InputError`.
+    """
     check_target(folder)
     target = Path(folder).resolve()
     try:
@@ -74,6 +75,7 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
         (draft / SUMMARY).write_text(to_json(result.summary))
         if also is not None:
             also(draft)
+        write_sums(draft)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
             os.replace(target, old / "result")

@@ -2,6 +2,7 @@
 
 import glob
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.checksums import SUMS, check_sums
 from vinesim.formats.files import problem_of, read_text
-from vinesim.formats.result_folder import SUMMARY
+from vinesim.formats.result_folder import CHECKED, SUMMARY
 from vinesim.model import columns
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, InputWarning, Problem
 
 REQUIRED = {"tasks": columns.TASKS, "jobs": columns.JOBS, "units": columns.UNITS}
 OPTIONAL = {"utilization": columns.UTILIZATION, "periods": columns.PERIODS, "applications": columns.APPLICATIONS}
@@ -76,7 +78,10 @@ def _name(names: list[str] | dict[int, str], code: int, what: str) -> str:
 
 @contextmanager
 def open_result(folder: str | Path) -> Iterator[ResultTables]:
-    """Open a result folder. Raises :class:`InputError` with everything that is missing or damaged in it."""
+    """Open a result folder. Raises :class:`InputError` with everything that is missing or damaged in it.
+
+    A result without a list of checksums is of an earlier version: it is read with a warning.
+    """
     import duckdb
 
     path = Path(folder)
@@ -90,6 +95,8 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             for name, declared in OPTIONAL.items()
             if (path / f"{name}.parquet").exists() and _view(connection, path, name, declared, problems)
         ]
+        told = tuple(problem.where for problem in problems)
+        problems += [damaged for damaged in _damaged(path) if not any(at.startswith(damaged.where) for at in told)]
         if problems:
             raise InputError(problems)
         yield ResultTables(path, summary, frozenset(names), connection)
@@ -102,6 +109,15 @@ def _check_kind(folder: Path) -> None:
         found = "the folder of a sweep" if is_sweep else "none" if folder.is_dir() else "no such folder"
         remedy = "Give the folder of one run." if is_sweep else "vinesim run --out DIR writes one."
         raise InputError([Problem(str(folder), f"a result folder with {SUMMARY}", found, remedy)])
+
+
+def _damaged(folder: Path) -> list[Problem]:
+    """The files that are not as they were written."""
+    if (folder / SUMS).exists():
+        return check_sums(folder, CHECKED, _RUN_AGAIN)
+    text = f"{folder} has no {SUMS}: it is read unchecked. {_RUN_AGAIN}"
+    warnings.warn(text, InputWarning, stacklevel=4)
+    return []
 
 
 def _summary(folder: Path, problems: list[Problem]) -> dict[str, Any]:
