@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from vinesim.formats.parquet import write_table
+from vinesim.formats.checksums import BLANK, with_checksum
 from vinesim.formats.result_folder import write_result
 from vinesim.formats.study_file import read_study
 from vinesim.metrics.numbers import numbers
@@ -19,7 +19,10 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.scenario import Scenario
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.replacing import changed
+from vinesim.studies.chunks import chunk_of
 from vinesim.studies.expand import expand, scenario_of
+from vinesim.studies.layout import Layout
+from vinesim.studies.parts import write_chunk
 from vinesim.workloads.registry import generator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -92,19 +95,19 @@ replications: 3
 
 @pytest.fixture(scope="session")
 def whole_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished sweep of 16 points, 3 replications each, in files of 10 rows."""
+    """A finished sweep of 16 points, 3 replications each, in files of 12 rows."""
     folder = tmp_path_factory.mktemp("sweep") / "sweep"
-    (folder / "runs").mkdir(parents=True)
-    (folder / "study.yaml").write_text(STUDY)
+    folder.mkdir()
+    (folder / "study.yaml").write_bytes(with_checksum(f"{STUDY}# {BLANK}\n".encode()))
     study = read_study(folder / "study.yaml")
-    rows = [
-        {"run_id": run.run_id, "point": run.point_number, "replication": run.replication, "seed": run.seed}
-        | {**run.point, **numbers(vs.simulate(scenario_of(study, run), engine="reference").summary)}
-        for run in expand(study)
-    ]
-    for i in range(0, len(rows), 10):
-        part = rows[i : i + 10]
-        write_table(folder / f"runs/{i:016x}.parquet", {name: np.array([r[name] for r in part]) for name in part[0]})
+    runs, layout = expand(study), Layout.of(study)
+    rows = {
+        run.run_id: numbers(vs.simulate(scenario_of(study, run), engine="reference").summary, study.record)
+        for run in runs
+    }
+    for i in range(0, len(runs), 12):
+        write_chunk(folder, chunk_of(runs[i : i + 12]), rows, layout, is_done=True)
+    (folder / "journal").rmdir()
     return folder
 
 

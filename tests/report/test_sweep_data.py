@@ -6,10 +6,16 @@ import math
 import duckdb
 import pytest
 
+from tests.report.conftest import STUDY
 from vinesim.formats.study_file import read_study
 from vinesim.model.errors import InputError
 from vinesim.report.rounding import rounded
 from vinesim.report.sweep import read_points, sweep_page
+from vinesim.studies.chunks import chunk_of
+from vinesim.studies.expand import expand
+from vinesim.studies.journal import Journal
+from vinesim.studies.layout import Layout
+from vinesim.studies.parts import write_chunk
 from vinesim.studies.statistics import mean_interval
 
 
@@ -45,9 +51,9 @@ def test_a_sweep_that_is_running_shows_what_there_is(sweep):
     for file in sorted((sweep / "runs").iterdir())[2:]:
         file.unlink()
     _, points = points_of(sweep)
-    assert points.n_runs.sum() == 20
+    assert points.n_runs.sum() == 24
     page = sweep_page(sweep)
-    assert "20 of 48 runs are done" in page.sections[0].html
+    assert "24 of 48 runs are done" in page.sections[0].html
     assert None in page.data["sweep"]["numbers"][0]["mean"]
     json.dumps(page.data, allow_nan=False)
 
@@ -68,23 +74,31 @@ def test_a_sweep_without_rows_has_a_page(sweep):
 
 
 def test_failures_are_listed_unless_a_later_try_was_done(sweep):
-    (sweep / "journal").mkdir()
-    lines = [
-        {"run_id": "aa", "failed": "policy=<flat>: too slow"},
-        {"run_id": "bb", "failed": "once"},
-        {"run_id": "bb", "numbers": {}},
-    ]
-    text = "".join(json.dumps(line) + "\n" for line in lines) + '{"run_id": "cc", "fai'
-    (sweep / "journal" / "x.jsonl").write_text(text)
+    with Journal(sweep, "x", ()) as journal:
+        journal.add({}, {"aa": "policy=<flat>: too slow", "bb": "once"})
+        journal.add({"bb": {"a": 1.0}}, {})
+    with open(sweep / "journal" / "x.jsonl", "a") as torn:
+        torn.write('{"run_id":"cc","fai')
     (failures,) = (section.html for section in sweep_page(sweep).sections if section.anchor == "failures")
     assert "policy=&lt;flat&gt;: too slow" in failures
     assert "once" not in failures
     assert "cc" not in failures
 
 
-def test_damaged_rows_are_told(sweep):
-    sorted((sweep / "runs").iterdir())[0].write_bytes(b"torn")
-    with pytest.raises(InputError, match="Parquet files of a sweep"):
+@pytest.mark.parametrize("data", [b"torn", b"", b"\x1f\x8b"])
+def test_damaged_rows_are_told(sweep, data):
+    damaged = sorted((sweep / "runs").iterdir())[0]
+    damaged.write_bytes(data)
+    with pytest.raises(InputError, match=f"{damaged.name}: expected a file as vinesim sweep wrote it"):
+        sweep_page(sweep)
+
+
+def test_rows_of_another_study_are_told(sweep, tmp_path):
+    (tmp_path / "other.yaml").write_text(STUDY.replace("many:", "lots:"))
+    other = read_study(tmp_path / "other.yaml")
+    run = expand(other)[0]
+    write_chunk(sweep, chunk_of([run]), {run.run_id: {"a": 1.0}}, Layout.of(other), is_done=True)
+    with pytest.raises(InputError, match=r"expected rows of the study in study.yaml, found rows with other points"):
         sweep_page(sweep)
 
 

@@ -93,8 +93,8 @@ def test_the_files_are_the_same_everywhere(make_study, tmp_path, where, no_orpha
 
 def test_workers_that_do_not_see_the_folder_send_the_rows(make_study, tmp_path, where):
     study = make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]})
-    with pytest.MonkeyPatch.context() as patch:  # the file by which a worker knows the folder is never there
-        patch.setattr("pathlib.Path.touch", lambda path: None)
+    with pytest.MonkeyPatch.context() as patch:  # to a worker the file by which it knows the folder is never there
+        patch.setattr(work.Order, "__init__", _changed(work.Order.__init__, token="nowhere"))
         sweep(study, tmp_path / "there", **where)
     sweep(study, tmp_path / "here", workers=1)
     assert files(tmp_path / "there") == files(tmp_path / "here")
@@ -197,14 +197,18 @@ def test_an_address_where_nothing_listens(make_study, backend):
 
 
 def test_another_version_of_vinesim_is_refused(make_study, tmp_path, monkeypatch):
-    monkeypatch.setattr(work.Order, "__init__", _of_version("0.0.1", work.Order.__init__))
+    monkeypatch.setattr(work.Order, "__init__", _changed(work.Order.__init__, version="0.0.1"))
     with pytest.raises(InputError, match=r"expected VineSim 0\.0\.1, found .* Install the same version everywhere"):
         sweep(make_study(), tmp_path / "out", workers=1)
 
 
-def _of_version(version, real):
+def _changed(real, **values):
+    """The constructor, with these attributes as they are here."""
+
     def make(order, *arguments, **named):
-        real(order, *arguments, **{**named, "version": version})
+        real(order, *arguments, **named)
+        for name, value in values.items():
+            object.__setattr__(order, name, value)
 
     return make
 

@@ -276,16 +276,6 @@ def test_wrong_arguments_are_all_told(make_study):
         sweep(make_study({"policy": ["high", "hihg"]}), workers=1)
 
 
-def test_a_broken_file_is_named(make_study, tmp_path):
-    sweep(make_study(), tmp_path / "out", workers=1)
-    broken = next((tmp_path / "out" / "runs").iterdir())
-    broken.write_bytes(broken.read_bytes()[:100])
-    with pytest.raises(InputError, match=f"{broken.name}.*Remove the file and sweep again"):
-        sweep(make_study(), tmp_path / "out", workers=1)
-    broken.unlink()
-    assert sweep(make_study(), tmp_path / "out", workers=1).n_found == 14
-
-
 def test_study_yaml_is_the_study(make_study, tmp_path):
     study = make_study()
     sweep(study, tmp_path / "out", workers=1)
@@ -303,7 +293,7 @@ class Crash(BaseException):
     """The process ends here."""
 
 
-def _crashing(monkeypatch, at):
+def crashing(monkeypatch, at):
     """Let the n-th write, sync or move of a sweep's files end everything, a write after a part of it."""
     import os
 
@@ -329,8 +319,8 @@ def _crashing(monkeypatch, at):
         return call
 
     monkeypatch.setattr("vinesim.studies.journal.os.write", write)
-    monkeypatch.setattr("vinesim.studies.store.os.replace", other(os.replace))
-    monkeypatch.setattr("vinesim.studies.store.os.fsync", other(os.fsync))
+    monkeypatch.setattr("vinesim.studies.parts.os.replace", other(os.replace))
+    monkeypatch.setattr("vinesim.studies.parts.os.fsync", other(os.fsync))
     monkeypatch.setattr("pathlib.Path.unlink", other(Path.unlink))
     return lambda: count >= at
 
@@ -347,7 +337,7 @@ def test_a_crash_at_any_write_loses_nothing_that_is_finished(make_study, tmp_pat
         if grown:
             sweep(first, out, workers=1)
         with pytest.MonkeyPatch.context() as patch:
-            crashed = _crashing(patch, at)
+            crashed = crashing(patch, at)
             with suppress(Crash):
                 sweep(study, out, workers=1)
             if not crashed():

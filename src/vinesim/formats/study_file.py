@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from vinesim.formats.checksums import is_text_intact
 from vinesim.formats.document import checked, checked_part
 from vinesim.formats.scenario_document import scenario_schema
 from vinesim.formats.study_axes import AxesReader
@@ -28,6 +29,9 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     each point, by :func:`vinesim.studies.check.check_points`.
     """
     source = YamlSource(path, what="a study")
+    if not is_text_intact(path):
+        remedy = "If somebody changed it, remove its last line; if nobody did, take the study that was swept."
+        raise InputError([Problem(str(path), "a study whose checksum fits", "a damaged or changed one", remedy)])
     if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
         raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
     return _study(source, Path(os.path.abspath(path)).parent)

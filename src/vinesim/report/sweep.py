@@ -1,7 +1,5 @@
 """The page of a sweep, also of one that is still running: what its Parquet files hold so far."""
 
-import glob
-import json
 import math
 from dataclasses import dataclass
 from html import escape
@@ -11,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.files import read_text
-from vinesim.formats.study_file import read_study
+from vinesim.formats.parquet import plain_names
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.report.markup import Content, Section, facts, notice, table
 from vinesim.report.rounding import rounded
+from vinesim.studies.damage import STUDY
 from vinesim.studies.statistics import t_factor
+from vinesim.studies.store import open_folder
 
 CONFIDENCE = 0.95
 MAX_VALUES = 40_000  # means and half widths on the page
@@ -45,12 +45,10 @@ class Points:
 
 def sweep_page(folder: Path) -> Content:
     """Read the folder of a sweep. Raises :class:`InputError`."""
-    file = folder / "study.yaml"
-    study = read_study(file)
-    files = sorted((folder / "runs").glob("*.parquet"))
+    found = open_folder(folder)
+    study, failures = found.study, found.failed
     confidence = study.until.confidence if study.until is not None else CONFIDENCE
-    points = read_points(folder, files, study, confidence)
-    failures = _failures(folder)
+    points = read_points(folder, found.parts, study, confidence)
     n_done = int(points.n_runs.sum())
     sections = [Section("study", "Study", _study(study, points, n_done, len(failures)))]
     if points.means:
@@ -59,7 +57,9 @@ def sweep_page(folder: Path) -> Content:
         rows = [[run, message] for run, message in list(failures.items())[:MAX_FAILURES]]
         text = table(f"{len(failures):,} runs failed", ["run", "why"], rows).replace("<table>", '<table class="texts">')
         sections.append(Section("failures", "Failures", text))
-    source = f'<details class="values"><summary>study.yaml</summary><pre>{escape(read_text(file))}</pre></details>'
+    source = (
+        f'<details class="values"><summary>study.yaml</summary><pre>{escape(read_text(folder / STUDY))}</pre></details>'
+    )
     sections.append(Section("provenance", "Provenance", facts(_provenance(study, folder)) + source))
     return Content(
         title=study.description or f"Sweep {folder.resolve().name}",
@@ -82,7 +82,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
         return Points(n_runs, {}, {}, [], {})
     with duckdb.connect() as connection:
         try:
-            connection.read_parquet([glob.escape(str(file)) for file in files], union_by_name=True).create_view("every")
+            connection.read_parquet(plain_names(files), union_by_name=True).create_view("every")
             types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE every").fetchall()}
             missing = [name for name in (*OWN_COLUMNS, *study.columns) if name not in types]
             if missing:
@@ -185,23 +185,6 @@ def _provenance(study: Study, folder: Path) -> list[tuple[str, str]]:
         ("Seeds", f"from {study.seed}, the same for every point"),
         ("Warm-up", "none" if study.warm_up is None else str(study.warm_up)),
     ]
-
-
-def _failures(folder: Path) -> dict[str, str]:
-    """Message of each run that only failed, by run id, from the journals."""
-    failed: dict[str, str] = {}
-    done = set()
-    for file in sorted((folder / "journal").glob("*.jsonl")):
-        for line in file.read_bytes().splitlines():
-            try:
-                found = json.loads(line)
-                if "failed" in found:
-                    failed[str(found["run_id"])] = str(found["failed"])
-                else:
-                    done.add(found["run_id"])
-            except (ValueError, KeyError, TypeError):  # a torn line
-                continue
-    return {run: message for run, message in failed.items() if run not in done}
 
 
 def _n(count: int, noun: str) -> str:

@@ -2,20 +2,23 @@
 
 import pickle
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from vinesim.formats.files import problem_of
 from vinesim.formats.study_text import inlined
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study
 from vinesim.studies import journal
 from vinesim.studies.backends import Backend, WorkerDied, open_backend
 from vinesim.studies.backends.here import Here
 from vinesim.studies.chunks import Chunk, chunk_of
-from vinesim.studies.store import Store, write_chunk
+from vinesim.studies.parts import write_chunk
+from vinesim.studies.store import Store
 from vinesim.studies.work import Done, Order, forget, know
 
 MAX_DEATHS = 3  # workers that a run may cost before it is given up
@@ -67,10 +70,25 @@ class Crew:
                     continue
                 self._take(order.chunk, outcome if isinstance(outcome, Done) else _given_up(order, outcome))
                 report(len(order.chunk.runs) - len(order.known))
-        for chunk in self._split:
-            found = self.store.known_of(chunk)
-            write_chunk(self.store.folder, chunk, found, self.store.kinds, len(found) == len(chunk.runs))
+        with self._writing():
+            for chunk in self._split:
+                found = self.store.known_of(chunk)
+                write_chunk(self.store.folder, chunk, found, self.store.layout, len(found) == len(chunk.runs))
+                self.store.took(chunk, {run.run_id: "" for run in chunk.runs if run.run_id not in found})
         self._split.clear()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write to the folder, if it is still that of this sweep: what is done must not go elsewhere."""
+        where = f"--out {self.store.folder}"
+        if not (self.store.folder / self._token).exists():
+            remedy = "What was done until then is where it went; with its new name for --out the same command goes on."
+            found = "it was moved or removed while the sweep ran"
+            raise InputError([Problem(where, "the folder of this sweep", found, remedy)])
+        try:
+            yield
+        except OSError as wrong:
+            raise InputError([problem_of(where, "a folder that can be written", wrong)]) from None
 
     def close(self) -> None:
         """End the workers, whatever they do."""
@@ -98,12 +116,13 @@ class Crew:
         )
 
     def _take(self, chunk: Chunk, done: Done) -> None:
-        if done.refused is not None:
-            raise InputError([done.refused])
-        if done.numbers is not None:
-            self.store.add(chunk, done.numbers, done.failed)
+        with self._writing():
+            if done.refused is not None:
+                raise InputError([done.refused])
+            if done.numbers is not None:
+                self.store.add(chunk, done.numbers, done.failed)
         self.failed |= done.failed
-        self.store.done.update(run.run_id for run in chunk.runs if run.run_id not in done.failed)
+        self.store.took(chunk, done.failed)
 
     def _goes_alone(self, order: Order) -> bool:
         """Whether nothing else may be in hand, so that a death tells who did it."""

@@ -6,31 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.parquet import connected, write_table
+from vinesim.formats.parquet import connected, plain_names
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
-from vinesim.model.study import OWN_COLUMNS, Study
+from vinesim.model.study import OWN_COLUMNS
+from vinesim.studies.layout import Kinds, stored_label
 from vinesim.studies.run import Run
-
-Kinds = Mapping[str, type]  # of the axes' columns: float, bool or str
-
-
-def column_kinds(study: Study) -> Kinds:
-    """What the columns of the axes hold, by all their labels, so that it is the same in every file."""
-    kinds = {}
-    for axis in study.axes:
-        for i, column in enumerate(axis.columns):
-            kinds[column] = _kind([label[i] for label in axis.labels])
-    return kinds
-
-
-def _kind(labels: Sequence[Any]) -> type:
-    if all(isinstance(label, bool) for label in labels):
-        return bool
-    given = [label for label in labels if label is not None]
-    is_number = all(isinstance(label, int | float) and not isinstance(label, bool) for label in given)
-    return float if given and is_number else str
 
 
 def columns_of(runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds) -> dict[str, np.ndarray]:
@@ -62,12 +44,7 @@ def columns_of(runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds
 def _labels(labels: Sequence[Any], kind: type) -> np.ndarray:
     if kind is float:
         return np.array([np.nan if label is None else label for label in labels], np.float64)
-    return np.array([None if label is None else kind(label) for label in labels], object)
-
-
-def write_rows(path: Path, runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds) -> None:
-    """Write the rows of the runs that have numbers as one Parquet file; the same rows are the same bytes."""
-    write_table(path, columns_of(runs, numbers, kinds), threads=1)
+    return np.array([stored_label(label, kind) for label in labels], object)
 
 
 def read_rows(files: Sequence[Path]) -> Table:
@@ -115,7 +92,7 @@ def _query(query: str, files: Sequence[Path]) -> dict[str, np.ndarray]:
     text = query.replace("FROM rows", source).replace("SELECT *", "SELECT * EXCLUDE filename")
     try:
         with connected() as connection:
-            return connection.execute(text, [names]).fetchnumpy()
+            return connection.execute(text, [plain_names(files)]).fetchnumpy()
     except duckdb.Error as wrong:
         raise InputError([_problem(names, str(wrong).splitlines()[0])]) from None
 

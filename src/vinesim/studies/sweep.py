@@ -17,10 +17,12 @@ from vinesim.model.result import Table
 from vinesim.model.study import Axis, Study
 from vinesim.studies.check import check_points
 from vinesim.studies.chunks import chunks
+from vinesim.studies.damage import intact_parts
 from vinesim.studies.expand import expand
-from vinesim.studies.rows import column_kinds, read_rows
+from vinesim.studies.layout import Layout
+from vinesim.studies.rows import read_rows
 from vinesim.studies.run import Run
-from vinesim.studies.store import RUNS, STUDY, Store, read_folder, run_files
+from vinesim.studies.store import Store, open_folder
 from vinesim.studies.until import next_round
 
 
@@ -57,7 +59,7 @@ class Sweep:
     @cached_property
     def table(self) -> Table:
         """One row a finished run, in the order of the study: run_id, point, replication, seed, axes, numbers."""
-        return self._rows if self._rows is not None else read_rows(run_files(self.folder or Path()))
+        return self._rows if self._rows is not None else read_rows(intact_parts(self.folder or Path()))
 
 
 def sweep(
@@ -89,7 +91,6 @@ def sweep(
         raise InputError([Problem("--shard", "a study without until", "until, which needs all runs of a point")])
     check_points(_corners(study))
     with _place(out) as folder:
-        _check_record(study, folder)
         return _sweep(study, folder, out is None, (backend, workers, address), shard, watch, say or (lambda _: None))
 
 
@@ -106,9 +107,8 @@ def _sweep(
 
     runs = expand(study)
     todo = chunks(study, runs)
-    store = Store(
-        folder, "" if in_memory else to_yaml(study, folder), todo, _possible_ids(study, runs), column_kinds(study)
-    )
+    text = "" if in_memory else to_yaml(study, folder)
+    store = Store(folder, text, todo, _possible_ids(study, runs), Layout.of(study))
     n_runs = n_found = n_done = 0
     crew = Crew(study, store, choice, say)
 
@@ -119,36 +119,40 @@ def _sweep(
             watch(SweepProgress(n_done, n_found, n_runs, len(crew.failed)))
 
     by_id = {run.run_id: run for run in runs}
+    asked: set[str] = set()
     counts = dict.fromkeys(range(study.n_points), study.replications)
     try:
         while todo:
             mine = todo if shard is None else todo[shard[0] - 1 :: shard[1]]
-            missing = [chunk for chunk in mine if store.missing(chunk)]
+            asked |= {run.run_id for chunk in mine for run in chunk.runs}
+            unfinished = [chunk for chunk in mine if store.missing(chunk)]
             found = sum(map(store.n_found, mine))
             n_runs += sum(len(chunk.runs) for chunk in mine)
             n_found += found
             report(found)
-            crew.do(missing, report)
-            more = [] if study.until is None else next_round(study, counts, read_rows(run_files(folder)))
+            crew.do(unfinished, report)
+            more = [] if study.until is None else next_round(study, counts, read_rows(intact_parts(folder)))
             by_id |= {run.run_id: run for run in more}
             todo = chunks(study, more)
     finally:
         crew.close()
-    store.close(is_complete=by_id.keys() <= store.done)
-    rows = read_rows(run_files(folder)) if in_memory else None
+    if lost := store.close({*by_id}) & asked - crew.failed.keys():
+        remedy = "Run the same command again: they are done then."
+        raise InputError([Problem(f"--out {folder}", "a row for each run, or why not", f"{len(lost)} without", remedy)])
+    rows = read_rows(intact_parts(folder)) if in_memory else None
     return Sweep(study, _failures(by_id, crew.failed), n_runs, n_found, None if in_memory else folder, rows)
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """The sweep in a folder, with the rows that are there; of a run that is there twice, one.
 
-    Raises :class:`InputError` for a folder that is no sweep.
+    Raises :class:`InputError` for a folder that is no sweep, or in which something is damaged.
     """
     path = Path(folder)
-    failed = read_folder(path)
-    study = read_study(path / STUDY)
-    runs = expand(study) if failed else []
-    return Sweep(study, _failures({run.run_id: run for run in runs}, failed), study.n_runs, study.n_runs, path)
+    found = open_folder(path)
+    study = found.study
+    runs = {run.run_id: run for run in expand(study)} if found.failed else {}
+    return Sweep(study, _failures(runs, found.failed), study.n_runs, study.n_runs, path)
 
 
 def _failures(runs: Mapping[str, Run], failed: Mapping[str, str]) -> tuple[Failure, ...]:
@@ -173,25 +177,6 @@ def _ends(axis: Axis) -> Axis:
     if not is_numeric or len(axis) < 3:
         return axis
     return Axis(axis.columns, (axis.labels[0], axis.labels[-1]), (axis.settings[0], axis.settings[-1]))
-
-
-def _check_record(study: Study, folder: Path) -> None:
-    """The rows that are there must have the numbers that the study keeps."""
-    if not ((folder / STUDY).is_file() and (folder / RUNS).is_dir()):
-        return
-    record = read_study(folder / STUDY).record
-    if record != study.record:
-        kept = ", ".join(record) or "all numbers"
-        raise InputError(
-            [
-                Problem(
-                    "record",
-                    f"as in the folder: {kept}",
-                    ", ".join(study.record) or "all numbers",
-                    "Give another folder: the runs that are there lack the other numbers.",
-                )
-            ]
-        )
 
 
 def _check_shard(shard: tuple[int, int] | None) -> None:

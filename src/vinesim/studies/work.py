@@ -25,10 +25,10 @@ from vinesim.studies.batches import Batch, batches
 from vinesim.studies.chunks import Chunk
 from vinesim.studies.identity import run_id
 from vinesim.studies.journal import Journal, read_journals
-from vinesim.studies.rows import column_kinds
+from vinesim.studies.layout import Layout
+from vinesim.studies.parts import write_chunk
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
-from vinesim.studies.store import write_chunk
 
 _ONE_AT_A_TIME = Lock()  # loading a policy's file is not made for several threads, and threads would share one core
 
@@ -85,16 +85,16 @@ def _send(order: Order) -> Done:
 
 def _write(order: Order) -> Done:
     study, folder = _study(order.study), Path(order.folder)
-    found, failed = {**order.known, **read_journals(folder, order.chunk.id)[0]}, dict[str, str]()
+    found, failed = {**order.known, **read_journals(folder, order.chunk.id).numbers}, dict[str, str]()
     missing = _missing(order, found)
     if problem := changed_files(study, missing):
         return Done(refused=problem)
-    with Journal(folder, order.chunk.id) as journal:
+    with Journal(folder, order.chunk.id, study.record) as journal:
         for new, wrong in _results(study, missing):
             journal.add(new, wrong)
             found |= new
             failed |= wrong
-    write_chunk(folder, order.chunk, found, column_kinds(study), is_done=not failed)
+    write_chunk(folder, order.chunk, found, Layout.of(study), is_done=not failed)
     return Done(failed=failed)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vinesim.formats.checksums import BLANK, with_checksum
 from vinesim.formats.study_file import study
 from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
@@ -18,14 +19,19 @@ from vinesim.studies import chunks as chunks_module
 from vinesim.studies.chunks import chunk_of, chunks
 from vinesim.studies.expand import expand
 from vinesim.studies.journal import Journal, read_journals
-from vinesim.studies.rows import column_kinds, columns_of, number_columns, read_rows, stored_ids, stored_numbers
+from vinesim.studies.layout import Layout, column_kinds
+from vinesim.studies.parts import run_files, write_chunk
+from vinesim.studies.rows import columns_of, number_columns, read_rows, stored_ids, stored_numbers
 from vinesim.studies.run import Run
-from vinesim.studies.store import Store, run_files, write_chunk
+from vinesim.studies.store import Store
 
 NUMBERS = st.dictionaries(
     st.sampled_from(["a", "b.c", "makespan_us", 'odd "name"']), st.floats() | st.sampled_from(["ALL_DONE", "ä'\n"])
 )
 ROWS = st.dictionaries(st.text("0123456789abcdef", min_size=16, max_size=16), NUMBERS, min_size=1, max_size=5)
+
+
+PLAIN = Layout({}, "", ())
 
 
 def alike(one, two):
@@ -38,51 +44,93 @@ def runs(n, point=lambda i: {}):
 
 
 @given(ROWS, st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_a_journal_cut_anywhere_gives_whole_lines_or_none(tmp_path_factory, rows, data):
     folder = tmp_path_factory.mktemp("journal")
-    with Journal(folder, "x") as journal:
+    with Journal(folder, "x", ()) as journal:
         for run_id, found in rows.items():
             journal.add({run_id: found}, {})
-    found, failed = read_journals(folder)
-    assert alike(found, rows)
-    assert failed == {}
+    found = read_journals(folder)
+    assert alike(found.numbers, rows)
+    assert (found.failed, found.n_damaged) == ({}, {})
     file = folder / "journal" / "x.jsonl"
     size = data.draw(st.integers(0, file.stat().st_size))
     os.truncate(file, size)
-    left, _ = read_journals(folder)
+    cut = read_journals(folder)
+    left = cut.numbers
+    assert cut.n_damaged == {}
     assert alike(left, {run_id: rows[run_id] for run_id in list(rows)[: len(left)]})
     n_whole = file.read_bytes().count(b"\n")
     assert len(left) in (n_whole, n_whole + 1)  # a line without its end may still be whole
-    with Journal(folder, "x") as journal:  # what comes next is not torn by it
+    with Journal(folder, "x", ()) as journal:  # what comes next is not torn by it
         journal.add({"next": {"a": 1.0}}, {})
-    assert alike(read_journals(folder)[0], {**left, "next": {"a": 1.0}})
+    went_on = read_journals(folder)
+    assert alike(went_on.numbers, {**left, "next": {"a": 1.0}})
+    assert went_on.n_damaged == {}
 
 
 def test_a_journal_tells_failures_until_the_run_succeeds(tmp_path):
-    with Journal(tmp_path, "x") as journal:
+    with Journal(tmp_path, "x", ()) as journal:
         journal.add({}, {"one": "broken", "two": "broken too"})
         journal.add({"one": {"a": 2.0}}, {})
-    assert read_journals(tmp_path) == ({"one": {"a": 2.0}}, {"two": "broken too"})
+    found = read_journals(tmp_path)
+    assert (found.numbers, found.failed) == ({"one": {"a": 2.0}}, {"two": "broken too"})
 
 
-@pytest.mark.parametrize("line", ["", "{", "[]", '{"run_id": "a"}', "null", "\x00\x00", '"text"', "3"])
-def test_lines_that_are_none_are_passed_over(tmp_path, line):
-    (tmp_path / "journal").mkdir()
-    good = json.dumps({"run_id": "good", "numbers": {"a": 1.5}})
-    (tmp_path / "journal" / "x.jsonl").write_text(f"{line}\n{good}\n{line}")
-    assert read_journals(tmp_path) == ({"good": {"a": 1.5}}, {})
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"run_id": [1], "checksum": BLANK, "record": [], "numbers": {"a": 1.0}},
+        {"run_id": {"a": 1}, "checksum": BLANK, "failed": "x"},
+        {"run_id": "a", "checksum": BLANK, "record": [], "numbers": 5},
+        {"run_id": "a", "checksum": BLANK, "record": [], "numbers": {"b": [1]}},
+        {"run_id": "a", "checksum": BLANK, "record": "x", "numbers": {"b": 1.0}},
+        {"run_id": "a", "checksum": BLANK, "failed": 3},
+        {"run_id": "a", "checksum": BLANK},
+        {"checksum": BLANK},
+        [BLANK],
+        BLANK,
+    ],
+)
+def test_json_of_another_shape_is_no_line_of_a_journal(tmp_path, line):
+    good, file = _journal_of_one(tmp_path)
+    file.write_bytes(good + with_checksum(json.dumps(line).encode()) + b"\n")
+    found = read_journals(tmp_path)
+    assert (found.numbers, found.failed, found.n_damaged) == ({"good": {"a": 1.5}}, {}, {file: 1})
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", "[]", "null", "3", '{"run_id": "a"}', '{"run_id": "a", "numbers": {"b": 2.0}, "record": []}', "\0"],
+)
+@pytest.mark.parametrize("place", ["before", "after", "at the end"])
+def test_lines_without_a_checksum_are_damage(tmp_path, line, place):
+    good, file = _journal_of_one(tmp_path)
+    bad = line.encode()
+    file.write_bytes({"before": bad + b"\n" + good, "after": good + bad + b"\n", "at the end": good + bad}[place])
+    found = read_journals(tmp_path)
+    is_torn = place == "at the end" and (not line or '{"run_id":"'.startswith(line))
+    assert (found.numbers, found.failed) == ({"good": {"a": 1.5}}, {})
+    assert found.n_damaged == ({} if is_torn else {file: 1})
+
+
+def _journal_of_one(folder):
+    """The bytes and the file of a journal with one finished run."""
+    with Journal(folder, "x", ()) as journal:
+        journal.add({"good": {"a": 1.5}}, {})
+    file = folder / "journal" / "x.jsonl"
+    return file.read_bytes(), file
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=6))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_rows_come_back_as_they_were(tmp_path_factory, found):
     folder = tmp_path_factory.mktemp("rows")
     mine = runs(len(found))
     kinds = {name: {type(row[name]) for row in found if name in row} for name in {n for row in found for n in row}}
     found = [{name: value for name, value in row.items() if len(kinds[name]) == 1} for row in found]
     rows = {run.run_id: row for run, row in zip(mine, found, strict=True)}
-    write_chunk(folder, chunk_of(mine), rows, {}, is_done=True)
+    write_chunk(folder, chunk_of(mine), rows, PLAIN, is_done=True)
     stored = stored_numbers(run_files(folder), ())
     expected = {
         key: {n: v for n, v in row.items() if isinstance(v, str) or not math.isnan(v)} for key, row in rows.items()
@@ -103,7 +151,7 @@ def test_the_types_of_columns_do_not_depend_on_the_rows(tmp_path):
     mine = runs(4, lambda i: {f"axis{k}": labels[i // 2][k] for k in range(4)})
     rows = {run.run_id: {"makespan_us": 1.0, "nothing": math.nan} for run in mine}
     for i in (0, 2):
-        write_chunk(tmp_path, chunk_of(mine[i : i + 2]), rows, kinds, is_done=True)
+        write_chunk(tmp_path, chunk_of(mine[i : i + 2]), rows, Layout(kinds, "", ()), is_done=True)
     types = {
         tuple(row[1] for row in duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet('{file}')").fetchall())
         for file in run_files(tmp_path)
@@ -122,22 +170,24 @@ def test_the_same_rows_are_the_same_bytes(tmp_path):
     random = np.random.default_rng(1)
     rows = {run.run_id: {"b": float(random.random()), "a": float(run.index)} for run in mine}
     turned = {run_id: dict(reversed(row.items())) for run_id, row in reversed(rows.items())}
-    write_chunk(tmp_path / "one", chunk_of(mine), rows, {}, is_done=True)
-    write_chunk(tmp_path / "two", chunk_of(mine), turned, {}, is_done=True)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    write_chunk(tmp_path / "one", chunk_of(mine), rows, PLAIN, is_done=True)
+    write_chunk(tmp_path / "two", chunk_of(mine), turned, PLAIN, is_done=True)
     (one,), (two,) = run_files(tmp_path / "one"), run_files(tmp_path / "two")
     assert (one.name, one.read_bytes()) == (two.name, two.read_bytes())
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
     mine = chunk_of(runs(2))
-    write_chunk(tmp_path, mine, {run.run_id: {"a": 1.0} for run in mine.runs}, {}, is_done=True)
+    write_chunk(tmp_path, mine, {run.run_id: {"a": 1.0} for run in mine.runs}, PLAIN, is_done=True)
     (file,) = run_files(tmp_path)
     before = file.read_bytes()
     for name in ("replace", "fsync"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"vinesim.studies.store.os.{name}", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
+            patch.setattr(f"vinesim.studies.parts.os.{name}", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
             with pytest.raises(OSError, match="full"):
-                write_chunk(tmp_path, mine, {run.run_id: {"a": 2.0} for run in mine.runs}, {}, is_done=True)
+                write_chunk(tmp_path, mine, {run.run_id: {"a": 2.0} for run in mine.runs}, PLAIN, is_done=True)
         assert file.read_bytes() == before
         assert not list(tmp_path.rglob("*.tmp"))
 
@@ -145,8 +195,8 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
 def test_a_run_that_is_in_two_files_is_read_once(tmp_path):
     mine = runs(4)
     rows = {run.run_id: {"a": float(run.index)} for run in mine}
-    write_chunk(tmp_path, chunk_of(mine[:3]), rows, {}, is_done=True)
-    write_chunk(tmp_path, chunk_of(mine[2:]), rows, {}, is_done=True)
+    write_chunk(tmp_path, chunk_of(mine[:3]), rows, PLAIN, is_done=True)
+    write_chunk(tmp_path, chunk_of(mine[2:]), rows, PLAIN, is_done=True)
     assert read_rows(run_files(tmp_path))["a"].tolist() == [0.0, 1.0, 2.0, 3.0]
     assert sorted(map(len, stored_ids(run_files(tmp_path)).values())) == [2, 3]
 
@@ -159,20 +209,20 @@ def test_no_files_are_no_rows():
 def test_only_files_within_larger_ones_are_removed(tmp_path):
     mine = runs(6)
     rows = {run.run_id: {"a": float(run.index)} for run in mine}
-    store = Store(tmp_path, "text", [], {run.run_id for run in mine}, {})
+    store = Store(tmp_path, "text", [], {run.run_id for run in mine}, PLAIN)
     parts = [mine[:4], mine[:2], mine[3:], mine[2:4], mine[5:]]
     for part in parts:
-        write_chunk(tmp_path, chunk_of(part), rows, {}, is_done=True)
-    store.close(is_complete=False)
+        write_chunk(tmp_path, chunk_of(part), rows, PLAIN, is_done=True)
+    store.close({run.run_id for run in mine})
     assert {file.stem for file in run_files(tmp_path)} == {chunk_of(mine[:4]).id, chunk_of(mine[3:]).id}
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="expected a folder, found a file"):
-        Store(tmp_path / "file", "text", [], set(), {})
+        Store(tmp_path / "file", "text", [], set(), PLAIN)
     with pytest.raises(InputError, match="a folder that can be written"):
-        Store(tmp_path / "file" / "below", "text", [], set(), {})
+        Store(tmp_path / "file" / "below", "text", [], set(), PLAIN)
 
 
 def test_chunks_are_stretches_of_about_half_a_second(monkeypatch):

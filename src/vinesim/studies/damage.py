@@ -1,0 +1,95 @@
+"""Damage in the folder of a sweep: found by checksums, told, and set aside so that what is lost is done again."""
+
+import os
+import shutil
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vinesim.formats.checksums import is_intact
+from vinesim.formats.files import opened
+from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
+from vinesim.studies import journal
+from vinesim.studies.journal import intact_lines, read_journals
+from vinesim.studies.parts import is_whole, run_files
+
+STUDY = "study.yaml"
+DAMAGED = "damaged"  # the folder for what was found damaged
+NO_FIT = "a damaged one: its checksum does not fit"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file that is not as it was written."""
+
+    file: Path
+    found: str  # in words
+
+
+def find_damage(folder: Path) -> list[Damage]:
+    """All damage in a sweep's folder: its study, parts and journals."""
+    study = folder / STUDY
+    found = [Damage(study, NO_FIT)] if study.exists() and not _is_intact(study) else []
+    journals = read_journals(folder).n_damaged
+    return [
+        *found,
+        *_damaged_parts(run_files(folder)),
+        *(Damage(file, f"{n} damaged line{'s' * (n > 1)}") for file, n in journals.items()),
+    ]
+
+
+def intact_parts(folder: Path) -> list[Path]:
+    """The parts of a sweep. Raises :class:`InputError` with those that are damaged."""
+    files = run_files(folder)
+    _refuse(_damaged_parts(files), folder)
+    return files
+
+
+def refuse_damage(folder: Path) -> None:
+    """Raise :class:`InputError` with all that is damaged."""
+    _refuse(find_damage(folder), folder)
+
+
+def set_aside(folder: Path, damages: Sequence[Damage]) -> None:
+    """Move what is damaged into a folder of its own, with a warning; of a journal keep the lines that are whole."""
+    if not damages:
+        return
+    (folder / DAMAGED).mkdir(exist_ok=True)
+    for damage in damages:
+        aside = folder / DAMAGED / damage.file.name
+        if damage.file.parent.name == journal.FOLDER:
+            shutil.copyfile(damage.file, aside)
+            _replace(damage.file, intact_lines(damage.file))
+        else:
+            os.replace(damage.file, aside)
+    names = ", ".join(str(damage.file) for damage in damages[:MAX_PROBLEMS])
+    more = f" and {len(damages) - MAX_PROBLEMS} more" if len(damages) > MAX_PROBLEMS else ""
+    text = f"found damaged and put into {folder / DAMAGED}, what they held is done again: {names}{more}"
+    warnings.warn(text, InputWarning, stacklevel=2)
+
+
+def _damaged_parts(files: Sequence[Path]) -> list[Damage]:
+    return [Damage(file, NO_FIT) for file in files if not is_whole(file)]
+
+
+def _is_intact(file: Path) -> bool:
+    with opened(file) as stream:
+        return is_intact(stream.read())
+
+
+def _refuse(damages: Sequence[Damage], folder: Path) -> None:
+    remedy = f"Run vinesim sweep with --out {folder} again: what is damaged is done anew."
+    if damages:
+        raise InputError(
+            [Problem(str(each.file), "a file as vinesim sweep wrote it", each.found, remedy) for each in damages]
+        )
+
+
+def _replace(file: Path, data: bytes) -> None:
+    draft = file.with_suffix(".tmp")
+    with open(draft, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(draft, file)

@@ -1,0 +1,92 @@
+"""The parts of a sweep's data set: ``runs/<chunk>.parquet``, the rows of one chunk, put in place whole.
+
+A part carries its checksum, and a header that says which chunk it is and what its columns mean.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from vinesim.formats.checksums import BLANK, is_intact, with_checksum
+from vinesim.formats.files import opened
+from vinesim.formats.parquet import read_metadata, write_table
+from vinesim.metrics.numbers import Numbers
+from vinesim.model.errors import InputError, Problem
+from vinesim.studies import journal
+from vinesim.studies.chunks import Chunk
+from vinesim.studies.layout import Layout
+from vinesim.studies.rows import columns_of
+
+RUNS = "runs"
+PARQUET = b"PAR1"  # the first bytes of a Parquet file
+_HEADER = "vinesim"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a part tells of itself."""
+
+    chunk: str
+    axes: tuple[str, ...]
+    points: str
+    record: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The header from its JSON."""
+        found = json.loads(text)
+        return cls(found["chunk"], tuple(found["axes"]), found["points"], tuple(found["record"]))
+
+    def has_layout(self, layout: Layout) -> bool:
+        """Whether the rows mean what those of the layout mean."""
+        return (self.axes, self.points, self.record) == (tuple(layout.kinds), layout.points, layout.record)
+
+
+def run_files(folder: Path) -> list[Path]:
+    """The parts. Raises :class:`InputError` where their folder is gone."""
+    if not (folder / RUNS).is_dir():
+        raise InputError([Problem(str(folder / RUNS), "the parts of a sweep", "no such folder: was it moved?")])
+    return sorted((folder / RUNS).glob("*.parquet"))
+
+
+def is_whole(file: Path) -> bool:
+    """Whether a part is as it was written. Raises :class:`InputError` where it cannot be read."""
+    with opened(file) as stream:
+        data = stream.read()
+    return data.startswith(PARQUET) and is_intact(data)
+
+
+def headers(files: Sequence[Path]) -> dict[Path, Header]:
+    """What these intact parts tell of themselves."""
+    return {Path(name): Header.of(text) for name, text in read_metadata(files, _HEADER).items()}
+
+
+def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layout: Layout, is_done: bool) -> None:
+    """Put the rows of a chunk in place, whole; its journal goes when all its runs are done.
+
+    A chunk without any numbers gets no file; the same rows are the same bytes. Raises OSError where the folder cannot
+    be written, or is not there.
+    """
+    if not any(run.run_id in numbers for run in chunk.runs):
+        return
+    target = folder / RUNS / f"{chunk.id}.parquet"
+    draft = folder / journal.FOLDER / f"{chunk.id}.{socket.gethostname()}.{os.getpid()}.tmp"
+    for place in (draft, target):  # but never the sweep's folder: it may have been moved
+        place.parent.mkdir(exist_ok=True)
+    metadata = {_HEADER: layout.header(chunk.id), "checksum": BLANK}
+    try:
+        write_table(draft, columns_of(chunk.runs, numbers, layout.kinds), threads=1, metadata=metadata)
+        data = with_checksum(draft.read_bytes())
+        with open(draft, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())  # or a crash of the machine may leave the name without the bytes
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+    if is_done:
+        journal.remove_journal(folder, chunk.id)
