@@ -79,14 +79,16 @@ class Crew:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write to the folder, if it is still that of this sweep: what is done must not go elsewhere."""
+        """Write to the folder, as long as it is that of this sweep: what is done must not go elsewhere."""
         where = f"--out {self.store.folder}"
-        if not (self.store.folder / self._token).exists():
+        try:
+            if self._backend is not None:
+                (self.store.folder / self._token).stat()
+            yield
+        except FileNotFoundError:
             remedy = "What was done until then is where it went; with its new name for --out the same command goes on."
             found = "it was moved or removed while the sweep ran"
-            raise InputError([Problem(where, "the folder of this sweep", found, remedy)])
-        try:
-            yield
+            raise InputError([Problem(where, "the folder of this sweep", found, remedy)]) from None
         except OSError as wrong:
             raise InputError([problem_of(where, "a folder that can be written", wrong)]) from None
 
@@ -100,9 +102,10 @@ class Crew:
             (self.store.folder / self._token).unlink(missing_ok=True)
 
     def _open(self, n_chunks: int) -> None:
-        token = self.store.folder / self._token
-        token.parent.mkdir(exist_ok=True)
-        token.touch()
+        with self._writing():
+            token = self.store.folder / self._token
+            token.parent.mkdir(exist_ok=True)
+            token.touch()
         self._backend = open_backend(*self.choice, n_chunks, self.say)
         if isinstance(self._backend, Here):
             self._study = str(self._token).encode()
