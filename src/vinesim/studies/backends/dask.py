@@ -1,7 +1,9 @@
 """A Dask cluster: worker processes of this machine, or those of the scheduler at an address."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any
 
 from vinesim.model.errors import InputError, Problem
@@ -60,24 +62,28 @@ class Dask:
     @property
     def n_slots(self) -> int:
         """As many as wanted, or the threads of all workers."""
-        return self._in_hand or max(1, sum(self._client.nthreads().values()))
+        with _answering():
+            return self._in_hand or max(1, sum(self._client.nthreads().values()))
 
     def submit(self, order: Order) -> None:
         """Send an order to the scheduler."""
-        self._futures[self._client.submit(work, order, pure=False)] = order
+        with _answering():
+            self._futures[self._client.submit(work, order, pure=False)] = order
 
     def finished(self) -> list[Finished]:
         """Wait for one. The scheduler itself may have tried an order on several workers."""
         from distributed import wait
         from distributed.scheduler import KilledWorker
 
-        with self._client.as_current():
+        with _answering(), self._client.as_current():
             done = wait(list(self._futures), return_when="FIRST_COMPLETED").done
         found = []
         for future in done:
             order = self._futures.pop(future)
             try:
                 found.append(Finished(order, future.result()))
+            except CancelledError:
+                raise _gone() from None
             except KilledWorker:
                 found.append(Finished(order, WorkerDied("its Dask worker died (killed, out of memory, or a crash)")))
             except Exception as wrong:
@@ -91,6 +97,20 @@ class Dask:
         if self._cluster is not None:
             self._cluster.close()
         self._settings.__exit__(None, None, None)
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Tell it as an :class:`InputError` when the scheduler has ended."""
+    try:
+        yield
+    except (CancelledError, OSError):
+        raise _gone() from None
+
+
+def _gone() -> InputError:
+    remedy = "What is done is kept; the same command goes on."
+    return InputError([Problem("--backend dask", "a scheduler that answers", "none any more", remedy)])
 
 
 def _local(workers: int | None) -> Any:

@@ -28,9 +28,17 @@ class Loky:
         self._busy: dict[Future, tuple[Order, Any]] = {}
 
     def submit(self, order: Order) -> None:
-        """Give an order to a free worker."""
+        """Give an order to a free worker; one that has died while it was free is replaced."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
         executor = self._free.pop()
-        self._busy[executor.submit(work, order)] = order, executor
+        try:
+            future = executor.submit(work, order)
+        except BrokenProcessPool:
+            executor.shutdown(wait=True, kill_workers=True)
+            executor = _executor()
+            future = executor.submit(work, order)
+        self._busy[future] = order, executor
 
     def finished(self) -> list[Finished]:
         """Wait for one; a worker that died is replaced."""

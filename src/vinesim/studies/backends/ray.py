@@ -2,80 +2,154 @@
 
 import logging
 import os
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.studies.backends.address import check_address
 from vinesim.studies.backends.contract import Finished, WorkerDied, unfit
+from vinesim.studies.backends.ray_security import ask_for_token, check_token, make_token, on_loopback
 from vinesim.studies.work import Order, work
 
 PORT = 6379  # Ray's own
+LOOK_S = 1.0  # how often to look whether Ray is there: when it has been gone for a minute, Ray ends this program
+TIMEOUT_S = 5.0
+STARTS = 3  # attempts at starting or joining Ray again
+QUIET = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
 
 
 class Ray:
-    """Ray tasks, one CPU each. A Ray that this program has joined already is used, and left running."""
+    """Ray tasks, one CPU each. A Ray that this program has joined already is used, and left running.
+
+    When Ray itself ends, it is started or joined again, and what was in hand has lost its worker.
+    """
 
     blames_exactly = True
 
     def __init__(self, workers: int | None, address: str | None, say: Callable[[str], None]):
         """``workers`` at an address is how many orders are in hand at once; None: one a CPU of the cluster."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ask_for_token()
         import ray
 
-        self._ray = ray
+        self._ray, self._workers, self._address, self._say = ray, workers, address, say
         self._in_hand = workers if address is not None else None
         self._refs: dict[Any, Order] = {}
+        self._has_ended = False
         self._is_ours = not ray.is_initialized()
-        if self._is_ours:
-            _join(ray, workers, address)
-        self._work = ray.remote(num_cpus=1, max_retries=0)(work)
+        self._open()
         if not ray.cluster_resources().get("CPU"):
             say("waiting for the first Ray worker")
+
+    def _open(self) -> None:
+        """Start or join Ray."""
+        if self._is_ours:
+            _join(self._ray, self._workers, self._address, self._say)
+        gcs = self._ray.get_runtime_context().gcs_address
+        self._gcs = None if _is_refused(gcs) else gcs  # through a Ray client it is not to be reached
+        self._work = self._ray.remote(num_cpus=1, max_retries=0)(work)
+        self._has_ended = False
 
     @property
     def n_slots(self) -> int:
         """As many as wanted, or the CPUs of the cluster."""
-        return self._in_hand or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        if self._in_hand is not None or self._is_gone():
+            return self._in_hand or 1
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, order: Order) -> None:
         """Start a task."""
+        if self._is_gone():
+            self._open_again()
         self._refs[self._work.remote(order)] = order
 
     def finished(self) -> list[Finished]:
-        """Wait for one."""
-        from ray.exceptions import RayError, RayTaskError
-
-        found = []
-        for ref in self._ray.wait(list(self._refs), num_returns=1)[0]:
-            order = self._refs.pop(ref)
-            try:
-                found.append(Finished(order, self._ray.get(ref)))
-            except RayTaskError as wrong:
-                raise unfit("ray", wrong.cause) from wrong
-            except RayError as wrong:
-                words = f"its Ray worker died ({type(wrong).__name__})"
-                found.append(Finished(order, WorkerDied(words)))
+        """Wait for one. If Ray has ended, all are lost."""
+        ready: list[Any] = []
+        while not ready and not self._is_gone():
+            ready = self._ray.wait(list(self._refs), num_returns=1, timeout=LOOK_S)[0]
+        found = [self._outcome(ref) for ref in ready]
+        if self._is_gone():
+            lost = WorkerDied("its Ray ended")
+            found += [Finished(order, lost) for order in self._refs.values()]
+            self._refs.clear()
         return found
+
+    def _outcome(self, ref: Any) -> Finished:
+        from ray.exceptions import LocalRayletDiedError, NodeDiedError, RayError, RayTaskError
+
+        order = self._refs.pop(ref)
+        try:
+            return Finished(order, self._ray.get(ref))
+        except RayTaskError as wrong:
+            raise unfit("ray", wrong.cause) from wrong
+        except RayError as wrong:
+            is_own_node = self._address is None and isinstance(wrong, NodeDiedError)
+            self._has_ended |= is_own_node or isinstance(wrong, LocalRayletDiedError)
+            return Finished(order, WorkerDied(f"its Ray worker died ({type(wrong).__name__})"))
+
+    def _is_gone(self) -> bool:
+        """Whether the Ray that was joined has ended."""
+        self._has_ended = self._has_ended or (self._gcs is not None and _is_refused(self._gcs))
+        return self._has_ended
+
+    def _open_again(self) -> None:
+        if not self._is_ours:
+            remedy = "The same command goes on."
+            raise InputError([Problem("--backend ray", "the Ray that this program had joined", "it ended", remedy)])
+        for left in reversed(range(STARTS)):
+            self._say("Ray has ended, and is started or joined again")
+            self._ray.shutdown()
+            try:
+                self._open()
+                return
+            except InputError:
+                if not left:
+                    raise
 
     def close(self) -> None:
         """Stop what is in hand, and leave the cluster; one that was started here ends."""
-        for ref in self._refs:
-            self._ray.cancel(ref, force=True)
+        if not self._is_gone():
+            for ref in self._refs:
+                self._ray.cancel(ref, force=True)
         if self._is_ours:
             self._ray.shutdown()
 
 
-def _join(ray: Any, workers: int | None, address: str | None) -> None:
-    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
+def _is_refused(address: str) -> bool:
+    """Whether nothing listens there any more."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), TIMEOUT_S).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:  # it may answer later
+        return False
+    return False
+
+
+def _join(ray: Any, workers: int | None, address: str | None, say: Callable[[str], None]) -> None:
     if address is None:
-        ray.init("local", num_cpus=workers, include_dashboard=False, **quiet)
+        make_token()
+        with on_loopback(ray, say), _told("--backend ray", "a Ray that starts", "Run the same command again."):
+            ray.init("local", num_cpus=workers, include_dashboard=False, **QUIET)
+        check_token(ray)
         return
     if address not in ("auto", "local"):
         check_address(address, "the address of a Ray cluster, as host:6379 or auto", PORT)
+    remedy = "Has this machine the cluster's token (RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH) and its version of Ray?"
+    with _told(f"--address {address}", "a Ray cluster that lets us in", remedy):
+        ray.init(address, **QUIET)
+    check_token(ray)
+
+
+@contextmanager
+def _told(where: str, expected: str, remedy: str) -> Iterator[None]:
+    """Tell what Ray raises, which is of any kind, as an :class:`InputError`."""
     try:
-        ray.init(address, **quiet)
-    except (ConnectionError, OSError, RuntimeError, ValueError) as wrong:
+        yield
+    except Exception as wrong:
         words = str(wrong).strip().splitlines()[0][:300] if str(wrong).strip() else type(wrong).__name__
-        remedy = "Has this machine the cluster's token (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH) and its version of Ray?"
-        raise InputError([Problem(f"--address {address}", "a Ray cluster that lets us in", words, remedy)]) from None
+        raise InputError([Problem(where, expected, words, remedy)]) from None

@@ -1,0 +1,75 @@
+"""What keeps strangers out of a Ray that a sweep starts or joins: the user's token, and the loopback.
+
+Ray's processes run whatever they are sent. All of them ask for the token, or nothing is started; a Ray that is started
+here listens on the loopback alone, where Ray's own way is to listen on all addresses of the machine.
+"""
+
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from vinesim.model.errors import InputError, Problem
+
+MODE = "RAY_AUTH_MODE"
+CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # without clusters Ray takes the loopback, on every system
+LOOPBACK = ("127.0.0.1", "::1")
+PRIVATE = 0o600
+
+
+def ask_for_token() -> None:
+    """Have this program and what it starts ask for Ray's token. Raises :class:`InputError` if they are told not to."""
+    mode = os.environ.get(MODE, "token")
+    if mode.lower() != "token":
+        expected = f"{MODE}=token: without it, whoever reaches Ray runs code as you"
+        raise InputError([Problem("--backend ray", expected, mode, f"Remove {MODE} from the environment.")])
+    os.environ[MODE] = mode
+    ray = sys.modules.get("ray")
+    if ray is not None and not ray.is_initialized():
+        with suppress(AttributeError):
+            ray._raylet.Config.initialize("")  # which reads the environment again
+
+
+def check_token(ray: Any) -> None:
+    """Leave a Ray that has been joined, and raise :class:`InputError`, unless this program asks for its token."""
+    with suppress(ImportError):  # of a Ray that is too old
+        from ray._private.authentication.authentication_utils import is_token_auth_enabled
+
+        if is_token_auth_enabled():
+            return
+    ray.shutdown()
+    remedy = f"Set {MODE}=token, and take Ray 2.60 or later."
+    raise InputError([Problem("--backend ray", "a Ray that asks for its token", "one that does not", remedy)])
+
+
+def make_token() -> None:
+    """Make the token that Ray takes where none is named; Ray's own one could be read by others on this machine."""
+    file = Path.home() / ".ray" / "auth_token"
+    if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH") or file.exists():
+        return
+    with suppress(OSError):  # Ray will say it
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w") as stream:
+            stream.write(secrets.token_hex(32))
+
+
+@contextmanager
+def on_loopback(ray: Any, say: Callable[[str], None]) -> Iterator[None]:
+    """Start Ray in here, and it listens on the loopback alone."""
+    constants, before = ray._private.ray_constants, os.environ.get(CLUSTERS)
+    is_enabled = getattr(constants, "ENABLE_RAY_CLUSTER", None)  # what Ray read when it was imported
+    os.environ[CLUSTERS] = "0"
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+        if ray.util.get_node_ip_address() not in LOOPBACK:
+            say("this version of Ray listens on all addresses of this machine; it asks for its token")
+    finally:
+        constants.ENABLE_RAY_CLUSTER = is_enabled
+        if before is None:
+            del os.environ[CLUSTERS]
+        else:
+            os.environ[CLUSTERS] = before
