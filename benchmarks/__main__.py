@@ -14,6 +14,7 @@ from rich.table import Table as RichTable
 from benchmarks import (
     backends,
     binding,
+    checksums,
     memory,
     optimal,
     placement,
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "trace": trace.run,
     "binding": binding.run,
     "backends": backends.run,
+    "checksums": checksums.run,
     "optimal": optimal.run,
     "rbss": rbss.run,
     "placement": placement.run,

@@ -35,6 +35,10 @@ def test_everything_wrong_is_told_at_once(example, copied):
     (folder / "jobs.parquet").unlink()
     (folder / "units.parquet").write_bytes((folder / "utilization.parquet").read_bytes())
     (folder / "summary.json").write_text('{"jobs": ')
+    with pytest.raises(InputError, match=r"jobs.parquet: .* no such file") as wrong, open_result(folder):
+        pass
+    assert len(wrong.value.problems) == 4
+    write_sums(folder)  # as if they had been written so
     with pytest.raises(InputError) as wrong, open_result(folder):
         pass
     assert len(wrong.value.problems) == 4
@@ -61,6 +65,7 @@ def test_damage_inside_a_table_is_told_when_it_is_read(example, copied):
 def test_another_summary_is_refused(example, copied, summary):
     folder = copied(example)
     (folder / "summary.json").write_text(summary)
+    write_sums(folder)
     with pytest.raises(InputError, match="the summary of a run with"), open_result(folder):
         pass
 

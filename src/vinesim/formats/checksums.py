@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from vinesim.formats.files import opened, read_text
 from vinesim.model.errors import InputError, Problem
@@ -26,6 +27,14 @@ def with_checksum(data: bytes) -> bytes:
     """The bytes with their checksum in the place of the last ``BLANK``. Raises ValueError where there is none."""
     at = data.rindex(BLANK.encode())
     return data[:at] + b"sha256:" + hashlib.sha256(data).hexdigest().encode() + data[at + len(BLANK) :]
+
+
+def add_checksum(file: BinaryIO) -> None:
+    """Put the checksum into a file that is open for reading and writing, in the place of its last ``BLANK``."""
+    data = file.read()
+    digest = hashlib.sha256(data).hexdigest()
+    file.seek(data.rindex(BLANK.encode()) + len("sha256:"))
+    file.write(digest.encode())
 
 
 def is_intact(data: bytes) -> bool:
@@ -54,7 +63,7 @@ def write_sums(folder: Path) -> None:
 
 
 def check_sums(folder: Path, names: Iterable[str], remedy: str) -> list[Problem]:
-    """What is wrong with the files of these names and of the list: those that are there must be as they are listed."""
+    """What is wrong with a folder: listed files must be there as they are listed, and these, if there, be listed."""
     try:
         listed = {name: digest for digest, name in map(_columns, read_text(folder / SUMS).splitlines())}
     except InputError as error:
@@ -63,9 +72,9 @@ def check_sums(folder: Path, names: Iterable[str], remedy: str) -> list[Problem]
         return [Problem(str(folder / SUMS), "a checksum and a file's name on each line", "other text", remedy)]
     there = {name for name in names if (folder / name).exists()}
     return [
-        Problem(str(folder / name), *_difference(folder / name, listed.get(name)), remedy)
+        Problem(str(folder / name), *difference, remedy)
         for name in sorted(there | listed.keys())
-        if name not in there or listed.get(name) != _digest(folder / name)
+        if (difference := _difference(folder / name, listed.get(name)))
     ]
 
 
@@ -74,11 +83,13 @@ def _columns(line: str) -> tuple[str, str]:
     return digest, name
 
 
-def _difference(file: Path, listed: str | None) -> tuple[str, str]:
+def _difference(file: Path, listed: str | None) -> tuple[str, str] | None:
     """What was expected and found of a file that is not as it is listed."""
     if listed is None:
         return f"a line in {SUMS}", "none"
-    return f"the bytes that {SUMS} lists", "others: it is damaged" if file.exists() else "no such file"
+    if not file.exists():
+        return f"the file that {SUMS} lists", "no such file"
+    return None if _digest(file) == listed else (f"the bytes that {SUMS} lists", "others: it is damaged")
 
 
 def _digest(file: Path) -> str:

@@ -86,6 +86,8 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
 
     path = Path(folder)
     _check_kind(path)
+    if damaged := _damaged(path):  # which is not to be opened: DuckDB may stumble
+        raise InputError(damaged)
     problems: list[Problem] = []
     summary = _summary(path, problems)
     with duckdb.connect() as connection:
@@ -95,8 +97,6 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             for name, declared in OPTIONAL.items()
             if (path / f"{name}.parquet").exists() and _view(connection, path, name, declared, problems)
         ]
-        told = tuple(problem.where for problem in problems)
-        problems += [damaged for damaged in _damaged(path) if not any(at.startswith(damaged.where) for at in told)]
         if problems:
             raise InputError(problems)
         yield ResultTables(path, summary, frozenset(names), connection)
@@ -152,7 +152,7 @@ def _view(
     except OSError as error:
         problems.append(problem_of(file, f"the table {name} of a result", error))
         return False
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:  # its own kind where a message of its is no text
         problems.append(Problem(str(file), "a Parquet file", str(error).splitlines()[0], _RUN_AGAIN))
         return False
     there = {row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()}
@@ -168,6 +168,6 @@ def _damage(folder: Path) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:
         found = str(error).splitlines()[0]
         raise InputError([Problem(str(folder), "tables that can be read", found, _RUN_AGAIN)]) from None

@@ -65,7 +65,7 @@ class Entries:
 
     Attributes:
         numbers: of the finished runs, by id.
-        failed: messages of the runs that only failed, by id.
+        failed: messages of the runs that only failed, by id, in the order of the ids.
         records: the numbers that were kept, as studies say it.
         n_damaged: lines by file that are not as they were written; a torn last one does not count.
     """
@@ -83,7 +83,7 @@ def read_journals(folder: Path, chunk_id: str = "*") -> Entries:
         for line in _lines(file):
             if not _take(line, found):
                 found.n_damaged[file] = found.n_damaged.get(file, 0) + 1
-    found.failed = {run_id: text for run_id, text in found.failed.items() if run_id not in found.numbers}
+    found.failed = {run_id: text for run_id, text in sorted(found.failed.items()) if run_id not in found.numbers}
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from vinesim.formats.checksums import BLANK, is_intact, with_checksum
+from vinesim.formats.checksums import BLANK, add_checksum, is_intact
 from vinesim.formats.files import opened
 from vinesim.formats.parquet import read_metadata, write_table
 from vinesim.metrics.numbers import Numbers
@@ -80,9 +80,8 @@ def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layo
     metadata = {_HEADER: layout.header(chunk.id), "checksum": BLANK}
     try:
         write_table(draft, columns_of(chunk.runs, numbers, layout.kinds), threads=1, metadata=metadata)
-        data = with_checksum(draft.read_bytes())
-        with open(draft, "wb") as stream:
-            stream.write(data)
+        with open(draft, "r+b") as stream:
+            add_checksum(stream)
             stream.flush()
             os.fsync(stream.fileno())  # or a crash of the machine may leave the name without the bytes
         os.replace(draft, target)
