@@ -19,8 +19,10 @@ check: .venv/dev.done  ## lint, types, import contracts
 bench: .venv/dev.done  ## measure, beside the peers
 	$(BIN)/python -m benchmarks
 
-verify: .venv/dev.done  ## closed forms and 10,000 random scenarios: minutes
+verify: .venv/dev.done  ## closed forms, killed sweeps, damaged files, slow tests: an hour
 	$(BIN)/python -m verification
+	$(BIN)/python -m verification.kill 40
+	$(BIN)/python -m verification.bitflips
 	$(BIN)/python -m pytest -n 2 -m slow tests
 
 docs: .venv/dev.done  ## build the documentation into docs/_build/html

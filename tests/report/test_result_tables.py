@@ -52,7 +52,7 @@ def test_damage_inside_a_table_is_told_when_it_is_read(example, copied):
     data[4 : len(data) // 2] = bytes(len(data) // 2 - 4)
     (folder / "tasks.parquet").write_bytes(data)
     with (
-        pytest.raises(InputError, match=r"tasks.parquet: expected the bytes that SHA256SUMS lists"),
+        pytest.raises(InputError, match=r"tasks.parquet: expected the contents listed in SHA256SUMS"),
         open_result(folder),
     ):
         pass

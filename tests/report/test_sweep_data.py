@@ -89,7 +89,7 @@ def test_failures_are_listed_unless_a_later_try_was_done(sweep):
 def test_damaged_rows_are_told(sweep, data):
     damaged = sorted((sweep / "runs").iterdir())[0]
     damaged.write_bytes(data)
-    with pytest.raises(InputError, match=f"{damaged.name}: expected a file as vinesim sweep wrote it"):
+    with pytest.raises(InputError, match=f"{damaged.name}: expected an intact file of a sweep"):
         sweep_page(sweep)
 
 
@@ -98,7 +98,7 @@ def test_rows_of_another_study_are_told(sweep, tmp_path):
     other = read_study(tmp_path / "other.yaml")
     run = expand(other)[0]
     write_chunk(sweep, chunk_of([run]), {run.run_id: {"a": 1.0}}, Layout.of(other), is_done=True)
-    with pytest.raises(InputError, match=r"expected rows of the study in study.yaml, found rows with other points"):
+    with pytest.raises(InputError, match=r"expected rows of the study in study.yaml, found rows of another study"):
         sweep_page(sweep)
 
 

@@ -40,10 +40,10 @@ def test_one_flipped_bit_in_a_part_is_found_and_that_part_done_again(make_study,
     whole = sweep(study, out, workers=1)
     before = files(out)
     flip(parts(out)[1], at, bit=3)
-    with pytest.raises(InputError, match=f"{parts(out)[1].name}: expected a file as vinesim sweep wrote it"):
+    with pytest.raises(InputError, match=f"{parts(out)[1].name}: expected an intact file of a sweep"):
         read_sweep(out)
     done.clear()
-    with pytest.warns(InputWarning, match=f"found damaged .*{parts(out)[1].name}"):
+    with pytest.warns(InputWarning, match=f"damaged files are moved .*{parts(out)[1].name}"):
         again = sweep(study, out, workers=1)
     assert len(done) == 4  # the runs of one part
     assert (again.n_found, files(out)) == (14, before)
@@ -143,7 +143,7 @@ def test_a_journal_of_valid_json_and_another_shape_is_one_clear_message(make_stu
     for words in (["report", out], ["compare", out, "--by", "arrivals.poisson.mean", "--of", "makespan_us"]):
         told = vinesim(*words)
         assert (told.code, len(told.err.splitlines())) == (2, 2)
-        assert f"{journal}: expected a file as vinesim sweep wrote it, found 1 damaged line. Run vinesim" in told.err
+        assert f"{journal}: expected an intact file of a sweep, found 1 damaged line. Run vinesim" in told.err
     with pytest.warns(InputWarning, match=journal.name):
         sweep(make_study(), out, workers=1)
 
@@ -165,7 +165,7 @@ def test_a_damaged_study_is_found_and_written_again(make_study, tmp_path, done, 
     sweep(study, out, workers=1)
     before, told = files(out), (out / "study.yaml").read_bytes()
     (out / "study.yaml").write_bytes(harm(told))
-    with pytest.raises(InputError, match=r"study.yaml: expected a file as vinesim sweep wrote it"):
+    with pytest.raises(InputError, match=r"study.yaml: expected an intact file of a sweep"):
         read_sweep(out)
     done.clear()
     with pytest.warns(InputWarning, match=r"study.yaml"):
@@ -193,16 +193,18 @@ def test_the_command_line_names_what_is_damaged(make_study, tmp_path, vinesim): 
     for words in (["report", out], ["compare", out, "--by", "arrivals.poisson.mean", "--of", "makespan_us"]):
         told = vinesim(*words)
         assert (told.code, told.out) == (2, "")
-        assert f"{parts(out)[0]}: expected a file as vinesim sweep wrote it, found a damaged one" in told.err
-        assert f"Run vinesim sweep with --out {out} again" in told.err
+        assert f"{parts(out)[0]}: expected an intact file of a sweep, found a damaged one" in told.err
+        assert f"Run vinesim sweep again with --out {out}" in told.err
     assert not (out / "report.html").exists()
     again = vinesim("sweep", out / "study.yaml", "--out", out, "--workers", 1, "--json")
     assert (again.code, json.loads(again.out)["found"]) == (0, 4)
-    assert f"vinesim: warning: found damaged and put into {out}/damaged, what they held is done again:" in again.err
+    assert (
+        f"vinesim: warning: damaged files are moved to {out}/damaged, and the sweep repeats what was lost:" in again.err
+    )
     told = (out / "study.yaml").read_text()
     (out / "study.yaml").write_text(told.replace("[5, 10]", "[5, 11]"))
     again = vinesim("sweep", out / "study.yaml", "--out", out, "--workers", 1)
-    assert (again.code, "expected a study whose checksum fits, found a damaged or changed one" in again.err) == (
+    assert (again.code, "expected a study whose checksum matches, found a damaged or edited file" in again.err) == (
         2,
         True,
     )
@@ -217,7 +219,7 @@ def test_merged_parts_are_checked_and_relabelled(make_study, tmp_path, done):
     with pytest.raises(KeyboardInterrupt):
         sweep(grown, tmp_path / "two", workers=1, watch=stopping(2))
     shutil.copytree(tmp_path / "one" / "runs", tmp_path / "two" / "runs", dirs_exist_ok=True)
-    with pytest.raises(InputError, match=r"found rows with other points or numbers"):
+    with pytest.raises(InputError, match=r"found rows of another study, or of this one before it grew"):
         read_sweep(tmp_path / "two")
     sweep(grown, tmp_path / "two", workers=1)
     sweep(grown, tmp_path / "whole", workers=1)

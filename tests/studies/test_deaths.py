@@ -180,7 +180,7 @@ def test_a_ray_that_ends_is_started_again(swept, tmp_path, victim):
     pytest.importorskip("ray")
     code, err = swept(["Plain", victim, "Worker"], "--backend", "ray", "--workers", "2")
     assert (code, (tmp_path / victim).exists()) == (0, True)
-    assert "vinesim: Ray has ended, and is started or joined again" in err
+    assert "vinesim: Ray stopped; starting it again" in err
     assert read_sweep(tmp_path / "out").table.n_rows == 12
 
 
@@ -280,7 +280,7 @@ def test_rows_that_are_not_there_at_the_end_are_told(make_study, tmp_path, monke
             real(*arguments, **options)
 
     monkeypatch.setattr(work, "write_chunk", write_some)
-    with pytest.raises(InputError, match="a row for each run, or why not, found 4 without"):
+    with pytest.raises(InputError, match="a row or a reason for every run, found 4 runs with neither"):
         sweep(make_study(), tmp_path / "out", workers=1)
     monkeypatch.undo()
     monkeypatch.setattr("vinesim.studies.chunks.MAX_RUNS", 4)

@@ -30,7 +30,7 @@ def moving(folder, to, after):
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_a_folder_that_is_moved(make_study, tmp_path, where, after):
     study, out, new = make_study(), tmp_path / "out", tmp_path / "new"
-    with pytest.raises(InputError, match=r"it was moved or removed while the sweep ran\. What was done"):
+    with pytest.raises(InputError, match=r"it was moved or removed while the sweep ran\. Finished runs went with it"):
         sweep(study, out, watch=moving(out, new, after), **where)
     assert not out.exists()
     there = read_sweep(new).table.n_rows

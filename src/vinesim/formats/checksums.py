@@ -88,8 +88,8 @@ def _difference(file: Path, listed: str | None) -> tuple[str, str] | None:
     if listed is None:
         return f"a line in {SUMS}", "none"
     if not file.exists():
-        return f"the file that {SUMS} lists", "no such file"
-    return None if _digest(file) == listed else (f"the bytes that {SUMS} lists", "others: it is damaged")
+        return f"a file, which {SUMS} lists", "no such file"
+    return None if _digest(file) == listed else (f"the contents listed in {SUMS}", "other contents: it is damaged")
 
 
 def _digest(file: Path) -> str:

@@ -30,8 +30,8 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """
     source = YamlSource(path, what="a study")
     if not is_text_intact(path):
-        remedy = "If somebody changed it, remove its last line; if nobody did, take the study that was swept."
-        raise InputError([Problem(str(path), "a study whose checksum fits", "a damaged or changed one", remedy)])
+        remedy = "If you edited it, remove its last line; if not, use the study file that the sweep began with."
+        raise InputError([Problem(str(path), "a study whose checksum matches", "a damaged or edited file", remedy)])
     if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
         raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
     return _study(source, Path(os.path.abspath(path)).parent)

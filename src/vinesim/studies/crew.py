@@ -86,7 +86,7 @@ class Crew:
                 (self.store.folder / self._token).stat()
             yield
         except FileNotFoundError:
-            remedy = "What was done until then is where it went; with its new name for --out the same command goes on."
+            remedy = "Finished runs went with it: to continue, give its new name as --out."
             found = "it was moved or removed while the sweep ran"
             raise InputError([Problem(where, "the folder of this sweep", found, remedy)]) from None
         except OSError as wrong:

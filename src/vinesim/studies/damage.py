@@ -16,7 +16,7 @@ from vinesim.studies.parts import is_whole, run_files
 
 STUDY = "study.yaml"
 DAMAGED = "damaged"  # the folder for what was found damaged
-NO_FIT = "a damaged one: its checksum does not fit"
+MISMATCH = "a damaged one: its checksum does not match"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Damage:
 def find_damage(folder: Path) -> list[Damage]:
     """All damage in a sweep's folder: its study, parts and journals."""
     study = folder / STUDY
-    found = [Damage(study, NO_FIT)] if study.exists() and not _is_intact(study) else []
+    found = [Damage(study, MISMATCH)] if study.exists() and not _is_intact(study) else []
     journals = read_journals(folder).n_damaged
     return [
         *found,
@@ -65,12 +65,12 @@ def set_aside(folder: Path, damages: Sequence[Damage]) -> None:
             os.replace(damage.file, aside)
     names = ", ".join(str(damage.file) for damage in damages[:MAX_PROBLEMS])
     more = f" and {len(damages) - MAX_PROBLEMS} more" if len(damages) > MAX_PROBLEMS else ""
-    text = f"found damaged and put into {folder / DAMAGED}, what they held is done again: {names}{more}"
+    text = f"damaged files are moved to {folder / DAMAGED}, and the sweep repeats what was lost: {names}{more}"
     warnings.warn(text, InputWarning, stacklevel=2)
 
 
 def _damaged_parts(files: Sequence[Path]) -> list[Damage]:
-    return [Damage(file, NO_FIT) for file in files if not is_whole(file)]
+    return [Damage(file, MISMATCH) for file in files if not is_whole(file)]
 
 
 def _is_intact(file: Path) -> bool:
@@ -79,11 +79,9 @@ def _is_intact(file: Path) -> bool:
 
 
 def _refuse(damages: Sequence[Damage], folder: Path) -> None:
-    remedy = f"Run vinesim sweep with --out {folder} again: what is damaged is done anew."
+    remedy = f"Run vinesim sweep again with --out {folder}: it repeats the runs that were lost."
     if damages:
-        raise InputError(
-            [Problem(str(each.file), "a file as vinesim sweep wrote it", each.found, remedy) for each in damages]
-        )
+        raise InputError([Problem(str(each.file), "an intact file of a sweep", each.found, remedy) for each in damages])
 
 
 def _replace(file: Path, data: bytes) -> None:

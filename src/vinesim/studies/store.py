@@ -204,7 +204,7 @@ def open_folder(folder: Path) -> Opened:
     layout = Layout.of(study)
     others = [file for file, header in headers(parts).items() if not header.has_layout(layout)]
     if others:
-        remedy = f"Run vinesim sweep with --out {folder} again: it puts them in order."
-        expected, found = f"rows of the study in {STUDY}", "rows with other points or numbers"
+        remedy = f"Run vinesim sweep again with --out {folder}: it puts them in order."
+        expected, found = f"rows of the study in {STUDY}", "rows of another study, or of this one before it grew"
         raise InputError([Problem(str(file), expected, found, remedy) for file in others])
     return Opened(study, parts, read_journals(folder).failed)

@@ -137,8 +137,10 @@ def _sweep(
     finally:
         crew.close()
     if lost := store.close({*by_id}) & asked - crew.failed.keys():
-        remedy = "Run the same command again: they are done then."
-        raise InputError([Problem(f"--out {folder}", "a row for each run, or why not", f"{len(lost)} without", remedy)])
+        remedy = "Run the same command again: it does them."
+        raise InputError(
+            [Problem(f"--out {folder}", "a row or a reason for every run", f"{len(lost)} runs with neither", remedy)]
+        )
     rows = read_rows(intact_parts(folder)) if in_memory else None
     return Sweep(study, _failures(by_id, crew.failed), n_runs, n_found, None if in_memory else folder, rows)
 

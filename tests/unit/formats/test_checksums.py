@@ -77,7 +77,7 @@ def test_all_that_differs_from_a_list_is_told(tmp_path):
     (tmp_path / "d").write_text("")
     found = {problem.where: problem.found for problem in check_sums(tmp_path, {"a", "b", "c", "d"}, "")}
     assert found == {
-        str(tmp_path / "a"): "others: it is damaged",
+        str(tmp_path / "a"): "other contents: it is damaged",
         str(tmp_path / "b"): "no such file",
         str(tmp_path / "d"): "none",
     }

@@ -72,7 +72,7 @@ class Ray:
             ready = self._ray.wait(list(self._refs), num_returns=1, timeout=LOOK_S)[0]
         found = [self._outcome(ref) for ref in ready]
         if self._is_gone():
-            lost = WorkerDied("its Ray ended")
+            lost = WorkerDied("Ray stopped")
             found += [Finished(order, lost) for order in self._refs.values()]
             self._refs.clear()
         return found
@@ -98,9 +98,9 @@ class Ray:
     def _open_again(self) -> None:
         if not self._is_ours:
             remedy = "The same command goes on."
-            raise InputError([Problem("--backend ray", "the Ray that this program had joined", "it ended", remedy)])
+            raise InputError([Problem("--backend ray", "the Ray that this program had joined", "it stopped", remedy)])
         for left in reversed(range(STARTS)):
-            self._say("Ray has ended, and is started or joined again")
+            self._say(f"Ray stopped; {'starting' if self._address is None else 'joining'} it again")
             self._ray.shutdown()
             try:
                 self._open()
