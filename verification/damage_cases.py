@@ -78,9 +78,10 @@ def sweeps(folder: Path) -> list[Case]:
     """Sweeps in every state."""
     (folder / "policies.py").write_text(POLICIES)
     axes = {"arrivals.poisson.mean": [5, 10], BY: [1, 2]}
-    plain = study_of({"scenario": SCENARIO, "axes": axes, "replications": 4}, folder)
+    kept = {"scenario": SCENARIO, "record": ["jobs.latency_us", "utilization.by_type", "makespan_us"]}
+    plain = study_of({**kept, "axes": axes, "replications": 4}, folder)
     axes = {"policy": ["policies.py:Plain", "policies.py:Fails"], BY: [1, 2]}
-    failing = study_of({"scenario": SCENARIO, "axes": axes, "replications": 3}, folder)
+    failing = study_of({**kept, "axes": axes, "replications": 3}, folder)
     grown = replace(plain, replications=5)
     sweep(plain, folder / "finished", workers=1)
     sweep(failing, folder / "failing", workers=1)
