@@ -10,10 +10,10 @@ from unittest.mock import patch
 import vinesim as vs
 from vinesim.formats.explain_record import write_record
 from vinesim.formats.result_folder import write_result
-from vinesim.formats.scenario_file import read_scenario
 from vinesim.formats.study_file import study as study_of
 from vinesim.formats.timeline import write_timeline
 from vinesim.metrics.waiting import waiting_of
+from vinesim.policies.documents import read_scenario
 from vinesim.report.page import write_report
 from vinesim.studies.compare import compare
 from vinesim.studies.sweep import read_sweep, sweep
