@@ -12,17 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-
-def table(titles: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table."""
-    titles = list(titles)
-    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
-    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(value: Any) -> str:
-    return " ".join(str(value).split()).replace("|", "\\|")
+from claim_pages import claims, wrong_policies
+from markdown_table import table
 
 
 def _prose(text: str | None) -> str:
@@ -496,31 +487,6 @@ def _kind(item: dict[str, Any]) -> str:
     return words.get(str(item.get("type")), "anything")
 
 
-def claims() -> str:
-    """The claims of the papers, as ``vinesim reproduce --all --json`` gave them for docs/claims.json."""
-    from vinesim.papers.claim import Verdict
-    from vinesim.papers.registry import items
-
-    found = {row["claim"]: row for row in json.loads((Path(__file__).parent / "claims.json").read_text())}
-    verdicts = [row["verdict"] for row in found.values()]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict)
-    text = [
-        "# The claims of the papers",
-        f"What `vinesim reproduce --all` prints with this version: {len(found)} claims, {counts}. "
-        "[What is reproduced](../../explanation/reproduction.md) says how to read it.",
-    ]
-    keys = ("claim", "statement", "expected", "measured", "verdict")
-    for item in items().values():
-        rows = [found[claim.id] for claim in item.claims]
-        text += [f"## {item.id}: {item.title}", f"{item.paper}, {item.source}."]
-        text.append(table(keys, [[row[key] for key in keys] for row in rows]).rstrip())
-        notes = [f"- **{claim.id}**: {claim.note}" for claim in item.claims if claim.note]
-        others = [row for row in rows if "other_reading" in row]
-        notes += [f"- **{row['claim']}**, another reading: {row['other_reading']}" for row in others]
-        text += ["\n".join(notes)] if notes else []
-    return "\n\n".join(text)
-
-
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "scenario_file": scenario_file,
@@ -533,6 +499,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "catalogs": catalogs,
     "errors": errors,
     "claims": claims,
+    "wrong_policies": wrong_policies,
 }
 
 

@@ -1,4 +1,4 @@
-"""``python -m verification``: the closed forms, and how often the intervals hold them.
+"""``python -m verification``: the closed forms, how often the intervals hold them, and what a wrong policy turns.
 
 ``python -m verification.run_equivalence``: the two engines. ``python -m verification.kill``: sweeps that are killed.
 ``python -m verification.bitflips``: files that are damaged.
@@ -7,5 +7,6 @@
 import sys
 
 from verification import coverage, queues, requests
+from verification.wrong_policies import __main__ as wrong_policies
 
-sys.exit(max(queues.main(), requests.main([]), coverage.main([])))
+sys.exit(max(queues.main(), requests.main([]), coverage.main([]), wrong_policies.main([])))

@@ -5,9 +5,16 @@ import pytest
 
 from vinesim.formats.study_file import read_study
 from vinesim.model.errors import InputError
+from vinesim.papers.claim import Kind
 from vinesim.papers.registry import chosen, items
 
 DOCS = Path(__file__).parents[2] / "docs"
+POLICIES = {
+    "vinesim": ("flat", "high", "pref", "closer_to_data"),
+    "rbss": ("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl"),
+    "energy": ("rr", "llf", "ff", "bf", "dcbf", "abf"),
+    "symphony": ("symphony", "fcfs", "edf"),
+}
 
 
 def test_items_are_in_the_order_of_their_numbers():
@@ -45,11 +52,53 @@ def test_every_item_is_complete(item):
         assert claim.expected
 
 
+def written() -> dict[str, dict[str, str]]:
+    return {row["claim"]: row for row in json.loads((DOCS / "claims.json").read_text())}
+
+
 def test_the_documentation_has_the_claims_of_this_version():
-    """After a change of claims: vinesim reproduce --all --json > docs/claims.json."""
-    written = {row["claim"]: row for row in json.loads((DOCS / "claims.json").read_text())}
+    """After a change of claims: python docs/renew_claims.py PAPER."""
+    rows = written()
     claims = {claim.id: claim for item in items().values() for claim in item.claims}
-    assert list(written) == list(claims)
+    assert list(rows) == list(claims)
     for name, claim in claims.items():
-        for key in ("source", "statement", "expected"):
-            assert written[name][key] == getattr(claim, key)
+        for key in ("kind", "source", "statement", "expected", "rule"):
+            assert rows[name][key] == str(getattr(claim, key)), f"{name}: {key}"
+        assert claim.note in (rows[name].get("note", ""), "")
+
+
+def test_what_is_not_reproduced_says_why():
+    notes = {claim.id: claim.note for item in items().values() for claim in item.claims}
+    assert [name for name, row in written().items() if row["verdict"] != "reproduced" and not notes[name]] == []
+
+
+def test_what_is_given_is_as_printed():
+    """An input that differs from the print is a slip of the package, unless its note tells of a slip of the paper."""
+    given = [row for row in written().values() if row["kind"] == "given"]
+    assert given
+    assert [row["claim"] for row in given if row["verdict"] != "reproduced" and "note" not in row] == []
+
+
+WRONG = json.loads((DOCS / "wrong_policies.json").read_text())
+
+
+def test_every_wrong_version_turns_what_is_about_it():
+    """The runs are made by python -m verification.wrong_policies, which compares them with the table."""
+    known = set(written())
+    for row in WRONG:
+        assert set(row["about"]) <= set(row["turns"]) <= known, row
+        assert row["about"], row
+
+
+@pytest.mark.parametrize("paper", {row["paper"] for row in WRONG})
+def test_every_policy_of_a_paper_has_a_wrong_version(paper):
+    assert set(POLICIES[paper]) <= {row["of"] for row in WRONG if row["paper"] == paper}
+
+
+@pytest.mark.parametrize("paper", {row["paper"] for row in WRONG})
+def test_a_claim_can_fail(paper):
+    """Each claim that holds, at least in part, is turned by something wrong."""
+    turned = {claim for row in WRONG if row["paper"] == paper for claim in row["turns"]}
+    rows = written()
+    claims = [claim.id for item in items().values() if item.paper == paper for claim in item.of_kind(Kind.CLAIM)]
+    assert [name for name in claims if name not in turned and rows[name]["verdict"] != "not reproduced"] == []

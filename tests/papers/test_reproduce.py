@@ -9,6 +9,7 @@ from tests.papers.small import small_data
 from vinesim.cli.errors import report_errors
 from vinesim.cli.main import app
 from vinesim.model.errors import InputError
+from vinesim.papers.claim import Kind
 from vinesim.papers.registry import items
 from vinesim.papers.reproduce import reproduce
 
@@ -30,19 +31,36 @@ def test_json_is_the_claims_and_nothing_else(command):
     code, out, _ = command("table2", "text", "--json", "--workers", "1")
     rows = json.loads(out)
     assert code == 0
-    assert [row["claim"] for row in rows] == ["A1", "A4", "A5", "G1", "H1"]
+    assert [(row["claim"], row["kind"]) for row in rows] == [
+        ("A1", "given"),
+        ("A4", "claim"),
+        ("A5", "given"),
+        ("G1", "claim"),
+    ]
     for row in rows:
-        assert {"claim", "source", "statement", "expected", "measured", "verdict"} <= set(row)
-        assert ("note" in row) == (row["verdict"] != "reproduced")
+        assert {"claim", "kind", "source", "statement", "expected", "measured", "rule", "verdict"} <= set(row)
+        assert row["rule"].startswith("reproduced: ")
+    assert [row["claim"] for row in rows if row["verdict"] != "reproduced"] == ["A4"]
+    assert all("note" in row for row in rows if row["verdict"] != "reproduced")
 
 
-def test_the_table_fits_100_columns_and_has_notes_below(command):
-    code, out, _ = command("text", "--workers", "1")
+def test_every_claim_is_printed_with_its_rule_and_note_in_100_columns(command):
+    code, out, _ = command("text", "fig18-why", "--workers", "1")
     assert code == 0
+    lines = [" ".join(line.split()) for line in out.splitlines()]
     assert max(map(len, out.splitlines())) <= 100
-    assert "H1: Measurements of a real machine" in out
-    assert "4 claims: 2 reproduced, 0 partly, 2 not reproduced." in out
-    assert "Add --out DIR" in out
+    judged = [claim for name in ("text", "fig18-why") for claim in items()[name].claims]
+    assert sum(line.startswith("rule reproduced: ") for line in lines) == len(judged)
+    assert sum(line.startswith("note ") for line in lines) == sum(bool(claim.note) for claim in judged)
+    assert "rule reproduced: equal within 5 %" in lines
+    own, given = (next(n for n, line in enumerate(lines) if line.startswith(t)) for t in ("VineSim's own", "Given: "))
+    assert lines.index("A4 The 50th percentile of the latency is its average") < given < own
+    assert lines[-4:] == [
+        "2 claims: 1 reproduced, 0 partly, 1 not reproduced.",
+        "10 findings: 10 reproduced, 0 partly, 0 not reproduced.",
+        "3 given: 3 reproduced, 0 partly, 0 not reproduced.",
+        "Add --out DIR for the figures and the results.",
+    ]
 
 
 def test_list_names_every_item(command):
@@ -50,7 +68,9 @@ def test_list_names_every_item(command):
     assert code == 0
     assert next(line.split()[0] for line in out.splitlines() if " vinesim " in line) == "fig4"
     code, out, _ = command("--list", "--json")
-    assert {row["id"]: row["claims"] for row in json.loads(out)} == {i.id: len(i.claims) for i in items().values()}
+    counts = {row["id"]: (row["claims"], row["findings"], row["given"]) for row in json.loads(out)}
+    assert counts == {i.id: tuple(len(i.of_kind(kind)) for kind in Kind) for i in items().values()}
+    assert sum(map(sum, counts.values())) == sum(len(i.claims) for i in items().values())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +97,7 @@ def test_out_holds_figures_claims_and_sweeps(command, tmp_path):
     assert {path.name for path in (tmp_path / "text" / "sweep").iterdir()} == {"500jobs", "few gpus"}
     assert "table3.svg" in out
     rows = json.loads((tmp_path / "text" / "claims.json").read_text())
-    assert [row["claim"] for row in rows] == ["A4", "A5", "G1", "H1"]
+    assert [row["claim"] for row in rows] == ["A4", "A5", "G1"]
 
 
 def test_a_second_call_makes_no_run_again(tmp_path):
@@ -85,7 +105,7 @@ def test_a_second_call_makes_no_run_again(tmp_path):
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     second = reproduce(items()["text"], tmp_path, workers=1)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == before
-    assert [f.row() for f in first.findings] == [f.row() for f in second.findings]
+    assert [of.row() for of in first.judged] == [of.row() for of in second.judged]
 
 
 def test_a_file_as_out_is_refused_before_any_run(command, tmp_path):
@@ -157,5 +177,5 @@ def test_changes_go_to_studies_and_single_runs():
     with pytest.raises(InputError, match="policy"):
         reproduce(items()["text"], changes={"policy": "no_such_policy"}, workers=1)
     slow = {"affinity": {"table": "table1", "peak": {"GPU": {"INT": 600_000, "FP_BAD": 0.01, "FP_GOOD": 1}}}}
-    (finding,) = reproduce(items()["table2"], changes=slow, workers=1).findings
-    assert "GPU FP-GOOD: 600,000" in finding.measured
+    (judged,) = reproduce(items()["table2"], changes=slow, workers=1).judged
+    assert "GPU FP-GOOD: 600,000" in judged.measured

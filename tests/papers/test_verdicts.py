@@ -19,7 +19,7 @@ EXPECTED = {
     "table1": {"T1.1": REPRODUCED, "A2": NOT},
     "table2": {"A1": REPRODUCED},
     "table3": {"T3.1": REPRODUCED, "A3": NOT},
-    "text": {"A4": NOT, "A5": REPRODUCED, "G1": REPRODUCED, "H1": NOT},
+    "text": {"A4": NOT, "A5": REPRODUCED, "G1": REPRODUCED},
 }
 
 

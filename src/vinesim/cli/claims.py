@@ -1,21 +1,25 @@
-"""The claims of the papers as tables that fit a terminal."""
+"""The claims of the papers for a terminal: each with its rule and its note, kind by kind."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 
-from vinesim.papers.claim import Finding, Verdict
-from vinesim.papers.criteria import NotSimulated
+from vinesim.papers.claim import Judged, Kind, Verdict
 from vinesim.papers.item import Item
 from vinesim.papers.reproduce import Report
 
 COLORS = {Verdict.REPRODUCED: "green", Verdict.PARTLY: "yellow", Verdict.NOT: "bold red"}
+TITLES = {
+    Kind.CLAIM: "",
+    Kind.FINDING: "VineSim's own findings, which the paper does not make",
+    Kind.GIVEN: "Given: inputs of the experiments and arithmetic on them, compared with the print",
+}
+SHOWN = ("expected", "measured", "rule", "note", "other_reading")  # of a row, below its statement
 
 
 def print_items(items: Sequence[Item]) -> None:
@@ -23,53 +27,50 @@ def print_items(items: Sequence[Item]) -> None:
     table = Table(box=SIMPLE, pad_edge=False)
     for title in ("id", "paper", "title"):
         table.add_column(title)
-    table.add_column("claims", justify="right")
+    for kind in Kind:
+        table.add_column(_plural(kind), justify="right")
     for item in items:
-        table.add_row(item.id, item.paper, escape(item.title), str(len(item.claims)))
+        counts = [str(len(item.of_kind(kind)) or "") for kind in Kind]
+        table.add_row(item.id, item.paper, escape(item.title), *counts)
     Console(highlight=False).print(table)
 
 
 def print_report(report: Report) -> None:
-    """Print the claims of an item, with notes below where they are not reproduced, and the files written."""
+    """Print the claims of an item, each with what was measured and the rule that judges it, and the files written."""
     console = Console(highlight=False)
-    table = Table(
-        title=f"{report.item.id}: {escape(report.item.title)}", title_justify="left", box=SIMPLE, pad_edge=False
-    )
-    table.add_column("claim", no_wrap=True)
-    table.add_column("statement", ratio=10)
-    table.add_column("expected", ratio=6)
-    table.add_column("measured", ratio=7)
-    table.add_column("verdict", no_wrap=True)
-    for finding in report.findings:
-        row = finding.row()
-        verdict = f"[{COLORS[finding.verdict]}]{finding.verdict}[/]"
-        cells = [escape(row[key]) for key in ("claim", "statement", "expected", "measured")]
-        table.add_row(*cells, verdict)
-    console.print(table)
-    for finding in report.findings:
-        row = finding.row()
-        if "note" in row:
-            _print_note(console, finding.claim.id, row["note"])
-        if finding.claim.note and finding.verdict is not Verdict.REPRODUCED and finding.claim.judge != NotSimulated():
-            _print_note(console, f"{finding.claim.id}, rule", finding.claim.rule)
-        if "other_reading" in row:
-            _print_note(console, f"{finding.claim.id}, another reading", row["other_reading"])
+    console.print(f"[bold]{report.item.id}: {escape(report.item.title)}[/]")
+    for kind, title in TITLES.items():
+        of_kind = [judged for judged in report.judged if judged.claim.kind is kind]
+        if of_kind and title:
+            console.print(f"\n[bold]{title}[/]")
+        for judged in of_kind:
+            console.print()
+            console.print(_block(judged))
     for path in report.files:
         if path.suffix != ".json":
             console.print(f"  wrote {escape(str(path))}", soft_wrap=True)
     console.print()
 
 
-def _print_note(console: Console, about: str, text: str) -> None:
-    console.print(Padding(f"[bold]{escape(about)}[/]: {escape(text)}", (0, 0, 0, 2)))
+def _block(judged: Judged) -> Table:
+    """A claim: its id and statement, and below what was expected, measured, and when it holds."""
+    block = Table.grid(padding=(0, 2, 0, 0))
+    block.add_column(no_wrap=True, min_width=max(len(key) for key in SHOWN))
+    block.add_column(ratio=1)
+    row = judged.row()
+    block.add_row(f"[bold]{escape(row['claim'])}[/]", escape(row["statement"]))
+    block.add_row("verdict", f"[{COLORS[judged.verdict]}]{judged.verdict}[/]")
+    for key in SHOWN:
+        if key in row:
+            block.add_row(key.replace("_", " "), escape(row[key]))
+    return block
 
 
-def print_hint(findings: Sequence[Finding], n_items: int, out: Path | None) -> None:
-    """Print how many claims are reproduced, and where the figures are or how to get them."""
+def print_hint(judged: Sequence[Judged], n_items: int, out: Path | None) -> None:
+    """Print how many claims of each kind have which verdict, and where the figures are or how to get them."""
     console = Console(highlight=False)
-    counts = Counter(finding.verdict for finding in findings)
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
-    console.print(f"{len(findings)} claim{'s' if len(findings) != 1 else ''}: {words}.")
+    for line in counted(judged):
+        console.print(line)
     if out is None:
         console.print("Add --out DIR for the figures and the results.")
     else:
@@ -77,3 +78,20 @@ def print_hint(findings: Sequence[Finding], n_items: int, out: Path | None) -> N
         console.print(
             f"{escape(str(out))} has {folders}: figures, claims.json and the results of the runs.", soft_wrap=True
         )
+
+
+def counted(judged: Iterable[Judged]) -> list[str]:
+    """A line for each kind there is: how many, and how many of each verdict."""
+    lines = []
+    verdicts = {kind: Counter[Verdict]() for kind in Kind}
+    for of in judged:
+        verdicts[of.claim.kind][of.verdict] += 1
+    for kind, counts in verdicts.items():
+        if counts:
+            words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
+            lines.append(f"{counts.total()} {_plural(kind, counts.total())}: {words}.")
+    return lines
+
+
+def _plural(kind: Kind, n: int = 2) -> str:
+    return kind.value if kind is Kind.GIVEN or n == 1 else f"{kind}s"

@@ -47,25 +47,32 @@ def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int 
     if out is not None:
         for item in wanted:
             prepare(out, item)
-    findings: list[Any] = []
+    judged: list[Any] = []
     made: dict[Path, Any] = {}  # items share studies
     for number, item in enumerate(wanted, 1):
         with following(f"{item.id} ({number} of {len(wanted)})", quiet=as_json, out=out) as (watch, say):
             report = reproduce(item, out, workers=workers, watch=watch, say=say, made=made)
-        findings += report.findings
+        judged += report.judged
         if not as_json:
             print_report(report)
     if as_json:
-        sys.stdout.write(to_json(findings))
+        sys.stdout.write(to_json(judged))
     else:
-        print_hint(findings, len(wanted), out)
+        print_hint(judged, len(wanted), out)
 
 
 def _print_list(wanted: list[Any], as_json: bool) -> None:
     if as_json:
         import json
 
-        rows = [{"id": i.id, "paper": i.paper, "title": i.title, "claims": len(i.claims)} for i in wanted]
+        from vinesim.papers.claim import Kind
+
+        counts = {"claims": Kind.CLAIM, "findings": Kind.FINDING, "given": Kind.GIVEN}
+        rows = [
+            {"id": i.id, "paper": i.paper, "title": i.title}
+            | {name: len(i.of_kind(kind)) for name, kind in counts.items()}
+            for i in wanted
+        ]
         sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     else:
         from vinesim.cli.claims import print_items

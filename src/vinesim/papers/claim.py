@@ -5,8 +5,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from vinesim.papers.criteria import Criterion, parts
+from vinesim.papers.criteria import Criterion, Each, number, parts
 from vinesim.papers.data import Data
+
+MOST_SHOWN = 8  # parts of a measurement that are shown one by one
+MOST_NAMED = 6  # of those that fail
+
+
+class Kind(StrEnum):
+    """Who says it, and whether runs can contradict it."""
+
+    CLAIM = "claim"  # a statement of the paper, measured from runs that could have come out otherwise
+    FINDING = "finding"  # VineSim's own, which the paper does not make
+    GIVEN = "given"  # an input of the experiments, or arithmetic on inputs: restated, and compared with the print
 
 
 class Verdict(StrEnum):
@@ -26,7 +37,7 @@ class OtherReading:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Judged:
     """A claim with its measurement and verdict."""
 
     claim: "Claim"
@@ -35,18 +46,20 @@ class Finding:
     other_reading: str = ""
 
     def row(self) -> dict[str, str]:
-        """The row of ``--json``; the note only where the verdict is not "reproduced"."""
+        """The row of ``--json``; ``note`` and ``other_reading`` only where there are any."""
         claim = self.claim
         row = {
             "claim": claim.id,
+            "kind": str(claim.kind),
             "source": claim.source,
             "statement": claim.statement,
             "expected": claim.expected,
             "measured": self.measured,
+            "rule": claim.rule,
             "verdict": str(self.verdict),
         }
-        if self.verdict is not Verdict.REPRODUCED:
-            row["note"] = claim.note or f"the tolerance is: {claim.judge}"
+        if claim.note or self.verdict is not Verdict.REPRODUCED:
+            row["note"] = claim.note or "outside the rule"
         if self.other_reading:
             row["other_reading"] = self.other_reading
         return row
@@ -54,10 +67,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper.
+    """One statement, of the paper unless ``kind`` says otherwise.
 
     ``measure`` gives a number, a text, a sequence or a mapping of labels to them; ``judge`` says when that agrees with
-    the paper, ``partly`` when it agrees in part. ``note`` says why it is not reproduced, or how the text is read.
+    the paper, ``partly`` when it agrees in part. ``note`` says how the text is read, what was chosen so that it agrees,
+    or why it does not.
     """
 
     id: str  # as F4.2: figure 4, second claim
@@ -70,20 +84,21 @@ class Claim:
     note: str = ""
     unit: str = ""
     other_reading: OtherReading | None = None
+    kind: Kind = Kind.CLAIM
 
     @property
     def rule(self) -> str:
         """When the claim counts as reproduced, and as partly."""
-        return f"reproduced if {self.judge}" + (f"; partly if {self.partly}" if self.partly is not None else "")
+        return f"reproduced: {self.judge}" + (f"; partly: {self.partly}" if self.partly is not None else "")
 
-    def check(self, data: Data) -> Finding:
+    def check(self, data: Data) -> Judged:
         """Measure, and judge the measurement."""
         measured = self.measure(data)
         other = ""
         if self.other_reading is not None:
             found = self.other_reading.measure(data)
-            other = f"{self.other_reading.reading}: {shown(found, self.unit)} ({self._verdict(found)})"
-        return Finding(self, shown(measured, self.unit), self._verdict(measured), other)
+            other = f"{self.other_reading.reading}: {shown(found, self.unit, self.judge)} ({self._verdict(found)})"
+        return Judged(self, shown(measured, self.unit, self.judge), self._verdict(measured), other)
 
     def _verdict(self, measured: Any) -> Verdict:
         if self.judge.holds(measured):
@@ -91,18 +106,31 @@ class Claim:
         return Verdict.PARTLY if self.partly is not None and self.partly.holds(measured) else Verdict.NOT
 
 
-def shown(measured: Any, unit: str = "") -> str:
-    """A measurement in words: four significant digits, labels before their values, the unit at the end."""
+def shown(measured: Any, unit: str = "", judge: Criterion | None = None) -> str:
+    """A measurement in words: four significant digits, labels before their values, the unit at the end.
+
+    Of many labelled numbers that must each meet a criterion: how many do, the least, the largest, and which do not.
+    """
     if measured is None:
         return "-"
     if isinstance(measured, Mapping):
-        text = ", ".join(f"{label}: {_one(value)}" for label, value in measured.items())
+        is_long = len(measured) > MOST_SHOWN and isinstance(judge, Each)
+        text = _summary(measured, judge) if is_long and isinstance(judge, Each) else _labelled(measured)
     else:
-        text = ", ".join(_one(value) for value in parts(measured))
+        text = ", ".join(number(value) for value in parts(measured))
     return f"{text} {unit}" if unit and text else text
 
 
-def _one(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def _labelled(measured: Mapping[Any, Any]) -> str:
+    return ", ".join(f"{label}: {number(value)}" for label, value in measured.items())
+
+
+def _summary(measured: Mapping[Any, Any], judge: Each) -> str:
+    least, most = min(measured, key=measured.__getitem__), max(measured, key=measured.__getitem__)
+    failing = {label: value for label, value in measured.items() if not judge.criterion.holds(value)}
+    text = f"{len(measured) - len(failing)} of {len(measured)}"
+    text += f"; from {number(measured[least])} ({least}) to {number(measured[most])} ({most})"
+    if failing:
+        text += "; not " + _labelled(dict(list(failing.items())[:MOST_NAMED]))
+        text += f" and {len(failing) - MOST_NAMED} more" if len(failing) > MOST_NAMED else ""
+    return text

@@ -1,12 +1,13 @@
 """When a measurement agrees with a claim: small criteria that a claim declares beside it.
 
 A measurement is a number, a text, a sequence of them, or a mapping of labels to them. NaN agrees with nothing.
+In words, a criterion says its tolerance in numbers: it stands beside every verdict.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 
@@ -32,7 +33,9 @@ class Within:
         return abs(measured - self.value) <= self.rel * abs(self.value)
 
     def __str__(self) -> str:
-        return f"{self.value:g} within {100 * self.rel:g} %"
+        margin = self.rel * abs(self.value)
+        span = f"{number(self.value - margin)} to {number(self.value + margin)}"
+        return f"within {100 * self.rel:g} % of {number(self.value)} ({span})"
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Between:
         return self.low <= measured <= self.high
 
     def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
+        return f"{number(self.low)} to {number(self.high)}"
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Above:
         return measured > self.limit
 
     def __str__(self) -> str:
-        return f"above {self.limit:g}"
+        return f"above {number(self.limit)}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Below:
         return measured < self.limit
 
     def __str__(self) -> str:
-        return f"below {self.limit:g}"
+        return f"below {number(self.limit)}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,11 @@ class Equal:
         return bool(measured == self.value)
 
     def __str__(self) -> str:
-        return f"{self.value:g}" if isinstance(self.value, float) else f"{self.value}"
+        if isinstance(self.value, bool):
+            return number(self.value)
+        if isinstance(self.value, Mapping):
+            return "exactly " + ", ".join(f"{label}: {number(value)}" for label, value in self.value.items())
+        return f"exactly {number(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ class Rising:
         return all(b > a if self.slack == 0 else b >= a * (1 - self.slack) for a, b in pairwise(parts(measured)))
 
     def __str__(self) -> str:
-        return "rising" + (f", drops up to {100 * self.slack:g} % allowed" if self.slack else "")
+        return "rising" + (f", drops of up to {100 * self.slack:g} % allowed" if self.slack else "")
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ class Falling:
         return all(b < a if self.slack == 0 else b <= a * (1 + self.slack) for a, b in pairwise(parts(measured)))
 
     def __str__(self) -> str:
-        return "falling" + (f", rises up to {100 * self.slack:g} % allowed" if self.slack else "")
+        return "falling" + (f", rises of up to {100 * self.slack:g} % allowed" if self.slack else "")
 
 
 @dataclass(frozen=True)
@@ -181,7 +188,20 @@ class Parts:
         )
 
     def __str__(self) -> str:
-        return "; ".join(str(criterion) for criterion in self.criteria)
+        text = "; ".join(_joined(list(alike)) for _, alike in groupby(self.criteria, key=_tolerance))
+        return f"in order: {text}" if len(self.criteria) > 1 else text
+
+
+def _tolerance(criterion: Criterion) -> str:
+    """What makes criteria alike: all but the value that a share is reckoned of."""
+    return f"within {100 * criterion.rel:g} % of" if isinstance(criterion, Within) else str(criterion)
+
+
+def _joined(alike: list[Criterion]) -> str:
+    """Criteria that follow one another and are alike, in words."""
+    if len({str(criterion) for criterion in alike}) == 1:
+        return str(alike[0]) + (f" ({len(alike)} times)" if len(alike) > 1 else "")
+    return f"{_tolerance(alike[0])} {', '.join(number(of.value) for of in alike if isinstance(of, Within))}"
 
 
 class All:
@@ -198,21 +218,19 @@ class All:
         return " and ".join(str(criterion) for criterion in self.criteria)
 
 
-def about(value: float) -> Between:
-    """The order of magnitude of ``value``: up to a factor of the square root of ten either way."""
-    return Between(value / math.sqrt(10), value * math.sqrt(10))
-
-
 @dataclass(frozen=True)
-class NotSimulated:
-    """Nothing can be measured: the statement is about real hardware."""
+class About:
+    """The order of magnitude of ``value``: up to a factor of the square root of ten either way."""
+
+    value: float
 
     def holds(self, measured: Any) -> bool:
-        """Never."""
-        return False
+        """Whether value / sqrt(10) <= measured <= value * sqrt(10)."""
+        return self.value / math.sqrt(10) <= measured <= self.value * math.sqrt(10)
 
     def __str__(self) -> str:
-        return "not simulated"
+        low, high = self.value / math.sqrt(10), self.value * math.sqrt(10)
+        return f"about {number(self.value)}: {number(low)} to {number(high)}"
 
 
 def parts(measured: Any) -> list[Any]:
@@ -220,3 +238,12 @@ def parts(measured: Any) -> list[Any]:
     if isinstance(measured, Mapping):
         return list(measured.values())
     return list(measured) if isinstance(measured, Iterable) and not isinstance(measured, str) else [measured]
+
+
+def number(value: Any) -> str:
+    """A value in words: four significant digits, a truth value as yes or no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

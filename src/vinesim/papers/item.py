@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.data import Data
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ class Item:
     studies: Mapping[str, str] = field(default_factory=dict)  # name -> study file in the paper's folder
     runs: Mapping[str, Callable[[Changes], Any]] = field(default_factory=dict)
     draw: Callable[[Data], Mapping[str, "Figure"]] | None = None
+
+    def of_kind(self, kind: Kind) -> tuple[Claim, ...]:
+        """Its claims proper, VineSim's own findings about it, or what is given."""
+        return tuple(claim for claim in self.claims if claim.kind is kind)
 
     def study_file(self, name: str) -> Path:
         """The study file of that name."""

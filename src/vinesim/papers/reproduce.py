@@ -5,13 +5,13 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vinesim.model.errors import InputError, Problem
-from vinesim.papers.claim import Finding
+from vinesim.papers.claim import Judged
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 
@@ -29,7 +29,7 @@ class Report:
     """What came out for one item."""
 
     item: Item
-    findings: tuple[Finding, ...]
+    judged: tuple[Judged, ...]
     files: tuple[Path, ...]
     seconds: float
 
@@ -55,9 +55,9 @@ def reproduce(
     begun = time.perf_counter()
     folder = None if out is None else prepare(out, item)
     data = gather(item, folder, changes=changes, workers=workers, watch=watch, say=say, made=made)
-    findings = tuple(claim.check(data) for claim in item.claims)
-    files = () if folder is None else _write(item, data, findings, folder)
-    return Report(item, findings, files, time.perf_counter() - begun)
+    judged = tuple(claim.check(data) for claim in item.claims)
+    files = () if folder is None else _write(item, data, judged, folder)
+    return Report(item, judged, files, time.perf_counter() - begun)
 
 
 def gather(
@@ -69,8 +69,12 @@ def gather(
     watch: Callable[..., Any] | None = None,
     say: Callable[[str], None] | None = None,
     made: dict[Path, "Sweep"] | None = None,
+    replications: int | None = None,
 ) -> Data:
-    """The rows of the item's sweeps; its single runs follow when a claim or a figure asks for them."""
+    """The rows of the item's sweeps; its single runs follow when a claim or a figure asks for them.
+
+    With ``replications`` no study is repeated more often than that; the other arguments are those of :func:`reproduce`.
+    """
     from vinesim.formats.study_file import read_study
     from vinesim.papers.single import changed
     from vinesim.studies.run import named
@@ -81,6 +85,8 @@ def gather(
     tables = {}
     for name in item.studies:
         study = changed(read_study(item.study_file(name)), changes)
+        if replications is not None:
+            study = replace(study, replications=min(replications, study.replications))
         target = None if folder is None else folder / SWEEP / name
         before = made.get(item.study_file(name))
         if before is not None and before.folder is not None and target is not None and not target.exists():
@@ -122,10 +128,10 @@ def prepare(out: Path, item: Item) -> Path:
     return folder
 
 
-def _write(item: Item, data: Data, findings: tuple[Finding, ...], folder: Path) -> tuple[Path, ...]:
+def _write(item: Item, data: Data, judged: tuple[Judged, ...], folder: Path) -> tuple[Path, ...]:
     path = folder / CLAIMS
     draft = folder / f".{CLAIMS}.draft"
-    draft.write_text(to_json(findings))
+    draft.write_text(to_json(judged))
     os.replace(draft, path)
     files = [path]
     if item.draw is not None:
@@ -136,6 +142,6 @@ def _write(item: Item, data: Data, findings: tuple[Finding, ...], folder: Path) 
     return tuple(files)
 
 
-def to_json(findings: tuple[Finding, ...] | list[Finding]) -> str:
-    """The rows of the findings as JSON."""
-    return json.dumps([finding.row() for finding in findings], indent=2, ensure_ascii=False) + "\n"
+def to_json(judged: tuple[Judged, ...] | list[Judged]) -> str:
+    """The claims with their verdicts as JSON."""
+    return json.dumps([of.row() for of in judged], indent=2, ensure_ascii=False) + "\n"

@@ -1,9 +1,10 @@
 """Figure 10: execution times on the thesis' first computer; here what this machine needs."""
 
+import math
 from typing import TYPE_CHECKING
 
 from vinesim.papers.claim import Claim
-from vinesim.papers.criteria import NotSimulated
+from vinesim.papers.criteria import Above, Each
 from vinesim.papers.data import Data
 from vinesim.papers.energy.speed import NO_THESIS_HARDWARE, POLICIES, SIZES, placement_s
 from vinesim.papers.item import Item
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 MS = 1e3
 
 
-def _times(data: Data) -> dict[str, float]:
-    """Milliseconds for the larger size."""
-    return {name: MS * seconds for name, seconds in data.result("seconds")["2N, 2M"].items()}
+def _falls(data: Data) -> dict[str, float]:
+    """How many times shorter each is than the one before, for the larger size."""
+    seconds = data.result("seconds")["2N, 2M"]
+    return {"BF / DCBF": seconds["BF"] / seconds["DCBF"], "DCBF / ABF32": seconds["DCBF"] / seconds["ABF32"]}
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
@@ -31,7 +33,7 @@ def _draw(data: Data) -> dict[str, "Figure"]:
 ITEM = Item(
     id="energy-fig10",
     paper="energy",
-    title="Execution times on system 1 (not simulated; what this machine needs)",
+    title="Execution times on system 1 (here those of this machine)",
     source="section 4.1, Figure 10",
     runs={"seconds": placement_s},
     draw=_draw,
@@ -40,10 +42,9 @@ ITEM = Item(
             id="EF10.1",
             source="section 4.1, Figure 10",
             statement="Execution times fall by orders of magnitude from BF over DCBF to ABF",
-            expected="on a logarithmic scale",
-            measure=_times,
-            judge=NotSimulated(),
-            unit="ms",
+            expected="each step at least half an order of magnitude",
+            measure=_falls,
+            judge=Each(Above(math.sqrt(10))),
             note=NO_THESIS_HARDWARE,
         ),
     ),

@@ -25,8 +25,8 @@ POLICIES: dict[str, BatchPolicy] = {
     "DCBF, 2 blocks": DivideAndConquerBestFit(method="scan", blocks=2),
 }
 NO_THESIS_HARDWARE = (
-    "a statement about the thesis' own computers, which are not simulated; measured are the placements of one batch on "
-    "the CPU of this machine"
+    "the thesis timed its own computers, with a GPU; measured are the placements of one batch on the CPU of this "
+    "machine, the fastest of three each, and judged is only their quotient within one run"
 )
 
 

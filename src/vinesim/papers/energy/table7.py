@@ -1,7 +1,7 @@
 """Table 7: speed-ups on the thesis' second computer, with two blocks; here what this machine does, and the energy."""
 
-from vinesim.papers.claim import Claim
-from vinesim.papers.criteria import Alike, Equal, NotSimulated
+from vinesim.papers.claim import Claim, Kind
+from vinesim.papers.criteria import Alike, Equal, Within
 from vinesim.papers.data import Data
 from vinesim.papers.energy.measures import ENERGY
 from vinesim.papers.energy.speed import NO_THESIS_HARDWARE, evaluations, placement_s, speed_ups
@@ -18,7 +18,7 @@ def _speed_up(data: Data) -> float:
 ITEM = Item(
     id="energy-table7",
     paper="energy",
-    title="Speed-ups against best fit on system 2 (not simulated; what this machine does)",
+    title="Speed-ups against best fit on system 2 (here those of this machine)",
     source="section 4.1, Table 7",
     studies={"blocks": "blocks.yaml"},
     runs={"seconds": placement_s},
@@ -29,11 +29,12 @@ ITEM = Item(
             statement="N, M: DCBF with 2 blocks is so many times as fast as BF by brute force",
             expected="2.9",
             measure=_speed_up,
-            judge=NotSimulated(),
+            judge=Within(2.9, 0.5),
             note=NO_THESIS_HARDWARE,
         ),
         Claim(
             id="ET7.2",
+            kind=Kind.GIVEN,
             source="section 4.1",
             statement="With 2 blocks DCBF has 4 times the work that it has with 8",
             expected="4",

@@ -1,6 +1,6 @@
 """What the thesis' equations give when they are taken to the letter, and what its conclusions say."""
 
-from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Between, Equal, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.energy.fig9 import SCALE
@@ -82,6 +82,7 @@ ITEM = Item(
         ),
         Claim(
             id="ETX.5",
+            kind=Kind.FINDING,
             source="section 3.3",
             statement="Placing running tasks again, rather than leaving them, is not what saves the energy",
             expected="28.77 %, running tasks staying",
@@ -91,6 +92,7 @@ ITEM = Item(
         ),
         Claim(
             id="ETX.6",
+            kind=Kind.FINDING,
             source="section 4, Table 1",
             statement="The order of the servers does not matter (the thesis does not give it)",
             expected="28.77 %, all of type A, then B, C, D",

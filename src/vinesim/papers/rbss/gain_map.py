@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Between, Equal, Parts
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
@@ -94,6 +94,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="RGM.1",
+            kind=Kind.FINDING,
             source="section 5.3, Figure 7",
             statement="OCL takes less time than the best other heuristic: in how many cells of the map (system 1)",
             expected="a gain in all 48",
@@ -105,6 +106,7 @@ ITEM = Item(
         ),
         Claim(
             id="RGM.2",
+            kind=Kind.FINDING,
             source="section 5.3, Figure 7a",
             statement="The gain of OCL is 12 %: of the cells with a gain, those whose interval holds it",
             expected="all of them",
@@ -115,6 +117,7 @@ ITEM = Item(
         ),
         Claim(
             id="RGM.3",
+            kind=Kind.FINDING,
             source="section 5.3, Figure 9",
             statement="BA takes less time than FIFO in group B: in how many cells of the map (system 2)",
             expected="a gain in all 48",
@@ -125,6 +128,7 @@ ITEM = Item(
         ),
         Claim(
             id="RGM.4",
+            kind=Kind.FINDING,
             source="section 5.3, Figure 9",
             statement="The same where durations are alike (fixed cost 10 s and 40 s)",
             expected="a gain in all 24",

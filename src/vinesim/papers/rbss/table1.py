@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Equal, Parts
 from vinesim.papers.item import Item
 from vinesim.papers.rbss.nodes import ROWS, SYSTEM_1, cores, table
@@ -16,6 +16,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="RT1.1",
+            kind=Kind.GIVEN,
             source="section 5.1, Table 1",
             statement="24 nodes of three kinds, each with a CPU and two GPUs",
             expected="; ".join(f"{row}: {devices}" for row, devices in ROWS.items()),
@@ -24,6 +25,7 @@ ITEM = Item(
         ),
         Claim(
             id="RT1.2",
+            kind=Kind.GIVEN,
             source="section 5.1, Table 1",
             statement="Cores of the CPUs, as schedulers see them",
             expected="6, 12, 16",

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Equal
 from vinesim.papers.item import Item
 from vinesim.papers.rbss.nodes import ROWS, SYSTEM_2, table
@@ -18,6 +18,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="RT2.1",
+            kind=Kind.GIVEN,
             source="section 5.1, Table 2",
             statement="16 nodes of two kinds, the first 16 of system 1",
             expected="; ".join(f"{row}: {devices}" for row, devices in PRINTED.items()),

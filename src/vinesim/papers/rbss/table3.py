@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Each, Equal, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
@@ -91,6 +91,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="RT3.1",
+            kind=Kind.GIVEN,
             source="section 5.2, Table 3",
             statement="Sizes of BT, CG, EP, LU and SP, classes S and W",
             expected="; ".join(f"{name}: {value}" for name, value in PRINTED_SIZES.items()),
@@ -99,6 +100,7 @@ ITEM = Item(
         ),
         Claim(
             id="RT3.2",
+            kind=Kind.GIVEN,
             source="section 5.2, Table 3 and its source, the NAS parallel benchmarks",
             statement="These sizes give the operations that the benchmarks report: quotient of the two",
             expected="1",
@@ -107,6 +109,7 @@ ITEM = Item(
         ),
         Claim(
             id="RT3.3",
+            kind=Kind.GIVEN,
             source="section 5.2",
             statement="28 different jobs; in three versions each (executed 1, 2, 3 times) they are group A",
             expected="A: 76, B: 28 jobs",
@@ -118,6 +121,7 @@ ITEM = Item(
         ),
         Claim(
             id="RT3.4",
+            kind=Kind.GIVEN,
             source="section 5.2",
             statement="SP is better on a CPU with class W, but not with class S",
             expected="SP.W",

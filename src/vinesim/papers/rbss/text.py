@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Above, Between, Each, Equal, Some
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
@@ -89,6 +89,7 @@ ITEM = Item(
         _requests_claim(2, "B", "highest"),
         Claim(
             id="RTX.3",
+            kind=Kind.GIVEN,
             source="section 5.2",
             statement="Submit times are integers from a Gaussian distribution, in ascending order",
             expected="all three",

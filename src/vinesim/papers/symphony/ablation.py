@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Between, Each
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -54,6 +54,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="SA.1",
+            kind=Kind.FINDING,
             source="section I",
             statement="Awareness of load, deadlines and heterogeneity is what makes Symphony miss fewer than FCFS: it "
             "does without consolidation too",
@@ -64,6 +65,7 @@ ITEM = Item(
         ),
         Claim(
             id="SA.2",
+            kind=Kind.FINDING,
             source="section I",
             statement="The same, FCFS consolidating too",
             expected="2 to 20 times fewer",
@@ -73,6 +75,7 @@ ITEM = Item(
         ),
         Claim(
             id="SA.3",
+            kind=Kind.FINDING,
             source="section III-A",
             statement="Consolidation lets Symphony serve pending requests faster: so many points fewer miss, at least, "
             "with 95 % confidence",
@@ -83,6 +86,7 @@ ITEM = Item(
         ),
         Claim(
             id="SA.4",
+            kind=Kind.FINDING,
             source="section I",
             statement="Requests could be deferred (Algorithm 1 never does): without consolidation so many times"
             " fewer miss",
@@ -92,6 +96,7 @@ ITEM = Item(
         ),
         Claim(
             id="SA.5",
+            kind=Kind.FINDING,
             source="section I",
             statement="Deferral adds to consolidation: so many points fewer miss, at least, with 95 % confidence",
             expected="above 0",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Above, Below, Each, Falling, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -124,6 +124,7 @@ ITEM = Item(
             measure=_with_height,
             judge=Each(Above(2)),
             partly=Each(Above(1.25)),
+            note=NUMBERS,
         ),
         Claim(
             id="SF4.4",
@@ -137,6 +138,7 @@ ITEM = Item(
         ),
         Claim(
             id="SF4.5",
+            kind=Kind.FINDING,
             source="section V-E, Fig. 4",
             statement="The width matters little: points between the best and the worst width, at any height",
             expected="below 0.5 points",

@@ -9,7 +9,7 @@ import numpy as np
 
 from vinesim.engine.simulate import simulate
 from vinesim.formats.study_file import read_study
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Between, Each
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -109,6 +109,7 @@ ITEM = Item(
         ),
         Claim(
             id="SN.2",
+            kind=Kind.FINDING,
             source="not in the paper, which does not say whether FCFS consolidates",
             statement="So does FCFS that consolidates",
             expected="2",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Between, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -56,6 +56,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="ST2.1",
+            kind=Kind.GIVEN,
             source="Table IV",
             statement="Requests in 24 hours: " + ", ".join(APPLICATIONS),
             expected="17.2 M, 52 K, 576 K, 108 K",
@@ -64,6 +65,7 @@ ITEM = Item(
         ),
         Claim(
             id="ST2.2",
+            kind=Kind.GIVEN,
             source="Table II",
             statement="Response time for a query, or a MB of video",
             expected="5, 500, 150, 800 ms",
@@ -73,6 +75,7 @@ ITEM = Item(
         ),
         Claim(
             id="ST2.3",
+            kind=Kind.GIVEN,
             source="Table II",
             statement="Videos have 4 to 45 MB: the least and the greatest",
             expected="4, 45 MB",

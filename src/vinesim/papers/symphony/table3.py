@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from vinesim.papers.claim import Claim, OtherReading
-from vinesim.papers.criteria import Above, Between, Each, Equal, Parts, Within, about
+from vinesim.papers.claim import Claim, Kind, OtherReading
+from vinesim.papers.criteria import About, Above, Between, Each, Equal, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.symphony.drawing import bars
@@ -116,12 +116,13 @@ ITEM = Item(
             measure=lambda data: {
                 f"{w} min": _cell(data, CUBIC, w, 2.0) / _cell(data, CUBIC, w, 1.25) for w in (5, 15)
             },
-            judge=Each(about(40)),
+            judge=Each(About(40)),
             partly=Each(Above(2)),
             note=NUMBERS,
         ),
         Claim(
             id="ST3.5",
+            kind=Kind.FINDING,
             source="follows from equations 2 to 4",
             statement="Without loads in it linear, cubic, seventh power and exponential urgency miss the same: "
             "points of difference to cubic",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vinesim.papers.claim import Claim, OtherReading
-from vinesim.papers.criteria import Between, Each, Equal, Parts, Within, about
+from vinesim.papers.criteria import About, Between, Each, Equal, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.symphony.drawing import bars
@@ -129,7 +129,7 @@ ITEM = Item(
             expected="0.05 %",
             measure=lambda data: missed(data, "clusters", scheduler=SYMPHONY, nodes=7),
             judge=Within(0.05, 0.5),
-            partly=about(0.05),
+            partly=About(0.05),
             unit="%",
             note=FLOOR,
             other_reading=OtherReading(

@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.engine.simulate import simulate
 from vinesim.metrics.prediction import prediction_errors
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Below, Between, Each
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -51,6 +51,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="SX.1",
+            kind=Kind.GIVEN,
             source="section IV-A",
             statement="A linear model of time over size estimates quickly what a request takes: median error on GPUs",
             expected="small: below 10 %",
@@ -71,6 +72,7 @@ ITEM = Item(
         ),
         Claim(
             id="SX.3",
+            kind=Kind.FINDING,
             source="section IV-A",
             statement="Such a model is enough: one that knows how many share a unit and tries no type blindly misses "
             "about as many; quotients",
@@ -82,6 +84,7 @@ ITEM = Item(
         ),
         Claim(
             id="SX.4",
+            kind=Kind.FINDING,
             source="sections III and VI",
             statement="Symphony is largely immune to load: at three times the load on 3 nodes, without bursts, it "
             "misses far fewer than FCFS and EDF",
@@ -96,6 +99,7 @@ ITEM = Item(
         ),
         Claim(
             id="SX.5",
+            kind=Kind.FINDING,
             source="section I",
             statement="So it is with deferral",
             expected="FCFS, EDF: 2 to 20 times",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Alike, Between, Equal, Falling, Parts, Rising, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -85,6 +85,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="F11.1",
+            kind=Kind.GIVEN,
             source="section 8.5",
             statement="A task takes 20 times as long on a CPU as on a GPU",
             expected="CPU: 500, GPU: 25 us",

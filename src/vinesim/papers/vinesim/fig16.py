@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Below, Each, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -140,6 +140,7 @@ ITEM = Item(
         ),
         Claim(
             id="F16.6",
+            kind=Kind.GIVEN,
             source="section 8.8.1",
             statement="1 MB across racks takes 10 times the transfer within a rack, 16 times the execution on a CPU",
             expected="10; 16",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Below, Equal, Falling, Parts, Rising, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -89,6 +89,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="F4.1",
+            kind=Kind.GIVEN,
             source="section 7.1",
             statement="20, 33, 50, 66, 80 and 100 % of the 40 units are GPUs",
             expected="8, 13.2, 20, 26.4, 32 and 40 GPUs",
@@ -97,6 +98,7 @@ ITEM = Item(
         ),
         Claim(
             id="F4.2",
+            kind=Kind.GIVEN,
             source="section 7.1, Fig. 4(a)",
             statement="An FP-GOOD task is 20 times faster on a GPU than on a CPU",
             expected="20",
@@ -113,6 +115,7 @@ ITEM = Item(
         ),
         Claim(
             id="F4.4",
+            kind=Kind.GIVEN,
             source="section 7.1, Fig. 4(a)",
             statement="An FP-BAD task is 5 times faster on a CPU than on a GPU",
             expected="5",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vinesim.model.result import Table
-from vinesim.papers.claim import Claim
-from vinesim.papers.criteria import Above, Below, Between, Each, Equal, Parts, Some, Within, about
+from vinesim.papers.claim import Claim, Kind
+from vinesim.papers.criteria import About, Above, Below, Between, Each, Equal, Parts, Some, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
 from vinesim.papers.single import run
@@ -119,8 +119,8 @@ ITEM = Item(
             statement="20 % GPUs make INT and FP-GOOD jobs about ten times faster at low load",
             expected="about 10",
             measure=_gain_at_20,
-            judge=Each(about(10)),
-            partly=Some(about(10)),
+            judge=Each(About(10)),
+            partly=Some(About(10)),
             note="Tenfold at inter-arrival times of about 0.3 to 1 ms, where a deployment of CPUs alone is overloaded. "
             "A job that runs alone gains about twofold: its slowest task is on a CPU.",
         ),
@@ -138,7 +138,7 @@ ITEM = Item(
             statement="High load: GPUs alone are about ten times as fast as CPUs alone, but not for FP-BAD jobs",
             expected="about 10",
             measure=lambda data: {t: _gain(data, t, 100, AT_ONCE) for t in (INT, GOOD, BAD)},
-            judge=Parts(about(10), about(10), Below(1)),
+            judge=Parts(About(10), About(10), Below(1)),
         ),
         Claim(
             id="F5.6",
@@ -149,8 +149,8 @@ ITEM = Item(
                 {f"{t} alone": _gain(data, t, 100, ALONE) for t in (INT, GOOD)}
                 | {f"{t} at most": _peak_gain(data, t) for t in (INT, GOOD)}
             ),
-            judge=Each(about(1000)),
-            partly=Some(about(1000)),
+            judge=Each(About(1000)),
+            partly=Some(About(1000)),
             note="Only at inter-arrival times of about 0.1 to 0.6 ms, where CPUs alone are overloaded and GPUs alone "
             "are not. A job that runs alone gains 12-fold (INT) and 20-fold (FP-GOOD), the ratio of the affinities.",
         ),
@@ -160,8 +160,8 @@ ITEM = Item(
             statement="FP-BAD jobs are about ten times slower on GPUs alone than on CPUs alone",
             expected="about 10",
             measure=_loss_at_100,
-            judge=Each(about(10)),
-            partly=Some(about(10)),
+            judge=Each(About(10)),
+            partly=Some(About(10)),
             note="Five times at both ends, the ratio of the affinities; much more in between, where GPUs alone are "
             "overloaded and CPUs alone are not.",
         ),
@@ -175,6 +175,7 @@ ITEM = Item(
         ),
         Claim(
             id="F5.9",
+            kind=Kind.GIVEN,
             source="section 7.2",
             statement="Jobs have 50 tasks on average; 90 % of them have at most 20",
             expected="50; 90 %",

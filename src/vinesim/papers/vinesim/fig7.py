@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vinesim.papers.claim import Claim, OtherReading
-from vinesim.papers.criteria import Each, Parts, Some, Within, about
+from vinesim.papers.criteria import About, Each, Parts, Some, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 
@@ -69,7 +69,7 @@ def _draw(data: Data) -> dict[str, "Figure"]:
     return {"fig7": line_figure(panels, Axis("inter-arrival time, us", "log0"), Axis("mean job latency, us", "log"))}
 
 
-EQUIVALENT = Parts(Within(1, 0.15), Within(1, 0.15), about(1))  # alike under load, one order of magnitude alone
+EQUIVALENT = Parts(Within(1, 0.15), Within(1, 0.15), About(1))  # alike under load, one order of magnitude alone
 
 ITEM = Item(
     id="fig7",
@@ -95,8 +95,8 @@ ITEM = Item(
             statement="On GPUs alone, GPUs 15 times as fast give about 1000 times lower latency",
             expected="about 1000",
             measure=lambda data: _gain_of_speed(data, "15:1"),
-            judge=Each(about(1000)),
-            partly=Some(about(1000)),
+            judge=Each(About(1000)),
+            partly=Some(About(1000)),
             note="Only at medium load, where the slow GPUs are overloaded and the fast ones are not. With all jobs at "
             "once, and for a job alone, the gain is 15.",
             other_reading=OtherReading(READING, lambda data: _gain_of_speed(data, PRINTED)),
@@ -107,7 +107,7 @@ ITEM = Item(
             statement="Low load: five times as many GPUs give about ten times lower latency",
             expected="about 10",
             measure=_gain_of_share,
-            judge=Each(about(10)),
+            judge=Each(About(10)),
         ),
         Claim(
             id="F7.5",

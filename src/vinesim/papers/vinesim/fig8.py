@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Below, Each, Equal, Parts, Some, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
@@ -107,6 +107,7 @@ ITEM = Item(
         ),
         Claim(
             id="F8.3",
+            kind=Kind.GIVEN,
             source="section 7.5, Table 3",
             statement="GPUs beat the other accelerators on kernel SGJ and are far behind on RGJ",
             expected="0.3 / 0.1 = 3 times faster; 2.4 / 0.75 = 3.2 times slower",
@@ -115,6 +116,7 @@ ITEM = Item(
         ),
         Claim(
             id="F8.4",
+            kind=Kind.GIVEN,
             source="section 7.5",
             statement="CPUs coordinate and run no kernel",
             expected="utilisation 0",

@@ -11,7 +11,7 @@ import numpy as np
 
 from vinesim.model.result import Result
 from vinesim.model.scenario import Scenario
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Below, Falling, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -218,6 +218,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="W18.1",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="In (c) all units cross racks for half of their tasks; in (f) GPUs always do, CPUs never",
             expected="time on a unit: 5093; 4618; 1297; 8414 us",
@@ -227,6 +228,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.2",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="In (c) every second task crosses racks; in (f) only the few that the slowed GPUs take",
             expected="0.5; 0.134",
@@ -235,6 +237,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.3",
+            kind=Kind.GIVEN,
             source=SOURCE,
             statement="The rates of the units add up, so (f) has more than twice the capacity of (c)",
             expected="0.00826; 0.01779 tasks per us",
@@ -244,6 +247,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.4",
+            kind=Kind.GIVEN,
             source=SOURCE,
             statement="The critical inter-arrival time, 5 tasks over the capacity, is 606 us in (c), 281 us in (f)",
             expected="606; 281 us",
@@ -253,6 +257,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.5",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="All jobs at once: any work-conserving scheduler needs 2500 tasks over the capacity",
             expected="303 ms on all nodes, 140.5 ms in the CPU rack",
@@ -262,6 +267,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.6",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="HIGH: (c) is about 2.15 times (f) when overloaded; far more where only (c) is, 281 to 606 us",
             expected="2.15, then above 8",
@@ -270,6 +276,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.7",
+            kind=Kind.FINDING,
             source="section 8.8.2, Fig. 18(f)",
             statement="HIGH in (f) gets faster with load: jobs that spill over to the CPUs save the crossing",
             expected="falls from 8414 us",
@@ -281,6 +288,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.8",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="CLOSER_TO_DATA is the other way round until it collapses: in (c) each rack has work of its own",
             expected="(c) / (f) far below 1 at 200 us, about 2.15 at 100 us and below",
@@ -289,6 +297,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.9",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="Control: a closer-to-data scheduler that never crosses racks drains (c) in about a quarter",
             expected="81 against about 300 ms",
@@ -298,6 +307,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.10",
+            kind=Kind.FINDING,
             source=SOURCE,
             statement="Where one rack has no data, the same control idles it: never crossing is a gain only in (c)",
             expected="162 against 140.5 ms",
@@ -307,6 +317,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.11",
+            kind=Kind.FINDING,
             source="section 8.8.1, Fig. 16(f, i)",
             statement="Equal racks: CLOSER_TO_DATA falls off a cliff between 175 and 140 us in every draw, but not "
             "if it never crosses",
@@ -316,6 +327,7 @@ ITEM = Item(
         ),
         Claim(
             id="W18.12",
+            kind=Kind.FINDING,
             source="section 8.8.1, Fig. 16(c)",
             statement="The collapse lasts: with 400 us between jobs, 20 at once at the start slow the last 100 of 500",
             expected="below 2 ms without; above 20 ms after the burst; below 2 ms again for rack-bound",

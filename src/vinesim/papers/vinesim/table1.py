@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vinesim.model.errors import InputError
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Each, Equal
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
@@ -61,6 +61,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="T1.1",
+            kind=Kind.GIVEN,
             source="section 5.3.1, Table 1",
             statement="A type's speed is its speed for INT, times the factor of the task type",
             expected="6 entries of each row as printed",

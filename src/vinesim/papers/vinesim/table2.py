@@ -1,6 +1,6 @@
 """Table 2: the part of Table 1 that the experiments use."""
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Equal, Parts
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -27,6 +27,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="A1",
+            kind=Kind.GIVEN,
             source="section 6, Table 2",
             statement="Floating-point speed of GPU and CPU, and memory speed of the CPU, in operations per us",
             expected="1,200,000; 12,000; 60,000; 60,000; 10,000",

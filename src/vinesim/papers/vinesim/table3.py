@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinesim.papers.claim import Claim, OtherReading
+from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
@@ -57,6 +57,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="T3.1",
+            kind=Kind.GIVEN,
             source="section 7.5, Table 3",
             statement="Times of SGJ, RGJ and NGJ on PHI, DFE and GPU",
             expected="500, 750, 100; 300, 500, 10; 100, 2400, 60 us",

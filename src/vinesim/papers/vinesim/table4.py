@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vinesim.papers.claim import Claim
+from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Each, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
@@ -62,6 +62,7 @@ ITEM = Item(
     claims=(
         Claim(
             id="T4.1",
+            kind=Kind.GIVEN,
             source="section 8.8, Table 4",
             statement="8 KB take 6.22 us within a rack and 62.2 us across racks",
             expected="6.22; 62.2 us",
@@ -73,6 +74,7 @@ ITEM = Item(
         ),
         Claim(
             id="T4.2",
+            kind=Kind.GIVEN,
             source="section 8.8, Table 4",
             statement="64 KB take 50 us within a rack and 500 us across racks",
             expected="50; 500 us",
@@ -82,6 +84,7 @@ ITEM = Item(
         ),
         Claim(
             id="T4.3",
+            kind=Kind.GIVEN,
             source="section 8.8, Table 4",
             statement="1 MB takes 800 us within a rack, 8000 us across; execution 500 us on a CPU, 25 us on a GPU",
             expected="800; 8000; 500; 25 us",

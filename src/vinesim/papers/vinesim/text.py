@@ -1,7 +1,7 @@
 """Statements of the text that belong to no figure."""
 
-from vinesim.papers.claim import Claim, OtherReading
-from vinesim.papers.criteria import Above, Alike, Below, Equal, NotSimulated, Parts
+from vinesim.papers.claim import Claim, Kind, OtherReading
+from vinesim.papers.criteria import Above, Alike, Below, Equal, Parts
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.vinesim.table1 import speeds
@@ -51,6 +51,7 @@ ITEM = Item(
         ),
         Claim(
             id="A5",
+            kind=Kind.GIVEN,
             source="section 8.4",
             statement="For the tasks of 500Jobs a CPU does 60 GFLOPS and a GPU 1.2 TFLOPS",
             expected="60,000 and 1,200,000 operations/us",
@@ -66,15 +67,6 @@ ITEM = Item(
             expected="most of the gain: above 50 %; strong / weak below 1",
             measure=_few_gpus,
             judge=Parts(Above(50), Below(1)),
-        ),
-        Claim(
-            id="H1",
-            source="section 7.6",
-            statement="Kernels on a real GPU are 8 to 34, once 4000, times as fast as on a CPU; copying takes longer",
-            expected="8 to 34; 4000",
-            measure=lambda data: None,
-            judge=NotSimulated(),
-            note="Measurements of a real machine, which no simulation of scheduling can give.",
         ),
     ),
 )

@@ -1,0 +1,26 @@
+"""Run papers or items again and put their rows into docs/claims.json: ``python docs/renew_claims.py vinesim rbss``.
+
+The rows of the others stay as they are, those of claims that no longer exist go.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from vinesim.papers.registry import chosen, items
+from vinesim.papers.reproduce import reproduce
+
+CLAIMS = Path(__file__).with_name("claims.json")
+
+
+def main(names: list[str]) -> None:
+    rows = {row["claim"]: row for row in json.loads(CLAIMS.read_text())}
+    made: dict[Path, object] = {}
+    for item in chosen(names):
+        rows |= {judged.claim.id: judged.row() for judged in reproduce(item, made=made).judged}
+    known = [rows[claim.id] for item in items().values() for claim in item.claims]
+    CLAIMS.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

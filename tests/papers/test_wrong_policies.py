@@ -1,0 +1,77 @@
+"""The machinery of ``python -m verification.wrong_policies``: what is wrong is wrong in both engines, and only then."""
+
+import pytest
+
+import vinesim as vs
+from verification.wrong_policies import __main__ as command
+from verification.wrong_policies import vinesim as report
+from verification.wrong_policies.bench import Bench, _uses
+from verification.wrong_policies.wrong import Wrong
+from vinesim.papers.registry import items
+from vinesim.papers.single import scenario
+
+STUDY = items()["fig11"].study_file("main")
+FEW = {"policy": "high", "arrivals.iat": 1000, "workload.options.n_jobs": 3, "workload.options.tasks_per_job": 2}
+SLOWEST = next(wrong for wrong in report.WRONG if wrong.version == "the slowest idle unit for the fastest")
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_a_wrong_version_runs_in_both_engines_and_ends_with_its_context(engine):
+    def types():
+        return set(vs.simulate(scenario(STUDY, FEW), engine=engine).tasks["unit_type"].tolist())
+
+    assert types() == {2}
+    with SLOWEST.in_place():
+        assert types() == {0}
+    assert types() == {2}
+
+
+@pytest.mark.parametrize(
+    ("item", "study", "policy", "is_used"),
+    [
+        ("fig4", "main", "flat", True),  # an axis
+        ("fig5", "main", "high", True),  # the scenario's own
+        ("fig5", "main", "flat", False),
+        ("fig16", "main", "pref", False),
+        ("fig18-why", "main", "delay", True),  # one case of an axis
+        ("fig14", "main", "high", True),
+        ("fig18-why", "cliff", "high", False),  # closer_to_data in the scenario, and in all cases others
+    ],
+)
+def test_which_policies_a_study_runs(item, study, policy, is_used):
+    assert _uses(items()[item].study_file(study), policy) == is_used
+
+
+def test_turned_are_the_claims_with_another_verdict():
+    bench = Bench("vinesim", 1)
+    bench.items = [items()["text"], items()["table2"]]
+    slower = Wrong("affinity", "GPUs half as fast", "A4", changes=report.SCENARIOS[0].changes, items=("text",))
+    assert bench.turned(slower) == ["A4"]
+    assert bench.turned(Wrong("high", "nothing is wrong", "")) == []
+    with pytest.raises(ValueError, match="A5, F99, which are no claims"):
+        bench.turned(Wrong("high", "so", "A4 A5 F99"))
+
+
+ROW = {"paper": "vinesim", "of": "high", "version": "slowest", "about": ["F1"], "turns": ["F1", "F2"]}
+
+
+@pytest.mark.parametrize(
+    ("found", "written", "told"),
+    [
+        (ROW, [ROW], []),
+        (ROW | {"turns": ["F2"]}, [ROW | {"turns": ["F2"]}], ["high, slowest: F1 must turn, and did not"]),
+        (ROW, [ROW | {"turns": ["F1"]}], ["vinesim: wrong_policies.json says otherwise; --write renews it"]),
+        (ROW, [], ["vinesim: wrong_policies.json says otherwise; --write renews it"]),
+        (ROW, [ROW, ROW | {"paper": "rbss"}], []),
+    ],
+)
+def test_what_does_not_turn_or_is_not_written_is_told(found, written, told):
+    assert command.problems([found], written, "vinesim") == told
+
+
+def test_slowest_is_not_fastest_for_any_task_type():
+    """Of units of three speeds, the wrong version takes the slowest two."""
+    units = {"datacenter.racks[0].units": {"CPU_INTEL": 1, "CPU_ARM": 1, "GPU": 1}, "workload.options.n_jobs": 1}
+    with SLOWEST.in_place():
+        tasks = vs.simulate(scenario(STUDY, FEW, units), engine="reference").tasks
+    assert tasks["unit_type"].tolist() == [1, 0]  # CPU_ARM, then CPU_INTEL

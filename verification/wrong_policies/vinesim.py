@@ -1,0 +1,147 @@
+"""The VineSim report: each of its four policies doing the opposite of what its name says."""
+
+from typing import Any
+
+from verification.wrong_policies.wrong import Wrong
+from vinesim.policies import closer_to_data, flat, high, pref
+from vinesim.state.queries import fastest_free, first_free, preferred_type, task_type
+
+REPLICATIONS = 3  # of each point: the verdicts are those of ten
+
+
+def slowest_free(model: Any, state: Any, task: int) -> int:
+    """The idle unit with the lowest affinity to the task; -1 if none can run it."""
+    kind = task_type(model, state, task)
+    for i in range(model.ranking.shape[1] - 1, -1, -1):
+        if model.ranking[kind, i] >= 0:
+            unit = first_free(model, state, task, int(model.ranking[kind, i]))
+            if unit >= 0:
+                return unit
+    return -1
+
+
+def fastest_type_free(model: Any, state: Any, task: int) -> int:
+    """An idle unit of the type with the highest affinity; -1 if there is none, whatever else is idle."""
+    return first_free(model, state, task, int(model.ranking[task_type(model, state, task), 0]))
+
+
+def another_type(model: Any, state: Any, task: int) -> int:
+    """The fastest type for the task that is not the one it prefers."""
+    wanted, kind = preferred_type(model, state, task), task_type(model, state, task)
+    for i in range(model.ranking.shape[1]):
+        if model.ranking[kind, i] >= 0 and model.ranking[kind, i] != wanted:
+            return int(model.ranking[kind, i])
+    return wanted
+
+
+def mirrored(model: Any, state: Any, task: int, processor_type: int, distance: int) -> int:
+    """The first idle unit at the other end of the distances."""
+    return first_free(model, state, task, processor_type, 2 - distance)
+
+
+BY_TABLE_1 = ("fig4", "fig5", "fig6", "fig11", "fig12", "fig13", "fig14", "table1", "table2", "table4", "text")
+TRANSFERS = ("table4", "fig16", "fig18", "fig18-why")
+
+POLICIES = (
+    Wrong(
+        of="high",
+        version="the slowest idle unit for the fastest",
+        patches=((high, "fastest_free", slowest_free),),
+        about="F4.3 F4.5 F5.4 F8.2 F11.2 F13.1 F14.1 F14.2 F16.1 F16.8 F18.1 W18.7",
+    ),
+    Wrong(
+        of="high",
+        version="waits for the fastest type",
+        patches=((high, "fastest_free", fastest_type_free),),
+        about="F4.9 F11.3 F18.2",
+    ),
+    Wrong(
+        of="flat",
+        version="the fastest idle unit for one at random",
+        patches=((flat, "random_free", fastest_free), (flat, "first_free", fastest_free)),
+        about="F11.2 F11.4 F11.5 F14.2 F14.3 F16.1 F18.1",
+    ),
+    Wrong(
+        of="pref",
+        version="another type than the preferred one",
+        patches=((pref, "preferred_type", another_type),),
+        about="F14.1 F14.2 F14.3 F14.4 F14.7",
+    ),
+    Wrong(
+        of="closer_to_data",
+        version="the farthest idle unit for the closest",
+        patches=((closer_to_data, "first_free", mirrored),),
+        about="F16.3 F16.4 F16.5 F16.7 F16.8 F18.1 W18.8 W18.11 W18.12",
+    ),
+)
+SCENARIOS = (
+    Wrong(
+        of="affinity",
+        version="GPUs half as fast, and twice as fast for FP_BAD",
+        changes={"affinity": {"table": "table1", "peak": {"GPU": {"INT": 600_000, "FP_BAD": 0.04, "FP_GOOD": 1}}}},
+        items=BY_TABLE_1,
+        about="F4.3 F4.5 F6.1 F6.3",
+    ),
+    Wrong(
+        of="affinity",
+        version="FP_BAD and FP_GOOD exchanged on GPUs, and unlike on CPUs",
+        changes={
+            "affinity": {
+                "table": "table1",
+                "peak": {
+                    "GPU": {"INT": 1_200_000, "FP_BAD": 1, "FP_GOOD": 0.01},
+                    "CPU_INTEL": {"INT": 100_000, "FP_BAD": 0.5, "FP_GOOD": 0.6},
+                },
+            }
+        },
+        items=BY_TABLE_1,
+        about="F4.7 F4.8 F5.1 F5.2 F5.7 F5.8 F6.1 F6.2",
+    ),
+    Wrong(
+        of="jobs",
+        version="45 tasks, more than there are units",
+        changes={"workload.options.tasks_per_job": 45},
+        items=("fig4",),
+        about="F4.3 F4.6",
+    ),
+    Wrong(
+        of="jobs",
+        version="of 5 tasks where the report has 25",
+        changes={"workload.options.tasks_per_job": 5},
+        items=("fig11",),
+        about="F11.7",
+    ),
+    Wrong(
+        of="jobs",
+        version="50 where the report has 500",
+        changes={"workload.options.n_jobs": 50, "workload.options.n_tasks": 2500},
+        items=("fig5", "fig7"),
+        about="F5.6 F7.2",
+    ),
+    Wrong(
+        of="affinity",
+        version="CPUs five times as fast",
+        changes={"affinity.peak.CPU_INTEL": {"INT": 500_000, "FP_BAD": 0.6, "FP_GOOD": 0.6}},
+        items=("fig5", "fig7", "text"),
+        about="F5.3 F5.5 F5.6 F7.3",
+    ),
+    Wrong(
+        of="times of the kernels",
+        version="PHI and DFE exchanged, GPUs as good at RGJ as at SGJ",
+        changes={
+            "affinity.times.DFE": {"SGJ": "500 us", "RGJ": "750 us", "NGJ": "100 us"},
+            "affinity.times.PHI": {"SGJ": "300 us", "RGJ": "500 us", "NGJ": "10 us"},
+            "affinity.times.GPU": {"SGJ": "100 us", "RGJ": "100 us", "NGJ": "60 us"},
+        },
+        items=("fig8",),
+        about="F8.1",
+    ),
+    Wrong(
+        of="network",
+        version="as fast between racks as within",
+        changes={"network": {"intra_rack": 1310.72, "inter_rack": 1310.72}},
+        items=TRANSFERS,
+        about="F16.3 F16.5 F18.1 F18.3",
+    ),
+)
+WRONG = POLICIES + SCENARIOS
