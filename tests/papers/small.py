@@ -1,4 +1,4 @@
-"""The verdicts of an item from fewer runs: one replication where it has several."""
+"""The verdicts of an item from fewer runs: one replication, say, where it has several."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from vinesim.papers.registry import items
 from vinesim.papers.reproduce import gather
 
 
-def small_data(item: Item, changes: dict[str, Any] | None = None) -> Data:
-    return gather(item, changes=changes, workers=1, replications=1)
+def small_data(item: Item, changes: dict[str, Any] | None = None, replications: int = 1) -> Data:
+    return gather(item, changes=changes, workers=1, replications=replications)
 
 
-def verdicts(item_id: str, changes: dict[str, Any] | None = None) -> dict[str, Verdict]:
+def verdicts(item_id: str, changes: dict[str, Any] | None = None, replications: int = 1) -> dict[str, Verdict]:
     item = items()[item_id]
-    data = small_data(item, changes)
+    data = small_data(item, changes, replications)
     return {claim.id: claim.check(data).verdict for claim in item.claims}

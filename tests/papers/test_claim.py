@@ -3,7 +3,7 @@
 import pytest
 
 from vinesim.papers.claim import Claim, Kind, OtherReading, Verdict, shown
-from vinesim.papers.criteria import About, Above, Alike, All, Each, Equal, Falling, Parts, Some, Within
+from vinesim.papers.criteria import About, Above, Alike, All, Below, Each, Equal, Falling, Parts, Share, Some, Within
 from vinesim.papers.data import Data
 
 
@@ -46,6 +46,7 @@ def test_the_kind_is_in_the_row(kind):
         (About(10), "about 10: 3.162 to 31.62"),
         (Each(Above(1)), "each above 1"),
         (Some(Above(1)), "at least one above 1"),
+        (Share(0.8, Below(2)), "at least 80 % of them below 2"),
         (Falling(0.1), "falling, rises of up to 10 % allowed"),
         (Alike(0.02), "equal within 2 %"),
         (Parts(Above(1), Above(1), Equal(0)), "in order: above 1 (2 times); exactly 0"),
@@ -68,6 +69,7 @@ def test_many_points_are_counted_and_those_that_fail_are_named():
     text = shown(points, "", Each(Within(1, 0.1)))
     assert text == "18 of 20; from 0.5 (7 us) to 1.6 (5 us); not 5 us: 1.6, 7 us: 0.5"
     assert shown({"5 us": 1.6, "7 us": 0.5}, "", Each(Within(1, 0.1))) == "5 us: 1.6, 7 us: 0.5"
+    assert shown(points, "", Share(0.5, Within(1, 0.1))) == text
     most = {f"{n}": float(n) for n in range(30)}
     assert shown(most, "us", Each(Above(20))).endswith("not 0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5 and 15 more us")
 

@@ -15,6 +15,7 @@ from vinesim.papers.criteria import (
     Falling,
     Parts,
     Rising,
+    Share,
     Some,
     Within,
 )
@@ -38,6 +39,7 @@ from vinesim.papers.criteria import (
         (Alike(0.05), [[100, 105], {"a": 1, "b": 1}], [[100, 106], [1, math.nan, 1]]),
         (Each(Above(1)), [[2, 3], 2], [[2, 1], [], [2, math.nan]]),
         (Some(Above(1)), [[0, 3]], [[0, 1], [], [math.nan]]),
+        (Share(0.75, Above(1)), [[2, 2, 2, 1], {"a": 2}], [[2, 2, 1, 1], [], [math.nan]]),
         (Parts(Equal(1), Above(1)), [[1, 2], {"a": 1, "b": 2}], [[2, 2], [1, 1], [1], [1, 2, 3]]),
         (All(Rising(), Each(Below(5))), [[1, 2]], [[2, 1], [1, 5]]),
         (About(10), [3.2, 10, 31.6], [3.1, 31.7, math.nan]),

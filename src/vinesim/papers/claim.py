@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from vinesim.papers.criteria import Criterion, Each, number, parts
+from vinesim.papers.criteria import Criterion, Each, Share, number, parts
 from vinesim.papers.data import Data
 
 MOST_SHOWN = 8  # parts of a measurement that are shown one by one
@@ -109,13 +109,14 @@ class Claim:
 def shown(measured: Any, unit: str = "", judge: Criterion | None = None) -> str:
     """A measurement in words: four significant digits, labels before their values, the unit at the end.
 
-    Of many labelled numbers that must each meet a criterion: how many do, the least, the largest, and which do not.
+    Of many labelled numbers that must each meet a criterion, or a share of them: how many do, the least, the largest,
+    and which do not.
     """
     if measured is None:
         return "-"
     if isinstance(measured, Mapping):
-        is_long = len(measured) > MOST_SHOWN and isinstance(judge, Each)
-        text = _summary(measured, judge) if is_long and isinstance(judge, Each) else _labelled(measured)
+        is_long = len(measured) > MOST_SHOWN
+        text = _summary(measured, judge) if is_long and isinstance(judge, Each | Share) else _labelled(measured)
     else:
         text = ", ".join(number(value) for value in parts(measured))
     return f"{text} {unit}" if unit and text else text
@@ -125,7 +126,7 @@ def _labelled(measured: Mapping[Any, Any]) -> str:
     return ", ".join(f"{label}: {number(value)}" for label, value in measured.items())
 
 
-def _summary(measured: Mapping[Any, Any], judge: Each) -> str:
+def _summary(measured: Mapping[Any, Any], judge: Each | Share) -> str:
     least, most = min(measured, key=measured.__getitem__), max(measured, key=measured.__getitem__)
     failing = {label: value for label, value in measured.items() if not judge.criterion.holds(value)}
     text = f"{len(measured) - len(failing)} of {len(measured)}"

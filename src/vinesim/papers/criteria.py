@@ -174,6 +174,22 @@ class Some:
         return f"at least one {self.criterion}"
 
 
+@dataclass(frozen=True)
+class Share:
+    """At least a share ``at_least`` of the parts meets ``criterion``."""
+
+    at_least: float
+    criterion: Criterion
+
+    def holds(self, measured: Any) -> bool:
+        """Whether so many meet it."""
+        met = [self.criterion.holds(part) for part in parts(measured)]
+        return bool(met) and sum(met) >= self.at_least * len(met)
+
+    def __str__(self) -> str:
+        return f"at least {100 * self.at_least:g} % of them {self.criterion}"
+
+
 class Parts:
     """The parts of the measurement meet one criterion each, in order."""
 

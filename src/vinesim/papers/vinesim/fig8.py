@@ -19,7 +19,7 @@ DEPLOYMENTS = ("30 DFE", "30 PHI", "30 GPU", "10 of each")
 MIXED = DEPLOYMENTS[-1]
 LATENCY, IAT = "jobs.latency_us.mean", "arrivals.iat"
 N_UNITS, N_ACCELERATORS = 40, 30
-AT_ONCE, ALONE = 0, 10_000  # inter-arrival times, us: all jobs at once, each job alone
+ALONE = 10_000  # inter-arrival time, us, at which each job runs alone
 
 
 def _curve(data: Data, deployment: str) -> np.ndarray:
@@ -32,13 +32,10 @@ def _order(data: Data) -> dict[str, float]:
 
 
 def _mixed_against_best(data: Data) -> dict[str, float]:
-    """Latency on the mixed deployment over that on the best of the others."""
-    places = {"alone": ALONE, "IAT 16 us": 16, "IAT 11 us": 11, "all at once": AT_ONCE}
-    return {
-        at: data.mean("main", LATENCY, deployment=MIXED, **{IAT: iat})
-        / min(data.mean("main", LATENCY, deployment=other, **{IAT: iat}) for other in DEPLOYMENTS[:3])
-        for at, iat in places.items()
-    }
+    """Latency on the mixed deployment over that on the best of the others, at every load."""
+    best = np.min([_curve(data, deployment) for deployment in DEPLOYMENTS[:3]], axis=0)
+    iats = np.unique(data.values("main", IAT)).tolist()
+    return {f"{iat:g} us": float(ratio) for iat, ratio in zip(iats, _curve(data, MIXED) / best, strict=True)}
 
 
 def _kernels(changes: Changes) -> dict[str, float]:
@@ -98,7 +95,7 @@ ITEM = Item(
             id="F8.2",
             source="section 7.5, Fig. 8(a)",
             statement="The deployment with all kinds of accelerators gives the lowest latency of all",
-            expected="below 1 times the best of the others",
+            expected="below 1 times the best of the others, at every load",
             measure=_mixed_against_best,
             judge=Each(Below(1)),
             partly=Some(Below(1)),

@@ -70,6 +70,7 @@ ITEM = Item(
         ),
         Claim(
             id="A2",
+            kind=Kind.GIVEN,
             source="section 5.3.1",
             statement="All factors are positive",
             expected="every processor type runs every task type: more than 0",

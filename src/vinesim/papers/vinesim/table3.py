@@ -67,6 +67,7 @@ ITEM = Item(
         ),
         Claim(
             id="A3",
+            kind=Kind.GIVEN,
             source="section 5.3.1",
             statement="The affinity of a task measured as one operation is its execution time",
             expected="SGJ takes 500, 300 and 100 us",

@@ -1,7 +1,7 @@
 """Statements of the text that belong to no figure."""
 
 from vinesim.papers.claim import Claim, Kind, OtherReading
-from vinesim.papers.criteria import Above, Alike, Below, Equal, Parts
+from vinesim.papers.criteria import Alike, Equal, Parts
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.vinesim.table1 import speeds
@@ -18,24 +18,12 @@ def _speeds(data: Data, task_type: str) -> dict[str, float]:
     return {"CPU": found["CPU_INTEL"][task_type], "GPU": found["GPU"][task_type]}
 
 
-def _few_gpus(data: Data) -> dict[str, float]:
-    """With all jobs at once: how much of the gain of GPUs alone 20 % bring, and few strong against many weak ones."""
-    latency = {
-        d: data.mean("few gpus", "jobs.latency_us.mean", deployment=d) for d in data.labels("few gpus", "deployment")
-    }
-    none, few, only = latency["no GPUs"], latency["20 % GPUs"], latency["GPUs only"]
-    return {
-        "share of the gain, %": 100 * (none - few) / (none - only),
-        "strong / weak": latency["20 % GPUs of 15:1"] / latency["GPUs only, of 2:1"],
-    }
-
-
 ITEM = Item(
     id="text",
     paper="vinesim",
     title="Statements of the text",
     source="sections 5, 7 and 8",
-    studies={"500jobs": "text_500jobs.yaml", "few gpus": "text_few_gpus.yaml"},
+    studies={"500jobs": "text_500jobs.yaml"},
     runs={"speeds": speeds},
     claims=(
         Claim(
@@ -59,14 +47,6 @@ ITEM = Item(
             judge=Parts(Equal(60_000), Equal(1_200_000)),
             unit="operations/us",
             other_reading=OtherReading("tasks of type INT instead of FP-GOOD", lambda data: _speeds(data, "INT")),
-        ),
-        Claim(
-            id="G1",
-            source="section 7.3 (first version)",
-            statement="A few GPUs already bring most of the gain, and few strong GPUs can beat many weak ones",
-            expected="most of the gain: above 50 %; strong / weak below 1",
-            measure=_few_gpus,
-            judge=Parts(Above(50), Below(1)),
         ),
     ),
 )
