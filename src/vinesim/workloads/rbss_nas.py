@@ -98,6 +98,7 @@ def rbss_nas(
     gpu_launch_us: float = 10.0,
     cpu_launch_us: float = 10.0,
     gpu_efficiency: dict[str, float] | None = None,
+    is_fixed_once: bool = False,
     jitter: float = 0.0,
 ) -> Workload:
     """NAS benchmarks BT, CG, EP, LU and SP, classes S and W, with times on six devices and requests of cores and SMs.
@@ -108,7 +109,8 @@ def rbss_nas(
     leaves out more of the longest, ``copies`` repeats the whole. Submit times are whole seconds, normal with ``mean_s``
     and ``sd_s``, sorted. A time is ``scale`` x executions x (``fixed_s`` x a number from 0.8 to 1.2 of the job + kernel
     launches + operations / (sustained speed x ``gpu_efficiency``)); the efficiency is by benchmark, or by class as the
-    default {SP.W: 0.3}. ``jitter``: the true times have a lognormal factor of that sd.
+    default {SP.W: 0.3}. ``is_fixed_once``: the fixed cost is of the job, not of each execution. ``jitter``: the true
+    times have a lognormal factor of that sd.
     """
     _check(group, mean_s=mean_s, sd_s=sd_s, fixed_s=fixed_s, gpu_launch_us=gpu_launch_us, cpu_launch_us=cpu_launch_us)
     _check(group, jitter=jitter)
@@ -125,12 +127,14 @@ def rbss_nas(
     kind, executed, compute_us = _jobs(executions, Costs(fixed_s, gpu_launch_us, cpu_launch_us, efficiency))
     if wanted > len(kind):
         raise InputError([Problem("n_jobs", f"at most {len(kind)}; copies repeats them", f"{n_jobs}")])
-    once_us = executed[:, None] * (fixed_s * US_PER_S + compute_us)
-    kept = np.sort(np.argsort(once_us.mean(axis=1), kind="stable")[:wanted])
+    starts = np.ones_like(executed) if is_fixed_once else executed
+    mean_us = starts * fixed_s * US_PER_S + executed * compute_us.mean(axis=1)
+    kept = np.sort(np.argsort(mean_us, kind="stable")[:wanted])
     chosen = setting.sizes().permutation(np.tile(kept, copies))
     n = len(chosen)
     fixed_us = fixed_s * US_PER_S * stream(setting.seed, "fixed").uniform(0.8, 1.2, n)
-    times_us = scale * executed[chosen, None] * (fixed_us[:, None] + compute_us[chosen])
+    starting_us = starts[chosen] * fixed_us
+    times_us = scale * (starting_us[:, None] + executed[chosen, None] * compute_us[chosen])
     submit_s = np.sort(np.maximum(0.0, np.rint(stream(setting.seed, "arrivals").normal(mean_s, sd_s, n))))
     common = setting.common() | {"task_types": TASK_TYPES, "processor_types": PROCESSOR_TYPES}
     return replace(

@@ -38,6 +38,19 @@ def test_one_class_is_better_on_a_cpu():
     assert on_cpu == {"SP.W"}
 
 
+def test_the_fixed_cost_is_paid_for_each_execution_or_once_a_job():
+    """Fixed costs of 32 to 48 s, and at most 12 s of computing: of the 76 jobs, the longest are left out."""
+    each, once = (make(scale=1.0, is_fixed_once=is_once).times_us / 1e6 for is_once in (False, True))
+    assert 1.0 < each.mean(axis=1).max() / 48 < 3.3
+    assert 0.66 < once.mean(axis=1).min() / 48 < once.mean(axis=1).max() / 48 < 1.4
+    spread = [times.mean(axis=1).std() / times.mean() for times in (each, once)]
+    assert spread[0] > 2 * spread[1]
+    without = [make(scale=1.0, fixed_s=0.0, is_fixed_once=is_once).times_us for is_once in (False, True)]
+    assert np.array_equal(*without)
+    one = [make(scale=1.0, group="B", is_fixed_once=is_once).times_us for is_once in (False, True)]  # executed once
+    assert np.array_equal(*one)
+
+
 def test_the_seed_decides_and_wrong_options_are_named():
     one, again, other = make(1, jitter=0.1), make(1, jitter=0.1), make(2, jitter=0.1)
     for name in ("arrival_us", "times_us", "time_factor"):
