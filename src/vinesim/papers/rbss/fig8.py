@@ -10,13 +10,14 @@ from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.rbss.drawing import ocl_figure
 from vinesim.papers.rbss.measures import (
-    DEFAULT,
     ENERGY,
     SYSTEMS,
     TIME,
     IntervalAbove,
+    Mean,
+    by_assumptions,
+    in_part,
     ocl_gains,
-    with_interval,
 )
 
 if TYPE_CHECKING:
@@ -44,10 +45,13 @@ def _claim(number: int, system: str) -> Claim:
         id=f"RF8.{number}",
         source=f"section 5.3, Figure 8{'ab'[number - 1]}",
         statement=f"System {system[1]}: OCL takes less energy than the best other heuristic",
-        expected="above 0",
-        measure=lambda data: with_interval(ocl_gains(data, ENERGY, system, DEFAULT)),
-        judge=IntervalAbove(0),
+        expected="above 0, under all assumptions",
+        measure=lambda data: by_assumptions(data, "a", lambda name: Mean.of(ocl_gains(data, ENERGY, system, name))),
+        judge=Each(IntervalAbove(0)),
+        partly=in_part(IntervalAbove(0)),
         unit="%",
+        note="powers are assumed. Idle devices draw power as long as a workload lasts, so energy goes with time, and "
+        "is saved where time is",
     )
 
 

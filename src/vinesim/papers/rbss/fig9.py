@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vinesim.papers.claim import Claim
-from vinesim.papers.criteria import Between
+from vinesim.papers.criteria import Each, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.rbss.drawing import rows
@@ -15,21 +15,16 @@ from vinesim.papers.rbss.measures import (
     OTHERS,
     TIME,
     IntervalAbove,
+    Mean,
     ba_gains,
-    with_interval,
+    by_assumptions,
+    in_part,
 )
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 PRINTED = 50.0  # percent, the most
-SETTINGS = {  # assumptions of group_b.yaml -> in words
-    "default": "default times (40 s fixed cost an execution, durations x 3, submits with sd 20 s)",
-    "short jobs": "durations a third of the default",
-    "burst": "submits with sd 5 s",
-    "burst, short jobs": "submits with sd 5 s, durations a third of the default",
-    "heavy tail": "1 s fixed cost, durations x 10",
-}
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
@@ -47,42 +42,6 @@ def _draw(data: Data) -> dict[str, "Figure"]:
     }
 
 
-def _claim(number: int, assumptions: str) -> Claim:
-    return Claim(
-        id=f"RF9.{number}",
-        source="section 5.3, Figure 9",
-        statement=f"System 2, {SETTINGS[assumptions]}: BA takes up to 50 % less time than FIFO",
-        expected="50 % at the most",
-        measure=lambda data: (
-            {"most": float(np.max(ba_gains(data, assumptions)))} | with_interval(ba_gains(data, assumptions))
-        ),
-        judge=_MostAndAbove(),
-        partly=IntervalAbove(0),
-        unit="%",
-        note=NOTES[assumptions],
-    )
-
-
-class _MostAndAbove:
-    """The most is about 50 %, and there is a gain on average."""
-
-    most = Between(0.75 * PRINTED, 1.25 * PRINTED)
-
-    def holds(self, measured: dict[str, float]) -> bool:
-        return self.most.holds(measured["most"]) and IntervalAbove(0).holds(measured)
-
-    def __str__(self) -> str:
-        return f"most {self.most}, interval above 0"
-
-
-NOTES = {
-    "default": "",
-    "short jobs": "jobs come over 80 s and take about 40 s: FIFO's queue at the strongest nodes is short",
-    "burst": "more than the paper's: relaxed requests open 32 GPUs instead of 8, and nothing else limits a burst",
-    "burst, short jobs": "",
-    "heavy tail": "BA is slower: it relaxes the request of the longest job, which then ends up on a weak GPU",
-}
-
 ITEM = Item(
     id="rbss-fig9",
     paper="rbss",
@@ -90,5 +49,30 @@ ITEM = Item(
     source="section 5.3, Figure 9",
     studies={"b": "group_b.yaml"},
     draw=_draw,
-    claims=tuple(_claim(number, assumptions) for number, assumptions in enumerate(SETTINGS, 1)),
+    claims=(
+        Claim(
+            id="RF9.1",
+            source="section 5.3, Figure 9",
+            statement="System 2: BA takes less time than FIFO",
+            expected="above 0, under all assumptions",
+            measure=lambda data: by_assumptions(data, "b", lambda name: Mean.of(ba_gains(data, name))),
+            judge=Each(IntervalAbove(0)),
+            partly=in_part(IntervalAbove(0)),
+            unit="%",
+            note="slower with a heavy tail: BA relaxes the request of the longest job, which then ends up on a weak "
+            "GPU",
+        ),
+        Claim(
+            id="RF9.2",
+            source="section 5.3, Figure 9",
+            statement="System 2: BA takes up to 50 % less time than FIFO",
+            expected="50 % at the most of the workloads",
+            measure=lambda data: by_assumptions(data, "b", lambda name: float(np.max(ba_gains(data, name)))),
+            judge=Each(Within(PRINTED, 0.25)),
+            partly=in_part(Within(PRINTED, 0.25)),
+            unit="%",
+            note="relaxed requests open 32 GPUs instead of 8. A burst gains more than the paper's 50 %; where jobs "
+            "come as slowly as they run, FIFO's queue at the strongest nodes is short",
+        ),
+    ),
 )

@@ -1,12 +1,12 @@
 """What the claims about RBSS measure: gains workload by workload, their mean, and its interval."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.papers.criteria import Criterion, Within
+from vinesim.papers.criteria import Criterion, Share, Within, number
 from vinesim.papers.data import Data
 
 if TYPE_CHECKING:
@@ -53,21 +53,43 @@ def interval(values: np.ndarray) -> "Interval":
     return mean_interval(values)
 
 
-def with_interval(values: np.ndarray) -> dict[str, float]:
-    """Their mean with its 95 % interval, as a claim shows it."""
-    found = interval(values)
-    return {"mean": found.estimate, "from": found.low, "to": found.high}
+@dataclass(frozen=True)
+class Mean:
+    """A mean over the workloads and its 95 % interval, as a claim shows it."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{number(self.estimate)} ({number(self.low)} to {number(self.high)})"
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "Mean":
+        """The mean of values, one a workload [n]."""
+        found = interval(values)
+        return cls(found.estimate, found.low, found.high)
+
+
+def by_assumptions(data: Data, study: str, measure: Callable[[str], Any]) -> dict[str, Any]:
+    """What ``measure`` gives under each set of assumptions of a study."""
+    return {name: measure(name) for name in data.labels(study, "assumptions")}
+
+
+def in_part(criterion: Criterion) -> Share:
+    """When a claim about all assumptions holds in part: under a quarter of them."""
+    return Share(0.25, criterion)
 
 
 @dataclass(frozen=True)
 class MeanIs:
-    """The mean of :func:`with_interval` meets ``criterion``."""
+    """A :class:`Mean` whose estimate meets ``criterion``."""
 
     criterion: Criterion
 
-    def holds(self, measured: Mapping[str, float]) -> bool:
+    def holds(self, measured: Mean) -> bool:
         """Whether it does."""
-        return self.criterion.holds(measured["mean"])
+        return self.criterion.holds(measured.estimate)
 
     def __str__(self) -> str:
         return f"mean {self.criterion}"
@@ -75,13 +97,13 @@ class MeanIs:
 
 @dataclass(frozen=True)
 class IntervalAbove:
-    """The whole interval of :func:`with_interval` is above ``limit``."""
+    """A :class:`Mean` whose whole interval is above ``limit``."""
 
     limit: float
 
-    def holds(self, measured: Mapping[str, float]) -> bool:
+    def holds(self, measured: Mean) -> bool:
         """Whether it is."""
-        return measured["from"] > self.limit
+        return measured.low > self.limit
 
     def __str__(self) -> str:
-        return f"interval above {self.limit:g}"
+        return f"interval above {number(self.limit)}"

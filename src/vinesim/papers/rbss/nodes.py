@@ -56,6 +56,18 @@ def cores(study: Path, changes: Changes) -> dict[str, float]:
     return {SHOWN.get(p.name, p.name): p.attributes["cores"] for p in used if "cores" in p.attributes}
 
 
+def is_cpu(given: Scenario) -> np.ndarray:
+    """[P] bool: which processor types are CPUs."""
+    return np.array(["cores" in p.attributes for p in given.datacenter.processor_types])
+
+
+def is_for_cpus(given: Scenario) -> np.ndarray:
+    """[J] bool: the jobs whose fastest device is a CPU."""
+    times, used = given.workload.times_us, np.unique(given.datacenter.unit_type)
+    assert times is not None
+    return np.asarray(is_cpu(given)[used[times[:, used].argmin(axis=1)]])
+
+
 def provided(study: Path, changes: Changes, *, most: bool) -> dict[str, float]:
     """Cores and SMs of the strongest, or the weakest, devices in use."""
     centre = scenario(study, changes).datacenter

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Each, Equal, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Changes, Item
+from vinesim.papers.rbss.nodes import is_for_cpus
 from vinesim.papers.single import scenario
 from vinesim.workloads import rbss_nas
 from vinesim.workloads.rbss_nas import BENCHMARKS, CLASSES
@@ -65,11 +64,7 @@ def n_jobs(changes: Changes) -> dict[str, int]:
 def for_cpus(changes: Changes) -> str:
     """The benchmarks and classes of which every job is fastest on a CPU of system 1, with their names."""
     given = scenario(STUDY, changes)
-    work, centre = given.workload, given.datacenter
-    assert work.times_us is not None
-    used = np.unique(centre.unit_type)
-    is_cpu = np.array(["cores" in centre.processor_types[code].attributes for code in used])
-    fastest_is_cpu = is_cpu[work.times_us[:, used].argmin(axis=1)]
+    work, fastest_is_cpu = given.workload, is_for_cpus(given)
     names = [
         kind.name
         for code, kind in enumerate(work.task_types)
