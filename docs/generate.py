@@ -31,6 +31,10 @@ def columns() -> str:
         "tasks": ("TASKS", "One row a task, in trace order."),
         "jobs": ("JOBS", "One row a job, in trace order."),
         "units": ("UNITS", "One row a unit, in (rack, shelf) order."),
+        "segments": (
+            "SEGMENTS",
+            "One row a time that a task was on a unit, task by task; only if a task was interrupted or moved.",
+        ),
         "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
         "periods": ("PERIODS", "One row a period; only with a batch policy."),
         "applications": ("APPLICATIONS", "One row an application; only if jobs have applications and deadlines."),
@@ -43,7 +47,7 @@ def columns() -> str:
     for name, (constant, what) in files.items():
         listed = list(getattr(declared, constant))
         if name == "tasks":
-            listed += declared.TASKS_OUTAGES
+            listed += [*declared.TASKS_SHARED, *declared.TASKS_OUTAGES]
         if name == "units":
             listed += declared.UNITS_ENERGY
         if name == "periods":

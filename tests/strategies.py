@@ -65,6 +65,7 @@ NETWORKS = (
 )
 SPEEDS = (1.0, 2.0, 0.5, 4.0, 0.0, 0.0, 0.1, 3.7)
 OPERATIONS = (4.0, 0.0, 1.0, 7.0, 4.0, 10.0, 3.3)
+DEMANDS = (1.0, 0.5, vs.WHOLE_UNIT, 0.3, vs.ONE_SLOT, 2.0, 0.0)
 BYTES = (0.0, 8.0, 1000.0, 0.0, 2.5)
 
 
@@ -105,7 +106,7 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
         overhead = np.array([[dice.pick((0.0, 1.0, 2.5)) for _ in range(n_task_types)] for _ in range(n_types)])
     return vs.Scenario(
         center,
-        _workload(dice, limits, center, n_task_types),
+        _workload(dice, limits, center, speeds),
         policy=policy,
         options=options or {},
         affinity=speeds,
@@ -146,7 +147,8 @@ def _processor_type(dice: Dice, number: int, limits: Limits) -> vs.ProcessorType
     return vs.ProcessorType(f"P{number}", capacity=capacity, parallelism=parallelism, attributes=attributes, **powers)
 
 
-def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, n_task_types: int) -> vs.Workload:
+def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, speeds: np.ndarray) -> vs.Workload:
+    n_task_types = speeds.shape[1]
     n_jobs = dice.integer(1, limits.jobs)
     counts = [dice.integer(1, limits.tasks_of_job) for _ in range(n_jobs)]
     n_tasks = sum(counts)
@@ -154,19 +156,22 @@ def _workload(dice: Dice, limits: Limits, center: vs.Datacenter, n_task_types: i
         arrival = sorted(float(dice.integer(0, 12)) for _ in range(n_jobs))
     else:
         arrival = sorted(dice.integer(0, 400) / 7.0 for _ in range(n_jobs))
+    kinds = np.array([dice.integer(0, n_task_types - 1) for _ in range(n_jobs)])
     demand = None
-    capacity = np.array([p.capacity for p in center.processor_types])[center.unit_type]
     if limits.demands != "none" and limits.sharing and dice.integer(0, 2):
-        shares = [dice.pick((1.0, 0.5, 0.3, 2.0, 0.0)) for _ in range(n_tasks)]
+        shares = [dice.pick(DEMANDS) for _ in range(n_tasks)]
         if limits.demands == "equal":
             shares = [shares[0]] * n_tasks
-        demand = np.minimum(shares, capacity.max())
+        capacity = np.array([p.capacity for p in center.processor_types])
+        able = np.bincount(center.unit_type, minlength=len(capacity))[:, None] * speeds > 0
+        largest = np.where(able, capacity[:, None], 0.0).max(axis=0)[np.repeat(kinds, counts)]
+        demand = np.where(np.isinf(shares), shares, np.minimum(shares, largest))
     has_data = dice.integer(0, 3) > 0
     prefers = dice.integer(0, 2) > 0
     n_types = len(center.processor_types)
     return vs.Workload(
         **_told(dice, n_jobs, n_tasks, n_types, arrival),
-        job_task_type=np.array([dice.integer(0, n_task_types - 1) for _ in range(n_jobs)]),
+        job_task_type=kinds,
         job_first=np.r_[0, np.cumsum(counts)],
         arrival_us=np.array(arrival),
         operations=np.array([dice.pick(OPERATIONS) for _ in range(n_tasks)]),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vinesim.model.scenario import Scenario
     from vinesim.model.study import Study
     from vinesim.model.version import VERSION as __version__  # noqa: N811
-    from vinesim.model.workload import Workload
+    from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT, Workload
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.replacing import changed
     from vinesim.studies.compare import compare
@@ -46,7 +46,7 @@ _HOMES = {
     "model.scenario": ("Scenario",),
     "model.study": ("Study",),
     "model.version": ("__version__",),
-    "model.workload": ("Workload",),
+    "model.workload": ("ONE_SLOT", "WHOLE_UNIT", "Workload"),
     "policies.documents": ("read_scenario",),
     "policies.replacing": ("changed",),
     "studies.compare": ("compare",),
@@ -58,8 +58,10 @@ _HOMES = {
 _MODULES = {name: f"vinesim.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ONE_SLOT",
     "PROCESSOR_TYPES",
     "TASK_TYPES",
+    "WHOLE_UNIT",
     "Datacenter",
     "ExitReason",
     "InputError",

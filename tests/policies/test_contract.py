@@ -87,9 +87,27 @@ def test_slots_run_several_tasks_at_full_speed(engine):
 
 
 @ENGINES
-def test_a_task_without_a_demand_takes_the_whole_unit(engine):
-    case = scenario(Slots, types=(vs.ProcessorType("CPU", capacity=4.0),), jobs=[(0.0, [10, 10, 10])], demand=[1, 0, 1])
-    assert finishes(vs.simulate(case, engine=engine)) == [10, 20, 30]
+def test_a_demand_is_a_number_a_slot_or_the_whole_unit(engine):
+    """On a unit of capacity 4: a slot and the whole; slots alone; nothing beside 4, which takes a full unit no more."""
+
+    def ends(demand):
+        types = (vs.ProcessorType("CPU", capacity=4.0),)
+        case = scenario(Slots, types=types, jobs=[(0.0, [10, 10, 10])], demand=demand)
+        return finishes(vs.simulate(case, engine=engine))
+
+    assert ends([1, vs.WHOLE_UNIT, 1]) == [10, 20, 30]
+    assert ends([vs.ONE_SLOT, 3, vs.ONE_SLOT]) == [10, 10, 20]
+    assert ends(None) == [10, 10, 10]
+    assert ends([0, 4, 0]) == [10, 10, 20]
+    assert ends([0, 0, 4]) == [10, 10, 10]
+
+
+@ENGINES
+def test_a_slot_of_a_unit_of_less_capacity_is_all_of_it(engine):
+    types = (vs.ProcessorType("CPU", capacity=0.5),)
+    result = vs.simulate(scenario(Slots, types=types, jobs=[(0.0, [10, 10])]), engine=engine)
+    assert finishes(result) == [10, 20]
+    assert not result.outcome.shares_units
 
 
 # --- processor sharing ---
@@ -205,8 +223,17 @@ def test_a_batch_run_ends_as_done_wherever_its_last_finish_falls(engine, last_us
 
 @ENGINES
 def test_a_batch_policy_that_starts_nothing_stalls(engine):
-    case = scenario(PeriodicFirstFit, units=[("CPU", 0, 0), ("GPU", 0, 1)], **TWO_TYPES, kinds=[0, 1], demand=[0, 3.0])
+    units = [("CPU", 0, 0), ("GPU", 0, 1)]
+    case = scenario(StartsOnTheFirst, units=units, **TWO_TYPES, kinds=[0, 1])
     assert vs.simulate(case, engine=engine).exit_reason is vs.ExitReason.STALLED
+
+
+class StartsOnTheFirst(PeriodicFirstFit):
+    """Knows no unit but the first."""
+
+    def place(self, tasks: Any, servers: Any) -> np.ndarray:
+        placed = super().place(tasks, servers)
+        return np.where(placed == 0, 0, -1)
 
 
 TWO_TYPES: dict[str, Any] = {

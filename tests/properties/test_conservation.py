@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import vinesim as vs
+from tests.demands import demands_of, takes
 from tests.properties.equivalence import LIMITS, every_policy, options_of
 from tests.strategies import Limits, scenarios, seeded_scenario
 from vinesim.policies.contract import BatchPolicy
@@ -30,7 +31,7 @@ class Facts:
         self.job = np.repeat(np.arange(work.n_jobs), np.diff(work.job_first))
         self.kind = work.job_task_type[self.job]
         self.arrival = work.arrival_us[self.job]
-        self.demand = np.zeros(work.n_tasks) if work.demand is None else work.demand
+        self.demand = demands_of(work)
         self.speed = scenario.affinity[self.unit_type][:, self.kind]  # [U, N]
         self.place = center.rack[order], center.shelf[order]
         self.scenario, self.result = scenario, result
@@ -40,7 +41,7 @@ class Facts:
 
     def needs(self, unit):
         """[N] what each task takes of a unit."""
-        return np.where(self.demand > 0, self.demand, self.capacity[unit])
+        return takes(self.demand, self.capacity[unit])
 
     def times(self):
         """Every time at which something happened."""
@@ -153,8 +154,8 @@ def check_no_idling(facts):
         load = facts.load_at(time)
         pending = np.flatnonzero((facts.arrival <= time) & ~(facts.started & (facts.init_us <= time)))
         for t in pending:
-            needs = np.where(facts.demand[t] > 0, facts.demand[t], facts.capacity)
-            room = load + needs <= facts.capacity - SLACK
+            needs = takes(facts.demand[t], facts.capacity)
+            room = (load + needs <= facts.capacity - SLACK) & (load < facts.capacity - SLACK)
             room |= (load < SLACK) & (needs <= facts.capacity)
             idle = np.flatnonzero(room & (facts.speed[:, t] > 0))
             assert not len(idle), f"at {time} task {t} waits while units {idle} have room"

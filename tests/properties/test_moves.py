@@ -1,12 +1,13 @@
 """Tasks that a batch policy moves: series and energy against a walk through time that notes every placement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import vinesim as vs
+from vinesim.formats.result_folder import write_result
 from vinesim.model.accounting import Accounting
 from vinesim.model.electricity import Electricity, Series
 from vinesim.policies.contract import BatchPolicy
@@ -75,18 +76,41 @@ def walk(result, until):
     return rows
 
 
+def result_demand(seed):
+    return scenario(seed).workload.demand
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sampled_series_knows_where_each_task_was(seed):
     result = run(scenario(seed, sampling_us=7.0))
     assert len(result.outcome.stays.task) > 3
     until = round(result.summary["makespan_us"])
-    busy = np.array([[bool(tasks) for tasks in row] for row in walk(result, until)])
-    kinds = result.units["unit_type"]
+    kinds, demand = result.units["unit_type"], result_demand(seed)
+    rows = walk(result, until)
+    busy = np.array([[bool(tasks) for tasks in row] for row in rows])
+    held = np.array([[sum(demand[t] for t in tasks) for tasks in row] for row in rows]) / result.units["capacity"]
     for group, units in (("all", kinds >= 0), *((kind.name, kinds == code) for code, kind in enumerate(KINDS))):
         chosen = result.utilization["group"] == group
-        expected = [busy[at : at + 7, units].mean() for at in range(0, until, 7)]
-        assert result.utilization["utilization"][chosen] == pytest.approx(expected, abs=1e-12)
+        for name, of, weights in (("active", busy, None), ("utilization", held, result.units["capacity"][units])):
+            every = np.average(of[:, units], axis=1, weights=weights)
+            expected = [every[at : at + 7].mean() for at in range(0, until, 7)]
+            assert result.utilization[name][chosen] == pytest.approx(expected, abs=1e-12), name
     assert result.units["active_us"] == pytest.approx(busy.sum(axis=0))
+    assert result.units["allocated_us"] == pytest.approx(held.sum(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_segments_are_where_each_task_was(seed):
+    result = run(scenario(seed))
+    until = round(result.summary["makespan_us"])
+    table = result.segments
+    end_us = np.where(np.isnan(table["end_us"]), until, table["end_us"])
+    for us, row in enumerate(walk(result, until)):
+        there = (table["begin_us"] <= us) & (us < end_us)
+        found = [sorted(table["task"][there & (table["unit"] == unit)].tolist()) for unit in range(5)]
+        assert found == [sorted(tasks) for tasks in row], us
+    assert set(table["outcome"]) <= {"moved", "finished", "unfinished"}
+    assert (table["amount"] == result_demand(seed)[table["task"]]).all()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -124,9 +148,17 @@ def test_energy_goes_where_each_task_was(seed):
     assert result.summary["energy"]["cost"] == pytest.approx(paid / 3.6e6, rel=1e-9)
 
 
-def test_moves_are_kept_only_where_something_asks_for_them():
+def test_segments_are_a_table_only_where_a_task_has_more_than_one(tmp_path):
     plain = vs.read_scenario("examples/energy.yaml", ["datacenter.racks[0].units={A: 5, D: 5}"])
-    assert vs.simulate(plain).outcome.stays is None
+    moved = vs.simulate(plain)
+    assert moved.segments is not None
+    assert moved.segments.n_rows == plain.workload.n_tasks + len(moved.outcome.stays.task)
+    stays = vs.simulate(replace(plain, options={"realloc": "new"}))
+    assert (stays.outcome.stays, stays.segments) == (None, None)
+    write_result(tmp_path / "moved", moved)
+    assert (tmp_path / "moved" / "segments.parquet").exists()
+    write_result(tmp_path / "moved", stays)
+    assert not (tmp_path / "moved" / "segments.parquet").exists()
 
 
 @pytest.mark.parametrize("policy", ["bf", "rr"])
@@ -139,10 +171,9 @@ def test_a_placements_series_adds_up_to_its_utilization(policy):
     result = vs.simulate(vs.read_scenario("examples/energy.yaml", [*change, f"policy={policy}"]))
     series = result.utilization
     width = series["t_end_us"] - series["t_start_us"]
-    for group, mean in (
-        ("all", result.summary["utilization"]["overall"]),
-        *result.summary["utilization"]["by_type"].items(),
-    ):
-        chosen = series["group"] == group
-        total = (series["utilization"] * width)[chosen].sum()
-        assert total / result.summary["makespan_us"] == pytest.approx(mean, rel=1e-9)
+    for column, measure in (("utilization", "allocated"), ("active", "active")):
+        told = result.summary["utilization"][measure]
+        for group, mean in (("all", told["overall"]), *told["by_type"].items()):
+            chosen = series["group"] == group
+            total = (series[column] * width)[chosen].sum()
+            assert total / result.summary["makespan_us"] == pytest.approx(mean, rel=1e-9)

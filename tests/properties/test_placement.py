@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.demands import taken, takes
 from vinesim.cli.tables import print_summary
 from vinesim.metrics.bounds import energy_bound
 from vinesim.model.accounting import Accounting
@@ -67,7 +68,9 @@ def question(
         unit.astype(np.int32),
         random.integers(2, size=n_tasks).astype(np.int32),
         random.choice([1e6, 5e6, 10e6, 37e6], n_tasks),
-        random.choice([0.0 if nasty else 2.0, 0.1, 1.0, 10.0, 30.0, 61.0], n_tasks),
+        random.choice(
+            [np.inf, np.nan, 0.0, 0.1, 1.0, 10.0, 30.0, 61.0] if nasty else [2.0, 0.1, 1.0, 10.0, 30.0, 61.0], n_tasks
+        ),
         np.where(unit >= 0, random.choice([1e6, 20e6], n_tasks), np.nan),
         np.empty((0, 0)),
         random.choice([0.0, 2.0, 4.0], (n_tasks, 2)) if nasty else np.empty((0, 0)),
@@ -97,7 +100,7 @@ def cost_by_definition(policy, tasks, servers, m, n, load):
     if not can_run(tasks, servers, m, n):
         return None
     time = time_alone(tasks, servers, m, n) if np.isnan(tasks.remaining_us[m]) else tasks.remaining_us[m]
-    demand = tasks.demand[m] or servers.capacity[n]
+    demand = taken(tasks.demand[m], servers.capacity[n])
     fits, empty = load[n] + demand <= servers.capacity[n] * (1 + 1e-9), load[n] == 0
     run = demand * time * servers.dynamic_power_w[p]
     wake = servers.idle_power_w[p] - servers.sleep_power_w[p]
@@ -121,7 +124,7 @@ def greedy(tasks, servers, order, key):
         if able:
             n = min(able, key=lambda n: (keys[n], n))
             placed[m] = n
-            load[n] += tasks.demand[m] or servers.capacity[n]
+            load[n] += taken(tasks.demand[m], servers.capacity[n])
     return placed
 
 
@@ -162,12 +165,12 @@ def test_first_fit_is_its_definition(order, decreasing):
         def key(m, n, load, tasks=tasks, servers=servers, rank=rank):
             if not can_run(tasks, servers, m, n):
                 return None
-            room = load[n] + (tasks.demand[m] or servers.capacity[n]) <= servers.capacity[n] * (1 + 1e-9)
+            room = load[n] + taken(tasks.demand[m], servers.capacity[n]) <= servers.capacity[n] * (1 + 1e-9)
             return (0, rank[n], 0) if room else (1, load[n] - servers.capacity[n], rank[n])
 
         chosen = range(len(tasks.task))
         if decreasing:
-            chosen = sorted(chosen, key=lambda m: (-(tasks.demand[m] or np.inf), m))
+            chosen = sorted(chosen, key=lambda m: (-taken(tasks.demand[m], np.inf), m))
         policy = (FirstFitDecreasing if decreasing else FirstFit)(servers=order)
         assert policy.place(tasks, servers).tolist() == greedy(tasks, servers, chosen, key).tolist()
 
@@ -244,7 +247,7 @@ def energy_of(tasks, servers, placed):
         total += (servers.idle_power_w if n in placed else servers.sleep_power_w)[kind[n]] * PERIOD_US / 1e6
     for m, n in enumerate(placed):
         time = min(time_alone(tasks, servers, m, n), PERIOD_US) / 1e6
-        total += servers.dynamic_power_w[kind[n]] * (tasks.demand[m] or servers.capacity[n]) * time
+        total += servers.dynamic_power_w[kind[n]] * taken(tasks.demand[m], servers.capacity[n]) * time
     return total
 
 
@@ -252,7 +255,7 @@ def bound_of(tasks, servers, overcommit):
     codes = np.unique(servers.unit_type)
     capacity = np.array([servers.capacity[servers.unit_type == p][0] for p in codes])
     time = servers.time_us(tasks, codes) / 1e6
-    demand = np.where(tasks.demand[:, None] > 0, tasks.demand[:, None], capacity)
+    demand = takes(tasks.demand[:, None], capacity)
     powers = (servers.idle_power_w[codes], servers.dynamic_power_w[codes], servers.sleep_power_w[codes])
     count = np.array([(servers.unit_type == p).sum() for p in codes])
     return energy_bound(demand, time, capacity, *powers, count, PERIOD_US / 1e6, overcommit=overcommit)
@@ -276,7 +279,7 @@ def test_no_policy_is_below_the_optimum_and_the_optimum_not_below_the_bound():
                 continue
             energy = energy_of(tasks, servers, placed)
             assert energy >= weak * (1 - 1e-9)
-            demand = np.where(tasks.demand > 0, tasks.demand, servers.capacity[placed])
+            demand = takes(tasks.demand, servers.capacity[placed])
             if (np.bincount(placed, demand, len(servers.load)) <= servers.capacity * (1 + 1e-9)).all():
                 n_fits += 1
                 assert best is not None

@@ -60,11 +60,11 @@ def two_racks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Units that run four tasks at a time, each at full speed, named to break a careless page; cut off early."""
     types = (ProcessorType(EVIL, capacity=4.0), ProcessorType("{{data}} & <b>"))
-    workload = generator("500jobs").generate({"n_jobs": 60, "iat_us": 3.0, "preferred": None}, seed=0)
+    workload = generator("500jobs").generate({"n_jobs": 60, "iat_us": 60.0, "preferred": None}, seed=0)
     workload = vs.Workload(
         **{
             **vars(workload),
-            "demand": np.ones(workload.n_tasks),
+            "demand": np.resize([1.0, 0.5, vs.ONE_SLOT, 2.0], workload.n_tasks),
             "task_types": tuple(TaskType(EVIL_TASK if i == 2 else f"t{i}") for i in range(7)),
         }
     )

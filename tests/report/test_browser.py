@@ -250,3 +250,32 @@ def test_curves_of_a_sweep(opened, sweep):
     assert "%" in table.locator("tbody td").first.text_content()
     curves.locator("fieldset", has_text="Vertical axis").get_by_label("Log").check(force=True)
     assert curves.locator("fieldset", has_text="Horizontal axis").is_hidden()
+
+
+def test_a_page_of_shared_units_tells_both_measures(opened, shared):
+    from vinesim.formats.parquet import read_table
+
+    units = read_table(shared / "units.parquet")
+    page = opened("shared")
+    assert "Allocated" in page.locator("#summary").text_content()
+    page.locator("#racks details summary").click()
+    page.locator("#racks details thead th").first.wait_for()
+    head = page.locator("#racks details thead th").all_text_contents()
+    assert head == ["unit", "whole run, allocated", "whole run, active"]
+    row = page.locator("#racks details tbody tr").first.text_content()
+    assert row.endswith(f"{100 * units['utilization'][0]:.1f}%{100 * units['active'][0]:.1f}%")
+    assert page.locator("#racks .under").text_content().endswith("% active")
+    pictures = {picture(page), picture(page, "#usage canvas")}
+    for part, measure in (("racks", "Active"), ("usage", "Active")):
+        page.locator(f"#{part}").get_by_role("radio", name=measure).check(force=True)
+    pictures |= {picture(page), picture(page, "#usage canvas")}
+    assert len(pictures) == 4
+    assert "units active on average" in page.locator("#racks canvas").first.get_attribute("aria-label")
+    page.locator("#usage details summary").click()
+    page.locator("#usage details thead th").first.wait_for()  # it is filled when it has opened
+    assert page.locator("#usage details thead th").all_text_contents()[2:4] == ["all, allocated", "all, active"]
+
+
+def test_a_page_of_whole_units_has_no_choice_of_a_measure(opened):
+    page = opened("two_racks")
+    assert page.get_by_role("radio", name="Allocated").count() == 0

@@ -3,6 +3,7 @@
 import base64
 import itertools
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,86 +17,95 @@ from vinesim.formats.parquet import read_table, write_table
 from vinesim.formats.result_folder import write_result
 from vinesim.formats.result_tables import open_result
 from vinesim.metrics import periods as period_accounts
+from vinesim.metrics.segments import segments_of
 from vinesim.metrics.utilization import time_series
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.policies.replacing import changed
 from vinesim.report import run as report_run
-from vinesim.report.activity import busy_share, find_stretches
+from vinesim.report.activity import find_stretches, shares_over_time
 from vinesim.report.distributions import N_BINS, PROBABILITIES, distributions
 from vinesim.report.racks import rack_view
 from vinesim.report.run import run_page
 from vinesim.report.usage import usage
 
 
-def plain_share(tasks, end_us, group, n_groups, n):
-    """The share of each interval for which a group's units were active, moment by moment between all events."""
+def plain_shares(tasks, end_us, group, n_groups, n):
+    """What is allocated in each interval of a group's units, and for which share of it they are active: moment by
+    moment between all events."""
     times = defaultdict(list)
-    for unit, begin, end in tasks:
-        times[unit].append((begin, end))
+    for unit, begin, end, share in tasks:
+        times[unit].append((begin, end, share))
     edges = [end_us * i / n for i in range(n + 1)]
-    busy = np.zeros((n_groups, n))
+    found = {"allocated": np.zeros((n_groups, n)), "active": np.zeros((n_groups, n))}
     for unit, spans in times.items():
-        cuts = sorted({*edges, *(t for span in spans for t in span)})
+        cuts = sorted({*edges, *(t for span in spans for t in span[:2])})
         for low, high in itertools.pairwise(cuts):
-            if any(begin <= low and high <= end for begin, end in spans):
-                middle = (low + high) / 2
-                busy[group[unit], min(int(middle / end_us * n), n - 1)] += high - low
-    return busy / (end_us / n * np.bincount(group, minlength=n_groups)[:, None])
+            there = [share for begin, end, share in spans if begin <= low and high <= end]
+            at = group[unit], min(int((low + high) / 2 / end_us * n), n - 1)
+            found["active"][at] += (high - low) * bool(there)
+            found["allocated"][at] += (high - low) * sum(there)
+    return {name: us / (end_us / n * np.bincount(group, minlength=n_groups)[:, None]) for name, us in found.items()}
 
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 99), st.integers(0, 40)), min_size=1, max_size=40),
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 99), st.integers(0, 40), st.sampled_from([0.25, 1.0, 0.0, 0.3])),
+        min_size=1,
+        max_size=40,
+    ),
     st.lists(st.integers(0, 1), min_size=4, max_size=4).filter(lambda g: len(set(g)) == 2),
     st.integers(1, 17),
 )
-def test_busy_share_is_that_of_the_plain_count(example_tables, spans, group, n):
-    spans = [(unit, float(begin), float(begin + length)) for unit, begin, length in spans]
-    end_us = max(1.0, *(end for _, _, end in spans))
+def test_shares_over_time_are_those_of_the_plain_count(example_tables, spans, group, n):
+    spans = [(unit, float(begin), float(begin + length), share) for unit, begin, length, share in spans]
+    end_us = max(1.0, *(end for _, _, end, _ in spans))
     result = example_tables(
         [
-            (unit, begin, None if end == end_us else end)  # an open end is the end of the run
-            for unit, begin, end in spans
+            (unit, begin, None if end == end_us else end, share)  # an open end is the end of the run
+            for unit, begin, end, share in spans
         ],
         end_us,
     )
     find_stretches(result)
-    found = busy_share(result, np.array(group), 2, n)
-    np.testing.assert_allclose(found, plain_share(spans, end_us, group, 2, n), atol=1e-9)
+    (n_units,) = result.rows("SELECT count(*) FROM units")[0]
+    for measure, expected in plain_shares(spans, end_us, group, 2, n).items():
+        found = shares_over_time(result, measure, np.array([*group, *[2] * (n_units - 4)]), 3, n)
+        np.testing.assert_allclose(found[:2], expected, atol=1e-9, err_msg=measure)
 
 
 @pytest.fixture(scope="module")
 def example_tables(example):
-    """A result whose tasks are given: (unit, init_us, finish_us)."""
-    with open_result(example) as result:
+    """A result whose segments are given: (unit, begin_us, end_us, share)."""
+    with open_result(example) as opened:
+        result = replace(opened, is_shared=True)
 
-        def given_tasks(rows, end_us):
-            unit, init, finish = map(list, zip(*rows, strict=True))
+        def given_segments(rows, end_us):
             result.summary["makespan_us"] = end_us
-            result.rows("CREATE OR REPLACE TEMP TABLE given (unit INT, init_us DOUBLE, finish_us DOUBLE)")
-            result.connection.executemany(
-                "INSERT INTO given VALUES (?, ?, ?)", list(zip(unit, init, finish, strict=True))
-            )
-            result.rows("CREATE OR REPLACE TEMP VIEW tasks AS SELECT * FROM given")
+            result.rows("CREATE OR REPLACE TEMP TABLE held (unit INT, begin_us DOUBLE, end_us DOUBLE, share DOUBLE)")
+            result.connection.executemany("INSERT INTO held VALUES (?, ?, ?, ?)", rows)
             return result
 
-        yield given_tasks
+        yield given_segments
 
 
 @pytest.mark.parametrize("name", ["example", "two_racks", "shared"])
-def test_the_matrix_adds_up_to_the_active_time_of_each_unit(request, name):
+def test_the_matrix_adds_up_to_the_times_of_each_unit(request, name):
     with open_result(request.getfixturevalue(name)) as result:
         find_stretches(result)
-        units = result.columns("SELECT utilization FROM units ORDER BY unit")["utilization"]
-        share = busy_share(result, np.arange(len(units)), len(units), 37)
-    np.testing.assert_allclose(share.mean(axis=1), units, atol=1e-9)
+        units = result.columns("SELECT utilization, active FROM units ORDER BY unit")
+        n = len(units["active"])
+        share = {m: shares_over_time(result, m, np.arange(n), n, 37) for m in ("allocated", "active")}
+    np.testing.assert_allclose(share["allocated"].mean(axis=1), units["utilization"], atol=1e-9)
+    np.testing.assert_allclose(share["active"].mean(axis=1), units["active"], atol=1e-9)
+    assert (np.abs(units["active"] - units["utilization"]).max() > 0.05) == (name == "shared")
 
 
 def test_the_rack_view_holds_the_matrix_in_8_bit(two_racks):
     with open_result(two_racks) as result:
         find_stretches(result)
         view = rack_view(result, {0: 0, 2: 1})
-        share = busy_share(result, np.arange(40), 40, view["n_intervals"])
+        share = shares_over_time(result, "allocated", np.arange(40), 40, view["n_intervals"])
     matrix = np.frombuffer(base64.b64decode(view["matrix"]), np.uint8).reshape(40, view["n_intervals"])
     assert np.abs(matrix / 255 - share).max() <= 0.5 / 255 + 1e-9
     assert view["level"] == "unit"
@@ -121,7 +131,8 @@ def test_many_units_are_put_together(example, copied, rack, shelf, level, n_cell
     columns |= {"rack": rack.astype(np.int32), "shelf": shelf.astype(np.int32)}
     order = np.lexsort((columns["shelf"], columns["rack"]))
     columns |= {name: values[order] for name, values in columns.items() if name in ("rack", "shelf")}
-    rest = {name: np.full(n, 0.25) for name in ("active_us", "utilization", "energy_j", "price")}
+    names = ("capacity", "active_us", "allocated_us", "utilization", "active", "energy_j", "price")
+    rest = {name: np.full(n, 0.25) for name in names}
     write_table(folder / "units.parquet", columns | rest)
     write_sums(folder)
     with open_result(folder) as result:
@@ -151,7 +162,7 @@ def test_usage_from_the_tasks_is_usage_as_sampled(example, copied):
     assert (as_sampled["is_sampled"], from_tasks["is_sampled"]) == (True, False)
     for one, other in zip(as_sampled["groups"], from_tasks["groups"], strict=True):
         assert one["name"] == other["name"]
-        np.testing.assert_allclose(one["share"][:500], other["share"], atol=2e-4)
+        np.testing.assert_allclose(one["allocated"][:500], other["allocated"], atol=2e-4)
 
 
 def test_too_many_samples_are_averaged(two_racks, copied):
@@ -160,11 +171,12 @@ def test_too_many_samples_are_averaged(two_racks, copied):
         np.array([0]), np.array([0.0]), np.array([0.0]), np.array([70.0]), np.arange(1), False, ExitReason.ALL_DONE, "",
         100.0, 0,
     )  # fmt: skip
-    write_table(folder / "utilization.parquet", time_series(outcome, np.array([0]), ["CPU_INTEL"], 0.083, 100.0))
+    series = time_series(segments_of(outcome, np.nan, np.ones(1)), np.array([0]), ["CPU_INTEL"], 0.083, 100.0)
+    write_table(folder / "utilization.parquet", series)
     write_sums(folder)
     with open_result(folder) as result:
         found = usage(result, ["CPU_INTEL"], np.zeros(1, np.int64))
-    edges, share = np.array(found["edges_us"]), np.array(found["groups"][0]["share"])
+    edges, share = np.array(found["edges_us"]), np.array(found["groups"][0]["allocated"])
     assert len(share) <= 500
     np.testing.assert_allclose(share @ np.diff(edges), 70.0, rtol=1e-3)
 

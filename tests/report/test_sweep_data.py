@@ -45,6 +45,9 @@ def test_the_page_tells_axes_in_their_order(whole_sweep):
     assert data["axes"][0]["labels"] == [["high", "flat"]]
     assert rounded(data["axes"][1]["labels"][0], 4) == [10, 46.42, 215.4, 1000]
     assert data["numbers"][0]["name"] == "jobs.latency_us.mean"
+    names = [number["name"] for number in data["numbers"]]
+    assert {"utilization.overall", "utilization.active.overall"} <= set(names)
+    assert not any(name.startswith("utilization.allocated") for name in names), "it is what utilization.overall is"
 
 
 def test_a_sweep_that_is_running_shows_what_there_is(sweep):

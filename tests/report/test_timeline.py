@@ -98,13 +98,13 @@ def test_a_window_holds_what_was_on_a_unit_in_it(example, tmp_path):
     tasks = read_table(example / "tasks.parquet")
     there = (tasks["init_us"] < 600.0) & (tasks["finish_us"] >= 500.0)
     written = write_timeline(example, tmp_path / "t.json", 500.0, 600.0)
-    assert written.n_tasks == written.n_in_window == int(there.sum()) < 2500
+    assert written.n_tasks == written.n_slices == written.n_in_window == int(there.sum()) < 2500
 
 
 def test_a_limit_takes_the_first_and_says_so(vinesim, example, tmp_path):  # noqa: F811
     done = vinesim("timeline", example, "-o", tmp_path / "t.json.gz", "--limit", "10")
     assert done.code == 0
-    assert "first of 2,500 tasks" in " ".join(done.out.split())
+    assert "first of 2,500 slices" in " ".join(done.out.split())
     events = json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes()))["traceEvents"]
     assert [e["args"]["task"] for e in events if e.get("cat") == "task"] == list(range(10))
 

@@ -5,6 +5,7 @@ import pytest
 
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
+from tests.policies.kinds.overcommit import PileInBatches
 from vinesim.formats.result_folder import write_result
 from vinesim.formats.result_tables import open_result
 
@@ -104,3 +105,48 @@ def test_a_window_and_wrong_ones(folder, tmp_path, vinesim):  # noqa: F811
     assert vinesim("gantt", folder, "-o", tmp_path / "b.png", "--from", 9e9).code == 2
     assert not (tmp_path / "b.png").exists()
     assert vinesim("gantt", tmp_path / "none", "-o", tmp_path / "b.png").code == 2
+
+
+def shared(tmp_path, demand, policy="high", options=None, **more):
+    """Tasks of 100 us on two units of capacity 8, and the folder of their run."""
+    n = len(demand)
+    work = vs.Workload(
+        np.zeros(n), np.arange(n + 1), np.zeros(n), np.full(n, 100.0), *np.zeros((3, n)), np.full(n, -1), demand=demand,
+        task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], (vs.ProcessorType("NODE", capacity=8.0),))
+    case = vs.Scenario(center, work, policy, options or {}, affinity=[[1.0]], **more)
+    write_result(tmp_path / "run", vs.simulate(case, engine="reference"))
+    return tmp_path / "run"
+
+
+def test_a_group_that_runs_many_tasks_at_once_is_no_fuller_than_the_tables_say(tmp_path, monkeypatch):
+    """Ten slots of 16 make 62.5 %, not ten units of two."""
+    monkeypatch.setattr(gantt, "MAX_BARS", 5)
+    monkeypatch.setattr(gantt, "CELLS", 4)
+    with open_result(shared(tmp_path, [vs.ONE_SLOT] * 10)) as result:
+        figure, n_tasks = gantt.gantt_figure(result)
+        assert result.summary["utilization"]["overall"] == 10 / 16
+    load = np.asarray(figure.axes[0].images[0].get_array())
+    assert (n_tasks, load.tolist()) == (10, [[10 / 16] * 4])
+    assert figure.axes[1].get_ylabel() == "share of capacity allocated"
+    assert figure.axes[0].images[0].get_clim() == (0.0, 1.0)
+
+
+def test_a_group_that_is_over_committed_is_shown_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(gantt, "MAX_ROWS", 1)
+    with open_result(shared(tmp_path, [vs.WHOLE_UNIT] * 5, PileInBatches)) as result:
+        figure, _ = gantt.gantt_figure(result)
+        assert result.summary["utilization"]["overall"] == 2.5
+    assert figure.axes[0].images[0].get_clim() == (0.0, 2.5)
+    assert figure.axes[0].images[0].get_array().max() == 2.5
+
+
+def test_a_run_that_an_outage_ended_is_a_bar_with_a_cross(tmp_path):
+    outages = [vs.Outage(0, 0, 40.0, 50.0)]
+    with open_result(shared(tmp_path, [vs.WHOLE_UNIT] * 2, outages=outages)) as result:
+        figure, n_tasks = gantt.gantt_figure(result)
+    bars = sorted((p.get_x(), p.get_x() + p.get_width(), round(p.get_y() + 0.41)) for p in bars_of(figure))
+    assert (n_tasks, bars) == (2, [(0.0, 40.0, 0), (0.0, 100.0, 1), (50.0, 150.0, 0)])
+    (crosses,) = (line for line in figure.axes[0].lines if line.get_marker() == "x")
+    assert (crosses.get_xdata().tolist(), crosses.get_ydata().round().tolist()) == ([40.0], [0.0])

@@ -112,7 +112,7 @@ def test_policies_that_need_the_workload_or_periods_are_refused():
 
 def test_a_late_completion_frees_nobody():
     one = scheduler("fcfs", lease_factor=2.0, lease_floor_us=50.0)
-    search = one.register("SEARCH", 5e3, 1.0, nodes=[(0, 0)], demand=0.0)
+    search = one.register("SEARCH", 5e3, 1.0, nodes=[(0, 0)], demand=vs.WHOLE_UNIT)
     for _ in range(4):
         one.new_request(search, 0.0)
     first, second = one.can_issue(0.0), one.can_issue(0.0)

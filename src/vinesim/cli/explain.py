@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from vinesim.metrics.waiting import Opening, TypeOfUnit, Waiting
+    from vinesim.metrics.openings import Fragmentation, Opening
+    from vinesim.metrics.waiting import TypeOfUnit, Waiting
 
 
 def register(app: typer.Typer) -> None:
@@ -46,18 +47,20 @@ def _print(found: "Waiting", rows: int) -> None:
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     table.add_column("while it waited")
     for kind in found.types:
-        fits = "no" if not kind.can_run else "requests: " + ", ".join(kind.lacks) if kind.lacks else "yes"
-        table.add_row(kind.name, f"{kind.units:,}", fits, f"{kind.free_at_arrival:,}", _why(kind, found))
+        table.add_row(kind.name, f"{kind.units:,}", _fits(kind), f"{kind.free_at_arrival:,}", _why(kind, found))
     console.print(table)
     if found.waited_us <= 0:
         return
+    if found.fragmentation is not None:
+        console.print(_fragmentation(found.fragmentation, found))
     taken = [opening for opening in found.openings if opening.taken_us is not None]
     for opening in taken[:rows]:
         console.print(_line(opening))
     if len(taken) > rows:
         rest = taken[rows:]
         older = sum(opening.by_older is True for opening in rest)
-        console.print(f"... {len(rest):,} more: {older:,} taken by older jobs, {len(rest) - older:,} by younger ones")
+        younger = sum(opening.by_older is False for opening in rest)
+        console.print(f"... {len(rest):,} more: {older:,} taken by older jobs, {younger:,} by younger ones")
     if found.unit is not None:
         console.print(f"{_time(found.start_us):>10}  this job starts on unit {found.unit} ({found.unit_type})")
 
@@ -71,9 +74,29 @@ def _headline(found: "Waiting") -> list[str]:
         waited = "did not wait" if found.waited_us <= 0 else f"waited {_time(found.waited_us)}"
         first = f"Job {found.job} {waited}: {times}, started at {_time(found.start_us)} on {where}."
     wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
-    demand = "a whole unit" if found.demand == 0 else f"{found.demand:g} of a unit's capacity"
     which = "" if found.n_tasks == 1 else f", the last to start of its {found.n_tasks:,}"
-    return [first, f"Task {found.task} ({found.task_type}){which}: takes {demand}, requests {wants}."]
+    lines = [first, f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}, requests {wants}."]
+    if found.lost_runs:
+        runs = ", ".join(f"on unit {r.unit} from {_time(r.begin_us)} to {_time(r.end_us)}" for r in found.lost_runs)
+        lines.append(f"It had run before, until an outage: {runs}.")
+    if found.moves:
+        lines.append(f"Later it was moved {found.moves:,} times.")
+    return lines
+
+
+def _demand(found: "Waiting") -> str:
+    if found.demand == "whole" or all(kind.takes == kind.capacity for kind in found.types):
+        return "a whole unit"
+    return "one slot" if found.demand == "one slot" else f"{found.demand:g} of a unit's capacity"
+
+
+def _fits(kind: "TypeOfUnit") -> str:
+    """Whether units of the type can run the task, and why not."""
+    if not kind.has_affinity:
+        return "no"
+    if not kind.can_run:
+        return f"no, its capacity {kind.capacity:g} is below the demand {kind.takes:g}"
+    return "requests: " + ", ".join(kind.lacks) if kind.lacks else "yes"
 
 
 def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
@@ -81,15 +104,17 @@ def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
     if found.waited_us <= 0:
         return "-"
     started = kind.name == found.unit_type
-    if not kind.can_run:
+    if not kind.has_affinity:
         return f"cannot run {found.task_type} tasks"
+    if not kind.can_run:
+        return "too small"
     if kind.lacks and not started:
         free = "" if kind.first_free_us is None else f"; one free from {_time(kind.first_free_us)}"
         return f"requests not met{free}"
-    parts = []
+    parts = [f"down for {_time(kind.down_unit_us)} in all"] if kind.down_unit_us > 0 else []
     if kind.free_unit_us <= 0 and not kind.taken_by_older + kind.taken_by_younger:
         until = "" if kind.busy_until_us is None or started else f", the first until {_time(kind.busy_until_us)}"
-        parts.append(f"all busy{until}")
+        parts.append(f"{'no room' if kind.takes < kind.capacity else 'all busy'}{until}")
     for count, who in ((kind.taken_by_older, "older"), (kind.taken_by_younger, "younger")):
         if count:
             parts.append(f"{count:,} x free, taken by {who} jobs")
@@ -100,12 +125,20 @@ def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
     return "; ".join(parts)
 
 
+def _fragmentation(lack: "Fragmentation", found: "Waiting") -> str:
+    at = f"At {_time(lack.at_us)} {lack.room:g} was free on {lack.units:,} units, at most {lack.largest:g} on one"
+    takes = "a whole unit" if found.demand == "whole" else f"{lack.needed:g}"
+    long = f"Fragmentation: room enough in all, but on no single unit, for {_time(lack.time_us)}."
+    return f"{long} {at}; the task takes {takes}."
+
+
 def _line(opening: "Opening") -> str:
-    freed = "was free" if opening.freed_by is None else f"freed by job {opening.freed_by}"
-    age = "older" if opening.by_older else "younger"
+    freed = "had room" if opening.freed_by is None else f"freed by job {opening.freed_by}"
     when = "at once" if opening.taken_us == opening.free_us else f"at {_time(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
-    return f"{_time(opening.free_us):>10}  {unit} {freed}; taken {when} by job {opening.taken_by} ({age})"
+    age = {True: "older", False: "younger", None: "an earlier run of this task"}[opening.by_older]
+    who = f"taken {when} by job {opening.taken_by} ({age})" if opening.taken_by is not None else f"went down {when}"
+    return f"{_time(opening.free_us):>10}  {unit} {freed}; {who}"
 
 
 def _time(value: Any) -> str:

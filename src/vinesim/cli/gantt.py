@@ -17,7 +17,7 @@ def gantt(
     to_us: float = typer.Option(None, "--to", metavar="US", help="Its end, us; else that of the run."),
     color: str = typer.Option("auto", help="Colour by type, by job, or auto: by type where there are several."),
 ) -> None:
-    """Draw the tasks on their units over time; many units are drawn as groups, shaded by their load."""
+    """Draw the tasks on their units over time; many units are drawn as groups, shaded by what is allocated of them."""
     from vinesim.plots.gantt import draw_gantt
 
     n_tasks = draw_gantt(folder, output, from_us, to_us, color)

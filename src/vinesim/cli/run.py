@@ -67,7 +67,7 @@ def run(
     with watching(found.workload.n_tasks, quiet=as_json) as (watch, say):
         result = simulate(found, engine=engine, percentiles=percentiles, watch=watch, say=say)  # type: ignore[arg-type]
     if out is not None:
-        write_result(out, result, (lambda draft: write_record(draft, found, result)) if explain else None)
+        write_result(out, result, (lambda draft: write_record(draft, found)) if explain else None)
     if as_json:
         sys.stdout.write(to_json(result.summary))
         if result.exit_reason != "ALL_DONE":

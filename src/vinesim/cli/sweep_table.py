@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 WIDTH = 100
 MAX_POINTS, MAX_FAILURES = 40, 10
 NOISE = 1e-9  # of the mean: what rounding makes of equal values
+ACTIVE = "utilization.active.overall"
 MAIN = {  # number -> title; as many as fit
     "jobs.latency_us.mean": "latency, mean",
     "jobs.latency_us.p99": "latency, p99",
     "utilization.overall": "utilisation",
+    ACTIVE: "active",
     "deadlines.missed_pct": "missed, %",
     "makespan_us": "makespan",
     "energy_j": "energy, J",
@@ -82,7 +84,7 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     from vinesim.studies.statistics import summarize_points
 
     axes = list(sweep.study.columns)
-    names = [name for name in _main(sweep) if name in table]
+    names = [name for name in _main(sweep) if name in table and not (name == ACTIVE and _is_known(table))]
     found = summarize_points(table, ["point", *axes], names)
     shown = range(min(found.n_rows, MAX_POINTS))
     columns = [_Column(title, [_label(found[name][i]) for i in shown], "left") for name, title in _short(axes).items()]
@@ -98,6 +100,12 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
         console.print(f"... and {found.n_rows - MAX_POINTS:,} points more.")
     if any("±" in cell for column in columns for cell in column.cells):
         console.print("±: half the width of the 95 % confidence interval of the mean over the replications.")
+
+
+def _is_known(table: Table) -> bool:
+    """Whether the shares of time for which units were active are those of the column utilisation."""
+    name = "utilization.overall"
+    return name in table and np.allclose(table[name], table[ACTIVE], rtol=0, atol=NOISE, equal_nan=True)
 
 
 class _Column(NamedTuple):

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from vinesim.cli.unfinished import unfinished
 from vinesim.formats.quantities import format_time_us
+from vinesim.metrics.numbers import differ
 from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
@@ -65,9 +66,12 @@ def _run_table(summary: dict[str, Any]) -> Table:
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
     if "period_us" in provenance:
         table.add_row("period", _time(provenance["period_us"]))
-    table.add_row("utilisation, overall", f"{summary['utilization']['overall']:.1%}")
-    for name, share in summary["utilization"]["by_type"].items():
-        table.add_row(f"utilisation, {name}", f"{share:.1%}")
+    shares = summary["utilization"]
+    are_two = differ(shares)
+    for title, of in (("allocated" if are_two else "utilisation", shares), *[("active", shares["active"])] * are_two):
+        table.add_row(f"{title}, overall", f"{of['overall']:.1%}")
+        for name, share in of["by_type"].items():
+            table.add_row(f"{title}, {name}", f"{share:.1%}")
     table.add_row("makespan", _time(summary["makespan_us"]))
     cost, energy = summary["cost"]["purchase"], summary["energy_j"]
     table.add_row("cost of purchase", "no price list" if cost is None else f"{cost:,.0f}")

@@ -24,23 +24,26 @@ def timeline(
     ),
     from_us: float = typer.Option(0.0, "--from", metavar="US", help="Only tasks on a unit after this time, us."),
     to_us: float = typer.Option(math.inf, "--to", metavar="US", help="Only tasks on a unit before this time, us."),
-    limit: int = typer.Option(None, metavar="N", help="At most so many tasks, the first ones; else 1,000,000."),
+    limit: int = typer.Option(None, metavar="N", help="At most so many slices, the first ones; else 1,000,000."),
 ) -> None:
     """Write the tasks on their units as a trace that ui.perfetto.dev and chrome://tracing open."""
     from vinesim.formats.result_folder import TIMELINE
-    from vinesim.formats.timeline import MAX_TASKS, write_timeline
+    from vinesim.formats.timeline import MAX_SLICES, write_timeline
 
     problems = []
     if not 0 <= from_us < to_us:
         problems.append(Problem("--from and --to", "0 <= from < to", f"{from_us:g} and {to_us:g}"))
     if limit is not None and limit < 1:
-        problems.append(Problem("--limit", "at least 1 task", f"{limit}"))
+        problems.append(Problem("--limit", "at least 1", f"{limit}"))
     if problems:
         raise InputError(problems)
     file = output or folder / TIMELINE
-    written = write_timeline(folder, file, from_us, to_us, MAX_TASKS if limit is None else limit)
-    typer.echo(f"wrote {file}: {written.n_tasks:,} tasks on {written.n_units:,} units; open it in ui.perfetto.dev")
-    if written.n_tasks < written.n_in_window:
+    written = write_timeline(folder, file, from_us, to_us, MAX_SLICES if limit is None else limit)
+    pieces = "" if written.n_slices == written.n_tasks else f" in {written.n_slices:,} slices"
+    typer.echo(
+        f"wrote {file}: {written.n_tasks:,} tasks{pieces} on {written.n_units:,} units; open it in ui.perfetto.dev"
+    )
+    if written.n_slices < written.n_in_window:
         typer.echo(
-            f"These are the first of {written.n_in_window:,} tasks: --limit takes more of them, --from and --to others."
+            f"These are the first of {written.n_in_window:,} slices: --limit takes more, --from and --to others."
         )

@@ -27,8 +27,7 @@ class BatchClock:
         self.questions = Questions(policy, run, model, self.accounts)
         self.period = 0
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
-        is_counted = self.accounts.has_power and scenario.sampling_us is None  # nothing asks where tasks were before
-        self.moves = None if is_counted or not policy.replaces_running else Moves(scenario.workload.n_tasks)
+        self.moves = Moves(scenario.workload.n_tasks) if policy.replaces_running else None
         if policy.needs_power and not self.accounts.has_power:
             names = [p.name for p in scenario.datacenter.processor_types]
             known = ~np.isnan(self.accounts.per_demand_w)
@@ -147,5 +146,5 @@ class BatchClock:
             time[np.arange(len(time)), own[rows]] = remaining[rows]
             return time
 
-        self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from, self.horizon_us - now)
+        self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from)
         return float(finish_us.min(initial=math.inf))

@@ -161,7 +161,7 @@ class _Blocks:
         self.model = build_model(scenario, policy.groups)
         self.options = build_options(policy.number_of_options())
         self.random = _streams(seeds, policy)
-        self.has_company = has_company(self.model)
+        self.has_company = has_company(self.model, policy.may_overcommit)
         self.needed = {"task_finish_us"}.union(*(some for name, some in NEEDED.items() if wanted(name)))
         row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
         self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
@@ -260,7 +260,7 @@ class _Worker:
         )
         tables = Tables(blocks.scenario, outcome, times[rows] if len(times) else None)
         found = flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))
-        return {**dict(found), "exit_reason": str(reason)}
+        return {**{name: value for name, value in found if blocks.wanted(name)}, "exit_reason": str(reason)}
 
 
 def _streams(seeds: np.ndarray, policy: OnlinePolicy) -> np.ndarray:

@@ -19,6 +19,7 @@ def collect(
     reason: ExitReason,
     words: str,
     accounts: PeriodAccounts | None,
+    may_overcommit: bool,
     proven: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """The columns that the engine filled. A task that was running when the run was cut off has no finish, and one
@@ -33,7 +34,7 @@ def collect(
     return Outcome(
         **columns,
         unit_order=model.unit_order,
-        shares_units=has_company(model) or len(followers) > 0,
+        shares_units=has_company(model, may_overcommit) or len(followers) > 0,
         exit_reason=reason,
         reason=words,
         end_us=end_us,
@@ -41,14 +42,14 @@ def collect(
         followers=followers,
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
-        unit_active_us=None if accounts is None else accounts.unit_active_us,
         proven=proven,
     )
 
 
-def has_company(model: Model) -> bool:
+def has_company(model: Model, may_overcommit: bool) -> bool:
     """Whether tasks can be on a unit at the same time, even if none are started together."""
-    return bool((model.unit_parallelism < model.unit_capacity).any()) or len(model.task_demand) > 0
+    is_shared = bool((model.unit_parallelism < model.unit_capacity).any())
+    return is_shared or len(model.task_demand) > 0 or may_overcommit
 
 
 def why_stalled(scenario: Scenario, model: Model, run: Any) -> str:

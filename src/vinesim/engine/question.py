@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.metrics.periods import PeriodAccounts
+from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 from vinesim.state.layout import Model
 
@@ -53,7 +54,7 @@ class Questions:
             columns["task_unit"][chosen],
             model.group_task_type[group],
             model.task_operations[chosen],
-            model.task_demand[chosen] if len(model.task_demand) else np.zeros(n),
+            model.task_demand[chosen] if len(model.task_demand) else np.full(n, WHOLE_UNIT),
             np.where(has_begun, columns["task_finish_us"][chosen] - now_us, np.nan),
             model.task_times_us[chosen] if len(model.task_times_us) else model.task_times_us,
             model.task_request[chosen] if len(model.task_request) else model.task_request,

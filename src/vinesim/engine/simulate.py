@@ -86,7 +86,8 @@ def simulate(
     except KeyboardInterrupt as stop:
         stop.add_note(patience.words())
         raise
-    outcome = collect(scenario, model, run, reason, words, None if clock is None else clock.accounts, plan.proven)
+    accounts = None if clock is None else clock.accounts
+    outcome = collect(scenario, model, run, reason, words, accounts, policy.may_overcommit, plan.proven)
     if outages is not None:
         outcome = replace(outcome, lost=outages.lost())
     if clock is not None and clock.moves is not None:
@@ -110,6 +111,7 @@ def simulate(
     builders: dict[str, Callable[[], Table | None]] = {
         name: getattr(tables, name) for name in ("tasks", "jobs", "units")
     }
+    builders["segments"] = tables.segments_table
     builders["utilization"] = lambda: sampled(tables)
     builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
     return Result(

@@ -1,9 +1,11 @@
 """What a result folder keeps of the scenario for ``vinesim explain``: what tasks ask for and what units provide.
 
-``explain.json`` has the types, ``explain.parquet`` a row a task. Where tasks ran and when is in the result's tables.
+``explain.json`` has the types and the outages, ``explain.parquet`` a row a task. Where tasks ran and when is in the
+result's tables.
 """
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from vinesim.formats.files import read_text
 from vinesim.formats.parquet import read_table, write_table
 from vinesim.formats.result_folder import EXPLAIN_TASKS, EXPLAIN_TYPES
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Result
 from vinesim.model.scenario import Scenario
+from vinesim.model.workload import ONE_SLOT
 
 REQUEST = "request."
 
@@ -29,12 +31,20 @@ class ExplainRecord:
     capacity: list[float]  # [P]
     attributes: list[dict[str, float]]  # [P]: what a unit provides
     affinity: np.ndarray  # [P, T]: operations per us, 0 = cannot run
-    demand: np.ndarray  # [N] float64: 0 = the whole unit
-    is_follower: np.ndarray  # [N] bool: it ran as a part of another task
+    demand: np.ndarray  # [N] float64: NaN = one slot, infinite = the whole unit
     requests: dict[str, np.ndarray]  # resource -> [N] float64
+    outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
+
+    def outages_of(self, rack: np.ndarray, shelf: np.ndarray) -> dict[int, list[tuple[float, float]]]:
+        """From when to when each unit was down, of those that ever were; ``rack`` and ``shelf`` [U] of the units."""
+        found: dict[int, list[tuple[float, float]]] = {}
+        for at_rack, at_shelf, down_us, up_us in self.outages:
+            for unit in np.flatnonzero((rack == at_rack) & (shelf == at_shelf)).tolist():
+                found.setdefault(unit, []).append((down_us, up_us))
+        return found
 
 
-def write_record(folder: Path, scenario: Scenario, result: Result) -> None:
+def write_record(folder: Path, scenario: Scenario) -> None:
     """Write the two files. Raises OSError."""
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
@@ -43,14 +53,10 @@ def write_record(folder: Path, scenario: Scenario, result: Result) -> None:
         "capacity": [p.capacity for p in types],
         "attributes": [dict(p.attributes) for p in types],
         "affinity": scenario.affinity.tolist(),
+        "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in scenario.outages],
     }
     (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
-    is_follower = np.zeros(work.n_tasks, bool)
-    is_follower[result.outcome.followers] = True
-    columns = {
-        "demand": np.zeros(work.n_tasks) if work.demand is None else work.demand,
-        "is_follower": is_follower,
-    }
+    columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}
     columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
     write_table(folder / EXPLAIN_TASKS, columns)
 
@@ -71,8 +77,8 @@ def read_record(folder: Path) -> ExplainRecord:
             found["attributes"],
             np.array(found["affinity"], np.float64),
             columns["demand"],
-            columns["is_follower"].astype(bool),
             {name.removeprefix(REQUEST): v for name, v in columns.items() if name.startswith(REQUEST)},
+            [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
         )
     except InputError:
         raise

@@ -15,7 +15,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
-TABLES = ("tasks", "jobs", "units", "utilization", "periods", "applications")
+TABLES = ("tasks", "jobs", "units", "segments", "utilization", "periods", "applications")
 REPORT, TIMELINE = "report.html", "timeline.json"  # made from a result later, and replaced with it
 EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # for vinesim explain, if it was asked for
 CHECKED = {SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, *(f"{name}.parquet" for name in TABLES)}  # listed with checksums

@@ -18,18 +18,37 @@ from vinesim.model import columns
 from vinesim.model.errors import InputError, InputWarning, Problem
 
 REQUIRED = {"tasks": columns.TASKS, "jobs": columns.JOBS, "units": columns.UNITS}
-OPTIONAL = {"utilization": columns.UTILIZATION, "periods": columns.PERIODS, "applications": columns.APPLICATIONS}
+OPTIONAL = {
+    "segments": columns.SEGMENTS,
+    "utilization": columns.UTILIZATION,
+    "periods": columns.PERIODS,
+    "applications": columns.APPLICATIONS,
+}
 _KEYS = ("jobs", "tasks", "utilization", "makespan_us", "cost", "energy_j", "exit_reason", "provenance")
+_HELD = """
+CREATE VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
+"""
+_OF_TASKS = """
+SELECT task, unit, init_us AS begin_us, start_us, finish_us AS end_us,
+    CASE WHEN finish_us IS NULL THEN 'unfinished' ELSE 'finished' END AS outcome, {amount} AS amount
+FROM tasks JOIN units USING (unit)
+"""
+_CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
 
 @dataclass(frozen=True, eq=False)
 class ResultTables:
-    """The summary, and one SQL view for each table there is."""
+    """The summary, and one SQL view for each table there is.
+
+    The view ``held`` has a row for each time that a task was on a unit, as the table ``segments`` has them where there
+    is one, with the share of the unit that it held; no end: it was there when the run ended.
+    """
 
     folder: Path
     summary: dict[str, Any]
     names: frozenset[str]  # the tables there are
+    is_shared: bool  # allocated and active may differ: units may have held several tasks, or differ in capacity
     connection: Any  # DuckDB
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
@@ -99,7 +118,12 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
         ]
         if problems:
             raise InputError(problems)
-        yield ResultTables(path, summary, frozenset(names), connection)
+        has_amounts = "amount" in _column_names(connection, "tasks")
+        is_shared = has_amounts or len(connection.execute(_CAPACITIES).fetchall()) > 1
+        given = _OF_TASKS.format(amount="amount" if has_amounts else "capacity")
+        given = "SELECT * FROM segments" if "segments" in names else given
+        connection.execute(_HELD.format(given=given))
+        yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 
 
 def _check_kind(folder: Path) -> None:
@@ -155,11 +179,15 @@ def _view(
     except (duckdb.Error, RuntimeError) as error:  # its own kind where a message of its is no text
         problems.append(Problem(str(file), "a Parquet file", str(error).splitlines()[0], _RUN_AGAIN))
         return False
-    there = {row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()}
+    there = _column_names(connection, name)
     missing = [column.name for column in declared if column.name not in there]
     if missing:
         problems.append(Problem(str(file), f"columns {', '.join(missing)}", ", ".join(sorted(there)), _RUN_AGAIN))
     return not missing
+
+
+def _column_names(connection: Any, name: str) -> set[str]:
+    return {row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()}
 
 
 @contextmanager

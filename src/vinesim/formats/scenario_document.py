@@ -95,7 +95,7 @@ class ProcessorTypePart(Part):
     power_curve: Annotated[list[Number], Field(min_length=11, max_length=11)] | None = Field(
         None, description="W at 0 %, 10 % ... 100 % utilisation (as SPECpower), in place of idle_power and power."
     )
-    capacity: Positive = Field(1.0, description="What the tasks of a unit share: each takes its demand of it.")
+    capacity: Positive = Field(1.0, description="What the tasks of a unit share: each takes its demand of it, or 1.")
     parallelism: Positive | None = Field(
         None, description="Sum of demands up to which tasks run at full speed; beyond it they share. As the capacity."
     )

@@ -1,7 +1,7 @@
 """The tasks of a result on their units as a timeline: Chrome's trace events in JSON, which Perfetto opens.
 
-A rack is a process, a unit a thread of it. A task is a slice; where its data had to travel, with the transfer and the
-execution inside. Tasks that are on a unit at the same time get a thread each.
+A rack is a process, a unit a thread of it. Each time that a task was on a unit is a slice; where its data had to
+travel, with the transfer and the execution inside. Tasks that are on a unit at the same time get a thread each.
 Source: the Trace Event Format: complete events (X), counters (C), metadata (M); times in us.
 """
 
@@ -18,17 +18,17 @@ from typing import Any, TextIO
 from vinesim.formats.files import replacing
 from vinesim.formats.result_tables import ResultTables, open_result
 
-MAX_TASKS = 1_000_000
+MAX_SLICES = 1_000_000
 
-_IN_WINDOW = """
-FROM tasks WHERE unit >= 0 AND init_us IS NOT NULL AND init_us < $to_us AND coalesce(finish_us, $end_us) >= $from_us
-"""
-_TASKS = f"""
-SELECT task, job, task_type, unit, rack, arrival_us, init_us, start_us, finish_us {_IN_WINDOW}
-ORDER BY init_us, task LIMIT $n
-"""
+_IN_WINDOW = "FROM held WHERE begin_us < $to_us AND coalesce(end_us, $end_us) >= $from_us"
+_SLICES = f"""
+SELECT task, job, task_type, unit, units.rack, begin_us, held.start_us, end_us, outcome, share,
+    CASE WHEN outcome = 'interrupted' THEN begin_us ELSE init_us END - arrival_us AS wait_us
+FROM (SELECT * {_IN_WINDOW}) AS held JOIN (SELECT task, job, task_type, init_us, arrival_us FROM tasks) USING (task)
+JOIN units USING (unit) ORDER BY begin_us, task LIMIT $n
+"""  # noqa: S608
 _SAMPLES = """
-SELECT t_start_us, "group", utilization FROM utilization WHERE t_start_us < $to_us AND t_end_us > $from_us
+SELECT t_start_us, "group", utilization, active FROM utilization WHERE t_start_us < $to_us AND t_end_us > $from_us
 ORDER BY t_start_us, "group"
 """
 
@@ -40,7 +40,8 @@ class Written:
     """What a timeline holds."""
 
     n_tasks: int
-    n_in_window: int  # tasks that were on a unit in the window, also those beyond the limit
+    n_slices: int  # more than tasks, where some were interrupted or moved
+    n_in_window: int  # slices of the window, also those beyond the limit
     n_units: int
 
 
@@ -50,13 +51,15 @@ class _Lanes:
 
     free_us: dict[int, list[float]] = field(default_factory=dict)
     rack: dict[int, int] = field(default_factory=dict)
-    n_tasks: int = 0
+    tasks: set[int] = field(default_factory=set)
+    n_slices: int = 0
 
-    def take(self, unit: int, rack: int, begin_us: float, end_us: float) -> int:
+    def take(self, task: int, unit: int, rack: int, begin_us: float, end_us: float) -> int:
         """The first lane of the unit that is free, a new one if none is."""
         lanes = self.free_us.setdefault(unit, [])
         self.rack[unit] = rack
-        self.n_tasks += 1
+        self.tasks.add(task)
+        self.n_slices += 1
         for lane, free in enumerate(lanes):
             if free <= begin_us:
                 lanes[lane] = end_us
@@ -70,9 +73,9 @@ def write_timeline(
     output: str | Path,
     from_us: float = 0.0,
     to_us: float = math.inf,
-    max_tasks: int = MAX_TASKS,
+    max_slices: int = MAX_SLICES,
 ) -> Written:
-    """Write the tasks that were on a unit between two times; of too many the ``max_tasks`` that got there first.
+    """Write what was on the units between two times; of too many slices the ``max_slices`` that began first.
 
     The file is compressed if its name ends in ``.gz``. Raises :class:`~vinesim.model.errors.InputError`.
     """
@@ -84,10 +87,10 @@ def write_timeline(
         with _text_file(draft, is_packed=Path(output).suffix == ".gz") as text:
             text.write('{"displayTimeUnit":"ns","traceEvents":[\n')
             encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-            for i, event in enumerate(_events(result, lanes, window, {**ended, "n": max_tasks})):
+            for i, event in enumerate(_events(result, lanes, window, {**ended, "n": max_slices})):
                 text.write((",\n" if i else "") + encode(event))
             text.write("\n]}\n")
-        return Written(lanes.n_tasks, in_window, len(lanes.free_us))
+        return Written(len(lanes.tasks), lanes.n_slices, in_window, len(lanes.free_us))
 
 
 @contextmanager
@@ -108,38 +111,44 @@ def _text_file(path: Path, is_packed: bool) -> Iterator[TextIO]:
 def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen: dict[str, Any]) -> Iterator[Event]:
     n_units, n_racks = result.rows("SELECT count(*), max(rack) + 1 FROM units")[0]
     names = result.task_types
-    for rows in result.batches(_TASKS, chosen):
+    for rows in result.batches(_SLICES, chosen):
         for row in rows:
-            yield from _slices(row, lanes, names, n_units, chosen["end_us"])
+            yield from _slices(row, lanes, names, n_units, chosen["end_us"], result.is_shared)
     if "utilization" in result.names:
         yield _named("process_name", n_racks, 0, "utilisation")
         for rows in result.batches(_SAMPLES, window):
-            for begin_us, group, share in rows:
-                args = {"percent": round(100 * share, 3)}
-                yield {"ph": "C", "name": group, "pid": n_racks, "tid": 0, "ts": begin_us, "args": args}
+            for begin_us, group, allocated, active in rows:
+                both = {f"{group}, allocated": allocated, f"{group}, active": active}
+                for name, share in (both if result.is_shared else {group: allocated}).items():
+                    args = {"percent": round(100 * share, 3)}
+                    yield {"ph": "C", "name": name, "pid": n_racks, "tid": 0, "ts": begin_us, "args": args}
     yield from _names(result, lanes, n_units)
 
 
-def _slices(row: tuple[Any, ...], lanes: _Lanes, names: dict[int, str], n_units: int, end_us: float) -> Iterator[Event]:
-    """The slice of a task, and inside it those of its transfer and its execution, if there was a transfer."""
-    task, job, task_type, unit, rack, arrival_us, init_us, start_us, finish_us = row
-    end = end_us if finish_us is None else finish_us
-    place = {"pid": rack, "tid": unit + n_units * lanes.take(unit, rack, init_us, end)}
-    args = {"task": task, "job": job, "wait_us": init_us - arrival_us}
-    if finish_us is None:
-        args["unfinished"] = True
+def _slices(
+    row: tuple[Any, ...], lanes: _Lanes, names: dict[int, str], n_units: int, run_end_us: float, is_shared: bool
+) -> Iterator[Event]:
+    """The slice of a task on a unit, and inside it those of its transfer and its execution, if there was a transfer."""
+    task, job, task_type, unit, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
+    end = run_end_us if end_us is None else end_us
+    place = {"pid": rack, "tid": unit + n_units * lanes.take(task, unit, rack, begin_us, end)}
+    args: dict[str, Any] = {"task": task, "job": job, "wait_us": wait_us}
+    if is_shared:
+        args["percent_of_unit"] = round(100 * share, 3)
+    if outcome != "finished":
+        args[outcome] = True
     yield {
         "ph": "X",
         "name": names[task_type],
         "cat": "task",
         **place,
-        "ts": init_us,
-        "dur": end - init_us,
+        "ts": begin_us,
+        "dur": end - begin_us,
         "args": args,
     }
     there = end if start_us is None else start_us
-    if there > init_us:
-        yield {"ph": "X", "name": "transfer", "cat": "transfer", **place, "ts": init_us, "dur": there - init_us}
+    if there > begin_us:
+        yield {"ph": "X", "name": "transfer", "cat": "transfer", **place, "ts": begin_us, "dur": there - begin_us}
         if end > there:
             yield {"ph": "X", "name": "execution", "cat": "execution", **place, "ts": there, "dur": end - there}
 

@@ -36,7 +36,7 @@ COLUMNS = {
     "data_rack": ("INTEGER", "where the data is; left out: rack 0"),
     "data_shelf": ("INTEGER", "where the data is; left out: shelf 0"),
     "preferred_type": ("VARCHAR", "name of the processor type; null or UNSPECIFIED: any"),
-    "demand": ("DOUBLE", "share of the unit's capacity, 0: all of it; null where nobody gave demands"),
+    "demand": ("DOUBLE", "what it takes of its unit's capacity, whole (infinity): all of it; null, left out: one slot"),
     "estimate_us": ("DOUBLE", "what a scheduler is told about the task's time, us"),
     "time_factor": ("DOUBLE", "what the task's time is multiplied with, unknown to every scheduler"),
     "time_us.TYPE": ("DOUBLE", "measured time on a processor type, us; null where it cannot run the task"),
@@ -53,10 +53,12 @@ _DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf
 _UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 _TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 _PERIOD, _TIME_ANYWHERE = ALTERNATIVES
+_TEXT_OR_NUMBER = ("demand", "VARCHAR")
 _PLAIN = [name for name in (*COLUMNS, *ALTERNATIVES) if "." not in name]
 _LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers are below them
 _REQUEST = re.compile(r"request\.(.+)")
 _METADATA = "vinesim.task_types"
+_WHOLE = "whole"  # as a demand in text; in a column of numbers it is infinity
 _ONLY_TYPE = "TASK"
 
 
@@ -89,7 +91,7 @@ def write_workload(
     for name, kind in columns.items():
         if name in names:  # a list counts from 1; outside it is null
             select.append(f"{_list(names[name])}[{name} + 1] AS {name}")
-        elif name.startswith("time_us."):
+        elif name.startswith("time_us.") or (name == "demand" and name in tasks):
             select.append(f"CASE WHEN isnan({name_of(name)}) THEN NULL ELSE {name_of(name)} END AS {name_of(name)}")
         else:
             select.append(f"{name_of(name) if name in tasks else 'NULL'}::{kind} AS {name_of(name)}")
@@ -132,7 +134,11 @@ def read_workload(
     if "application" in match:
         names["application"] = _applications(_used_names(source, cells["application"]))
     _check_names(source, cells, names)
-    wrong = {ours: _is_wrong(source, ours, cell) for ours, cell in cells.items() if _kind(ours) != "VARCHAR"}
+    wrong = {
+        ours: _is_wrong(ours, cell, is_text=source.is_csv or match[ours][0] in source.texts)
+        for ours, cell in cells.items()
+        if _kind(ours) != "VARCHAR"
+    }
     count = " + ".join(f"({condition})::INTEGER" for condition in wrong.values())
     select = ["_row", f"{count} AS _wrong"]
     for name in _DEFAULTS | match:
@@ -144,7 +150,7 @@ def read_workload(
         elif name == _PERIOD:
             select.append(f"TRY_CAST({cell} AS DOUBLE) * {period_us!r}::DOUBLE AS arrival_us")
         else:
-            value = f"TRY_CAST({cell} AS {_kind(name)})" + (f" * {scale!r}::DOUBLE" if scale != 1.0 else "")
+            value = _number(name, cell) + (f" * {scale!r}::DOUBLE" if scale != 1.0 else "")
             select.append(f"{value} AS {name_of(name)}")
     rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
     order = "" if "job" in match else " ORDER BY arrival_us, _row"
@@ -184,17 +190,27 @@ def _kind(name: str) -> str:
     return (COLUMNS | ALTERNATIVES).get(name, ("DOUBLE", ""))[0]
 
 
-def _is_wrong(source: TableSource, name: str, cell: str) -> str:
+def _number(name: str, cell: str | None) -> str:
+    """The cell as a number in SQL; null where it holds none."""
+    number = f"TRY_CAST({cell} AS {_kind(name)})"
+    return (
+        f"CASE WHEN {cell}::VARCHAR = '{_WHOLE}' THEN 'inf'::DOUBLE ELSE {number} END" if name == "demand" else number
+    )
+
+
+def _is_wrong(name: str, cell: str, is_text: bool) -> str:
     """A condition in SQL: the cell holds no number, or not such a number as the column has."""
     number = f"TRY_CAST({cell} AS DOUBLE)"
     right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
     if name == "deadline_us":
         right = f"{number} >= 0 AND NOT isnan({number})"
+    if name == "demand":
+        right = f"{cell} = '{_WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # of numbers, NaN counts as null
     if _kind(name) in _LIMITS:
         right = f"{number} >= {0 if name != 'job_id' else -_LIMITS['BIGINT']} AND {number} < {_LIMITS[_kind(name)]}"
         right += f" AND {number} = floor({number})"
     is_time = name.startswith(_TIME_ANYWHERE)
-    if is_time and not source.is_csv:  # some tools write NaN for a missing value
+    if is_time and not is_text:  # some tools write NaN for a missing value
         right = f"({right}) OR isnan({number})"
     wrong = f"NOT coalesce({right}, false)"
     return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in _OPTIONAL else wrong
@@ -220,6 +236,7 @@ def _wrong_cells(
             if columns[f"is {ours}"][i]:
                 least = "" if ours == "job_id" else ", 0 or more"
                 expected = ("a whole number" if _kind(ours) in _LIMITS else "a number") + least
+                expected += f", or {_WHOLE}" if ours == "demand" else ""
                 found.append((row, match[ours][0], expected, columns[f"text {ours}"][i]))
     return source.cells(found[:MAX_PROBLEMS])
 
@@ -259,7 +276,7 @@ def _matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> d
             continue
         if ours in match:
             problems.append(Problem(f"{path}: {column}", f"{ours} once", "it a second time", "Keep one."))
-        elif column in source.texts and _kind(ours) != "VARCHAR":
+        elif column in source.texts and _kind(ours) != "VARCHAR" and (ours, source.texts[column]) != _TEXT_OR_NUMBER:
             problems.append(Problem(f"{path}: {column}", "numbers", f"a column of {source.texts[column]}"))
         match[ours] = column, scale
     present = ", ".join(source.columns)[:80]
@@ -306,6 +323,8 @@ def _to_workload(
         for name in times:
             p = names["preferred_type"].index(name.removeprefix("time_us."))
             times_us[:, p] = np.ma.filled(table.pop(name).astype(np.float64), np.nan)
+    if isinstance(table.get("demand"), np.ma.MaskedArray):
+        table["demand"] = table["demand"].filled(np.nan)
     for name, values in table.items():
         n_null = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
         if n_null and not (name in _OPTIONAL and n_null == len(values)):

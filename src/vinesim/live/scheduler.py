@@ -23,6 +23,7 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream_seed
+from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import resolve
 from vinesim.state.layout import FINISH, TIMER, WAKE_UP, Action, View
@@ -122,7 +123,7 @@ class Scheduler:
         first = dict(zip(codes.tolist(), jobs.tolist(), strict=True))
         for code, application in enumerate(listed_by_code(work, scenario.applications)):
             if application is not None and code in first:
-                demand = 0.0 if work.demand is None else float(work.demand[work.job_first[first[code]]])
+                demand = ONE_SLOT if work.demand is None else float(work.demand[work.job_first[first[code]]])
                 kind = work.task_types[int(work.job_task_type[first[code]])].name
                 scheduler._register(application, kind, demand)
         return scheduler
@@ -138,14 +139,15 @@ class Scheduler:
         consolidate: int = 1,
         per_size: bool = False,
         task_type: str | None = None,
-        demand: float = 1.0,
+        demand: float = ONE_SLOT,
     ) -> int:
         """newAppRegistration: an application and what it expects. Returns its number, from 0.
 
         Its requests are due ``response_time_us`` after they arrive, or with ``per_size`` so long for each unit of size;
         ``average_load`` of them are expected every second. ``nodes``, as (rack, shelf), hold its data (empty: all), a
         request needs ``n_nodes`` of them; ``consolidate`` requests can start as one. ``task_type`` is the column of the
-        affinity, by default the one of the application's name; ``demand`` the share of a unit's capacity, 0 all of it.
+        affinity, by default the one of the application's name; ``demand`` is what a request takes of a unit's capacity:
+        one slot unless given, ``WHOLE_UNIT`` is all of it.
         """
         application = Application(name, response_time_us, per_size, average_load, consolidate, nodes, n_nodes)
         return self._register(application, name if task_type is None else task_type, demand)

@@ -4,6 +4,8 @@ import numpy as np
 
 from vinesim.model.application import listed_by_code
 from vinesim.model.scenario import Scenario
+from vinesim.model.workload import ONE_SLOT
+from vinesim.state.demand import amounts
 
 WINDOWS_US = (1e4, 1e5, 1e6, 1e7, 1e8)
 
@@ -29,11 +31,23 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
         [p.capacity if p.parallelism is None else min(p.parallelism, p.capacity) for p in center.processor_types]
     )
     speed = np.bincount(center.unit_type, minlength=len(parallel)) * parallel
-    share = np.where(time <= room[:, None], added, np.inf)[:, deployed] / speed[deployed]
+    share = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)[:, deployed] / speed[deployed]
     least = share.min(axis=1)  # of a us of all capacity, summed over types
     crowded = max(_crowded(work.arrival_us, work.deadline_us, least, alone, w, len(deployed)) for w in windows_us)
     n_alone = int(alone.sum())
     return {"alone": n_alone, "crowded": crowded, "missed": n_alone + crowded}
+
+
+def _amounts(scenario: Scenario) -> np.ndarray:
+    """[J, P] or [P] what a job takes of the capacity of each type at least."""
+    work = scenario.workload
+    capacity = np.array([p.capacity for p in scenario.datacenter.processor_types])
+    if work.demand is None:
+        return amounts(ONE_SLOT, capacity)
+    of_task = amounts(work.demand[:, None], capacity)
+    if work.application is not None and any(a.batch_limit > 1 for a in scenario.applications):
+        return of_task.min(axis=0)  # in a batch the leader's demand counts for all
+    return np.minimum.reduceat(of_task, work.job_first[:-1], axis=0)
 
 
 def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:

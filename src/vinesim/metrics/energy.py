@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.metrics.utilization import busy_intervals, ended, merge, numbered, per_unit
+from vinesim.metrics.segments import Segments, Stretches, numbered
+from vinesim.metrics.utilization import merged, per_unit
 from vinesim.model.catalog import CURVE_SHARES, ProcessorType
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import Outcome
 from vinesim.model.scenario import Scenario
 
 JOULE_PER_W_US = 1e-6
@@ -30,38 +30,38 @@ JOULE_PER_W_US = 1e-6
 
 def energy_by_unit(
     scenario: Scenario,
-    outcome: Outcome,
+    segments: Segments,
     unit_type: np.ndarray,
     task_type: np.ndarray,
     end_us: Any,
-    demand: np.ndarray | None,
     rate: Series | None = None,
 ) -> EnergyParts:
-    """[..., U] J each, or NaN without powers. A task that did not finish counts until the run's end. ``task_type`` and
-    ``demand`` (None: whole units) are of the outcome's tasks. With ``rate``: each J times the rate at its time."""
-    types, n_units = scenario.datacenter.processor_types, len(unit_type)
+    """[..., U] J each, or NaN without powers. A task that did not finish counts until the run's end. ``task_type`` [N]
+    is of the tasks. With ``rate``: each J times the rate at its time."""
+    types = scenario.datacenter.processor_types
     if not powers_are_known(scenario):
-        return EnergyParts(*np.full((len(EnergyParts._fields), *outcome.task_unit.shape[:-1], n_units), np.nan))
-    ran, unit, kind, begin, end = _executions(outcome, unit_type)
-    column = np.broadcast_to(task_type, ran.shape)[ran]
-    given = np.zeros(len(kind)) if demand is None else np.broadcast_to(demand, ran.shape)[ran]
-    level = _levels(scenario, kind, column, given)
-    if outcome.shares_units:
-        unit, kind, begin, end, level = _together(unit, kind, begin, end, level)
+        runs = segments.unit.shape[:-1]
+        return EnergyParts(*np.full((len(EnergyParts._fields), *runs, segments.n_units), np.nan))
+    ran, unit, kind, begin, end = _executions(segments, unit_type)
+    column = np.broadcast_to(task_type[segments.task], ran.shape)[ran]
+    level = _levels(scenario, kind, column, segments.amount[ran])
+    if segments.is_shared:
+        unit, begin, end, level = _together(unit, begin, end, level)
+        kind = unit_type[unit % len(unit_type)]
     power = _watts(types, kind, level)
     executing = _span(begin, end, rate)
-    work = per_unit(unit, executing * power, outcome.task_unit, n_units) * JOULE_PER_W_US
-    busy = per_unit(unit, executing, outcome.task_unit, n_units)
+    work = per_unit(unit, executing * power, segments) * JOULE_PER_W_US
+    busy = per_unit(unit, executing, segments)
     whole = np.expand_dims(_span(np.zeros_like(end_us), end_us, rate), -1)
     idle_w = np.array([p.idle_power_w for p in types])[unit_type]
-    migration = _migration(scenario, outcome, n_units, rate, like=work)
+    migration = _migration(scenario, segments, rate, like=work)
     sleeps = np.array([p.sleep_power_w is not None for p in types])[unit_type]
     if not sleeps.any():
         rest = (whole - busy) if rate is not None else np.maximum(0.0, whole - busy)
         none = np.zeros_like(work)
         return EnergyParts(work, rest * idle_w * JOULE_PER_W_US, none, none, migration)
     asleep_w = np.array([0.0 if p.sleep_power_w is None else p.sleep_power_w for p in types])[unit_type]
-    awake, woken = _awake(outcome, n_units, rate)
+    awake, woken = _awake(segments, rate)
     return EnergyParts(
         active=work,
         idle=(np.where(sleeps, awake, whole) - busy) * idle_w * JOULE_PER_W_US,
@@ -71,49 +71,38 @@ def energy_by_unit(
     )
 
 
-def _migration(scenario: Scenario, outcome: Outcome, n_units: int, rate: Series | None, like: np.ndarray) -> np.ndarray:
+def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like: np.ndarray) -> np.ndarray:
     """What the moves took, at the units that the tasks left; of the shape of ``like``."""
-    stays, joule = outcome.stays, scenario.accounting.migration_j
-    if stays is None:
+    left, at_us = segments.unit[..., segments.moved], segments.end_us[..., segments.moved]
+    if not left.size:
         return np.zeros_like(like)
-    weights = np.ones(len(stays.unit)) if rate is None else rate.at(stays.end_us)
-    return joule * np.bincount(stays.unit, weights, minlength=n_units)
+    weights = np.ones(len(left)) if rate is None else rate.at(at_us)
+    return scenario.accounting.migration_j * np.bincount(left, weights, minlength=like.shape[-1])
 
 
-def _executions(outcome: Outcome, unit_type: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Which tasks executed, leaders only [..., N]; and of these the unit as :func:`numbered`, its type, and from when
-    to when, us."""
-    ran = np.isfinite(outcome.task_start_us)
-    ran[..., outcome.followers] = False
-    unit = numbered(outcome.task_unit, len(unit_type))[ran]
-    begin = outcome.task_start_us[ran]
-    return ran, unit, unit_type[outcome.task_unit[ran]], begin, np.maximum(begin, ended(outcome)[ran])
+def _executions(segments: Segments, unit_type: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Which segments executed, leaders only [..., S]; and of these the unit as :func:`numbered`, its type, and from
+    when to when, us."""
+    ran = np.isfinite(segments.start_us)
+    ran[..., segments.followers] = False
+    unit = numbered(segments.unit, segments.n_units)[ran]
+    begin = segments.start_us[ran]
+    return ran, unit, unit_type[segments.unit[ran]], begin, np.maximum(begin, segments.end_us[ran])
 
 
-def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, demand: np.ndarray) -> np.ndarray:
+def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount: np.ndarray) -> np.ndarray:
     """What each task adds to its unit while it executes: W, or a share of the unit where its type has a power curve."""
     types = scenario.datacenter.processor_types
     capacity = np.array([p.capacity for p in types])[kind]
-    share = np.where(demand > 0, demand / capacity, 1.0)
+    share = amount / capacity
     level = share.copy() if scenario.power_w is None else scenario.power_w[kind, task_type] * share
     for code in np.unique(kind):
         own, per_demand = kind == code, types[code].dynamic_power_w
         if per_demand is not None:
-            level[own] = per_demand * np.where(demand > 0, demand, capacity)[own]
+            level[own] = per_demand * amount[own]
         elif types[code].power_curve_w is not None:
             level[own] = share[own]
     return level
-
-
-def _together(unit: np.ndarray, kind: np.ndarray, begin: np.ndarray, end: np.ndarray, level: np.ndarray) -> Any:
-    """The pieces of time in which the same tasks execute on a unit, and the sum of their levels."""
-    at = np.concatenate([begin, end])
-    order = np.lexsort((at, np.tile(unit, 2)))
-    at, unit, kind = at[order], np.tile(unit, 2)[order], np.tile(kind, 2)[order]
-    total = np.cumsum(np.concatenate([level, -level])[order])
-    count = np.cumsum(np.repeat([1, -1], len(begin))[order])
-    lasts = np.flatnonzero((count[:-1] > 0) & (np.diff(at) > 0) & (unit[1:] == unit[:-1]))
-    return unit[lasts], kind[lasts], at[lasts], at[lasts + 1], total[lasts]
 
 
 def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -128,12 +117,22 @@ def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) 
     return power
 
 
-def _awake(outcome: Outcome, n_units: int, rate: Series | None) -> tuple[np.ndarray, np.ndarray]:
+def _awake(segments: Segments, rate: Series | None) -> tuple[np.ndarray, np.ndarray]:
     """[..., U] for how long each unit had a task, us; and how often it woke for one. With ``rate``: times the rate."""
-    unit, begin, end = merge(*busy_intervals(outcome, n_units))
+    unit, begin, end = merged(*segments.ordered[:3])
     wakings = np.ones(len(unit)) if rate is None else rate.at(begin)
-    spans = _span(begin, end, rate)
-    return tuple(per_unit(unit, of, outcome.task_unit, n_units) for of in (spans, wakings))  # type: ignore[return-value]
+    return per_unit(unit, _span(begin, end, rate), segments), per_unit(unit, wakings, segments)
+
+
+def _together(unit: np.ndarray, begin: np.ndarray, end: np.ndarray, level: np.ndarray) -> Stretches:
+    """The times in which the same intervals lie on a unit, and the sum of their levels."""
+    at = np.concatenate([begin, end])
+    order = np.lexsort((at, np.tile(unit, 2)))
+    at, unit = at[order], np.tile(unit, 2)[order]
+    total = np.cumsum(np.concatenate([level, -level])[order])
+    count = np.cumsum(np.repeat([1, -1], len(begin))[order])
+    lasts = np.flatnonzero((count[:-1] > 0) & (np.diff(at) > 0) & (unit[1:] == unit[:-1]))
+    return unit[lasts], at[lasts], at[lasts + 1], total[lasts]
 
 
 def _span(begin: Any, end: Any, rate: Series | None) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 from vinesim.metrics.record import Record
 
 Numbers = dict[str, float | str]
+SAME = 1e-9  # of all: what rounding makes of equal shares
 _NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and texts that the study tells
 
 
@@ -21,6 +22,12 @@ def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
         for name, value in flat(summary)
         if wanted(name) or name == "exit_reason"
     }
+
+
+def differ(utilization: Mapping[str, Any]) -> bool:
+    """Whether what was allocated and for how long units were active are two things, by a summary's utilisation."""
+    first, second = ({"": of["overall"], **of["by_type"]} for of in (utilization, utilization["active"]))
+    return any(abs(share - second[name]) > SAME for name, share in first.items())
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -12,6 +12,7 @@ from vinesim.metrics.bounds import OVERFULL, energy_bound
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.scenario import Scenario
 from vinesim.model.time import US_PER_S
+from vinesim.state.demand import amounts
 
 BOUND_ENTRIES = 4_000_000  # tasks x types that are looked at together
 MAX_ROWS = 1_000_000  # of the table; with more periods, those that are alike share a row
@@ -46,11 +47,9 @@ class PeriodAccounts:
         self.n_of_type = np.bincount(unit_type, minlength=len(types))
         self.has_power = not np.isnan(self.per_demand_w[self.codes]).any()
         self.unit_energy = EnergyParts(*np.zeros((len(EnergyParts._fields), len(unit_type))))
-        self.unit_active_us = np.zeros(len(unit_type))
         self.was_active = np.zeros(len(unit_type), bool)
         self.rows: list[Row] = []
         self._spent = self.unit_energy  # of the last period
-        self._active_us = self.unit_active_us
 
     @property
     def can_repeat(self) -> bool:
@@ -64,21 +63,17 @@ class PeriodAccounts:
         remaining: np.ndarray,
         elsewhere: Callable[[slice], np.ndarray],
         moved_from: np.ndarray,
-        left_us: float,
     ) -> None:
         """A period in which C tasks run, in the order of their arrival.
 
-        ``unit`` [C] where; ``demand`` [C], 0 = the whole unit; ``remaining`` [C] us. ``elsewhere(rows)`` gives the time
-        of some of the tasks on each type in use. ``moved_from`` are the units that tasks left, ``left_us`` is the time
-        to the run's horizon.
+        ``unit`` [C] where; ``demand`` [C]; ``remaining`` [C] us. ``elsewhere(rows)`` gives the time
+        of some of the tasks on each type in use. ``moved_from`` are the units that tasks left.
         """
-        amount = np.where(demand > 0, demand, self.capacity[self.unit_type[unit]])
+        amount = amounts(demand, self.capacity[self.unit_type[unit]])
         within = np.minimum(remaining, self.period_us)
         load = np.bincount(unit, amount, minlength=len(self.unit_type))
         active = np.zeros(len(load), bool)
         active[unit] = True
-        longest = np.zeros(len(load))
-        np.maximum.at(longest, unit, np.minimum(within, left_us))
         energy = bound = optimum = np.nan
         if self.has_power:
             self._spent = self._energy(unit, amount, remaining, within, load, active, moved_from)
@@ -86,7 +81,7 @@ class PeriodAccounts:
             bound = self._bound(demand, elsewhere)
             if self.accounting.optimum:
                 optimum = self._optimum(demand, elsewhere(slice(None)))
-        self.was_active, self._active_us = active, longest
+        self.was_active = active
         slav = self._slav(unit, amount, within, load)
         self._count(Row(self._n_periods, 1, int(active.sum()), energy, slav, bound, optimum))
 
@@ -101,7 +96,6 @@ class PeriodAccounts:
 
     def _count(self, row: Row) -> None:
         self.rows.append(row)
-        self.unit_active_us += row.n_periods * self._active_us
         if self.has_power:
             for total, part in zip(self.unit_energy, self._spent, strict=True):
                 total += row.n_periods * part
@@ -161,7 +155,7 @@ class PeriodAccounts:
         step = max(1, BOUND_ENTRIES // len(codes))
 
         def of(rows: slice, n_servers: np.ndarray) -> float:
-            amount = np.where(demand[rows, None] > 0, demand[rows, None], self.capacity[codes])
+            amount = amounts(demand[rows, None], self.capacity[codes])
             time_s = elsewhere(rows) / US_PER_S
             capacity, reading = self.capacity[codes], self.accounting.energy
             return energy_bound(amount, time_s, capacity, *powers, n_servers, period, reading)
@@ -177,7 +171,7 @@ class PeriodAccounts:
 
         codes = self.codes
         found = least_energy_of(
-            np.where(demand[:, None] > 0, demand[:, None], self.capacity[codes]),
+            amounts(demand[:, None], self.capacity[codes]),
             time_us / US_PER_S,
             np.searchsorted(codes, self.unit_type),
             self.capacity[codes],

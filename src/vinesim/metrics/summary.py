@@ -1,5 +1,6 @@
 """The numbers of summary.json, from the tables of a result."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,12 @@ from vinesim.metrics.applications import has_applications, measured
 from vinesim.metrics.latency import QUANTILES, Method, distribution, quantiles
 from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.tables import Tables
+from vinesim.metrics.utilization import mean_of_units, weights_of
 from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.result import Result
 
 J_PER_KWH = 3.6e6
+PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
 
 
 def summarize(
@@ -75,7 +78,7 @@ def measure(
     if record("jobs.bounded_slowdown"):
         jobs["bounded_slowdown"] = spread(tables.job_slowdown[..., start:], "jobs.bounded_slowdown")
     if record("utilization"):
-        found["utilization"] = _utilization(tables, method)
+        found["utilization"] = _utilization(tables, method, record)
     if record("makespan_us"):
         found["makespan_us"] = tables.makespan_us
     if record("cost"):
@@ -108,18 +111,40 @@ def _types(tables: Tables) -> list[tuple[str, np.ndarray]]:
     return [(types[code].name, np.flatnonzero(tables.unit_type == code)) for code in np.unique(tables.unit_type)]
 
 
-def _utilization(tables: Tables, method: Method) -> dict[str, Any]:
-    share = tables.unit_utilization
-    return {
-        "overall": share.mean(axis=-1),
-        "by_type": {name: np.take(share, units, axis=-1).mean(axis=-1) for name, units in _types(tables)},
-        **_by_resource(tables, share),
-        "percentiles": dict(zip(QUANTILES, quantiles(share, list(QUANTILES.values()), method), strict=True)),
-    }
+def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, Any]:
+    """What is allocated, once more under its name, and for which share of the time units were active."""
+    is_one = tables.unit_active is tables.unit_utilization and weights_of(tables.capacity) is None
+    found: dict[str, Any] = {}
+
+    @cache
+    def part(measure: str, name: str) -> Any:
+        if measure == "active":
+            of_alike = np.ones(len(tables.capacity))
+            return part("allocated", name) if is_one else _part(tables, tables.unit_active, of_alike, name, method)
+        return _part(tables, tables.unit_utilization, tables.capacity, name, method)
+
+    for name in PARTS:
+        if record(f"utilization.{name}"):
+            found[name] = part("allocated", name)
+    if record("utilization.by_resource"):
+        found |= _by_resource(tables, tables.unit_utilization)
+    for measure in ("allocated", "active"):
+        names = [name for name in PARTS if record(f"utilization.{measure}.{name}")]
+        found |= {measure: {name: part(measure, name) for name in names}} if names else {}
+    return found
+
+
+def _part(tables: Tables, share: np.ndarray, size: np.ndarray, name: str, method: Method) -> Any:
+    """One of PARTS, of the shares of units of these sizes."""
+    if name == "overall":
+        return mean_of_units(share, size)
+    if name == "by_type":
+        return {kind: mean_of_units(np.take(share, u, axis=-1), size[u]) for kind, u in _types(tables)}
+    return dict(zip(QUANTILES, quantiles(share, list(QUANTILES.values()), method), strict=True))
 
 
 def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
-    """The share of all cores, SMs ... that was active, of each attribute that tasks request."""
+    """The share of all cores, SMs ... that was allocated, of each attribute that tasks request."""
     types, found = tables.scenario.datacenter.processor_types, {}
     for name in tables.scenario.workload.requests or ():
         amount = np.array([p.attributes.get(name, 0.0) for p in types])[tables.unit_type]

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from vinesim.metrics.energy import energy_by_unit
-from vinesim.metrics.pieces import with_lost, with_stays
-from vinesim.metrics.utilization import active_time, numbered, time_series
+from vinesim.metrics.segments import Segments, numbered, segments_of
+from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.result import Outcome, Table
 from vinesim.model.scenario import Scenario
+from vinesim.model.workload import ONE_SLOT
 
 SLOWDOWN_FLOOR_US = 10e6  # of the bounded slowdown
 MANY_TASKS = 32  # of a job: from there on one call for all jobs is faster than one for each task of a job
@@ -32,6 +33,7 @@ class Tables:
         self.outcome = _renumber(outcome, order)
         self.unit_type = center.unit_type[order].astype(np.int16)
         self.rack, self.shelf = center.rack[order], center.shelf[order]
+        self.capacity = np.array([p.capacity for p in center.processor_types])[self.unit_type]
         self.counts = np.diff(scenario.workload.job_first)
 
     @cached_property
@@ -68,30 +70,35 @@ class Tables:
         return np.maximum(1.0, self.job_latency_us / running)
 
     @cached_property
-    def active_us(self) -> np.ndarray:
-        """[..., U] us: how long each unit was active."""
-        counted = self.outcome.unit_active_us
-        return active_time(self.pieces, len(self.unit_type)) if counted is None else counted
+    def segments(self) -> Segments:
+        """Who held how much of which unit from when to when."""
+        demand = self.scenario.workload.demand
+        return segments_of(self.outcome, ONE_SLOT if demand is None else demand, self.capacity)
 
     @cached_property
-    def pieces(self) -> Outcome:
-        """The outcome with one task for each time that a task was on a unit: the runs that an outage interrupted, and
-        the stays on units that a batch policy moved it away from, come as tasks of their own after the others."""
-        outcome = self.outcome
-        if outcome.stays is not None:
-            return with_stays(outcome, outcome.stays)
-        return outcome if outcome.lost is None else with_lost(outcome, outcome.lost)
+    def active_us(self) -> np.ndarray:
+        """[..., U] us: how long each unit was active."""
+        return active_time(self.segments)
 
-    def of_pieces(self, values: np.ndarray) -> np.ndarray:
-        """A column of the tasks as one of ``pieces``."""
-        more = self.outcome.lost or self.outcome.stays
-        return values if more is None else np.concatenate([values, values[more.task]])
+    @cached_property
+    def allocated_us(self) -> np.ndarray:
+        """[..., U] us: the integral of the share of each unit's capacity that tasks held; that of a whole unit is its
+        active time."""
+        return allocated_time(self.segments) if self.outcome.shares_units else self.active_us
+
+    @cached_property
+    def unit_active(self) -> np.ndarray:
+        """[..., U]: the share of the makespan for which each unit was active."""
+        return self._of_makespan(self.active_us)
 
     @cached_property
     def unit_utilization(self) -> np.ndarray:
-        """[..., U]: the share of the makespan for which each unit was active."""
+        """[..., U]: the share of each unit's capacity allocated over the makespan; above 1 if over-committed."""
+        return self._of_makespan(self.allocated_us) if self.outcome.shares_units else self.unit_active
+
+    def _of_makespan(self, time_us: np.ndarray) -> np.ndarray:
         makespan = np.expand_dims(self.makespan_us, -1)
-        return np.divide(self.active_us, makespan, out=np.zeros_like(self.active_us), where=makespan > 0)
+        return np.divide(time_us, makespan, out=np.zeros_like(time_us), where=makespan > 0)
 
     @cached_property
     def unit_energy(self) -> EnergyParts:
@@ -106,16 +113,7 @@ class Tables:
 
     def _energy_by_unit(self, rate: Series | None = None) -> EnergyParts:
         task_type = np.repeat(self.scenario.workload.job_task_type, self.counts)
-        demand = self.scenario.workload.demand
-        return energy_by_unit(
-            self.scenario,
-            self.pieces,
-            self.unit_type,
-            self.of_pieces(task_type),
-            self.makespan_us,
-            None if demand is None else self.of_pieces(demand),
-            rate,
-        )
+        return energy_by_unit(self.scenario, self.segments, self.unit_type, task_type, self.makespan_us, rate)
 
     def energy_at(self, rate: float | Series) -> Any:
         """[...] J x rate: the energy of all units, each J times the rate at its time (that of a counted period: the
@@ -150,7 +148,9 @@ class Tables:
         job = np.repeat(np.arange(work.n_jobs, dtype=np.int32), self.counts)
         started = outcome.task_unit >= 0
         where = np.where(started, outcome.task_unit, 0)
-        lost = {}
+        held, lost = {}, {}
+        if outcome.shares_units:
+            held["amount"] = np.where(started, self.segments.amount[: work.n_tasks], np.nan)
         if outcome.lost is not None:
             rows, spent = outcome.lost.task, outcome.lost.end_us - outcome.lost.init_us
             lost["restarts"] = np.bincount(rows, minlength=work.n_tasks).astype(np.int32)
@@ -169,6 +169,7 @@ class Tables:
                 "init_us": outcome.task_init_us,
                 "start_us": outcome.task_start_us,
                 "finish_us": outcome.task_finish_us,
+                **held,
                 **lost,
             }
         )
@@ -199,13 +200,20 @@ class Tables:
                 "unit_type": self.unit_type,
                 "rack": self.rack,
                 "shelf": self.shelf,
+                "capacity": self.capacity,
                 "active_us": self.active_us,
+                "allocated_us": self.allocated_us,
                 "utilization": self.unit_utilization,
+                "active": self.unit_active,
                 "energy_j": self.unit_energy_j,
                 "price": self.unit_price,
                 **self._unit_energy_columns(),
             }
         )
+
+    def segments_table(self) -> Table | None:
+        """One row a segment; None where no task has more than one, as the tasks tell it all."""
+        return self.segments.table() if len(self.segments.task) > self.scenario.workload.n_tasks else None
 
     def _unit_energy_columns(self) -> dict[str, np.ndarray]:
         """The unit's energy by its state, where it is known."""
@@ -219,7 +227,7 @@ class Tables:
         if interval is None or self.makespan_us <= 0:
             return None
         names = [p.name for p in self.scenario.datacenter.processor_types]
-        return Table(time_series(self.pieces, self.unit_type, names, interval, self.makespan_us))
+        return Table(time_series(self.segments, self.unit_type, names, interval, self.makespan_us))
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:

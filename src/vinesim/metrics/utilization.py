@@ -1,80 +1,108 @@
-"""Utilisation: the time for which units were active, over a run and per interval.
+"""Utilisation: how much of the units was allocated, and for how long they were active; over a run and per interval.
 
-A unit is active from the moment a task is given to it until the task finishes: the transfer counts.
+A unit is active from the moment a task is given to it until the task finishes: the transfer counts. Meanwhile each task
+that is on it holds its share of the unit's capacity. The sum is what is allocated, above 1 if a unit is over-committed.
 Source: VineSim report, sections 5.2.2, 5.3.3 and 5.4.1 (t_active, interval_active).
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from vinesim.metrics.segments import Segments, Stretches, numbered
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.result import Outcome
 from vinesim.model.scenario import MAX_SAMPLES
 
+Intervals = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit, begin and end, us
 
-def busy_intervals(outcome: Outcome, n_units: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(unit, begin, end) of the times at which units were active, those of one unit disjoint; us.
 
-    Of several runs: one after the other, the units of run k numbered from k x ``n_units``.
-    """
-    started = outcome.task_unit >= 0
-    unit, begin = numbered(outcome.task_unit, n_units), outcome.task_init_us
-    end = ended(outcome)
+def busy_intervals(segments: Segments) -> Intervals:
+    """(unit, begin, end) of the times at which units were active, those of one unit disjoint; us."""
+    if not segments.is_shared:
+        return intervals(segments)
+    unit, begin, end, _ = segments.ordered
+    return merged(unit, begin, end)
+
+
+def intervals(segments: Segments) -> Intervals:
+    """(unit, begin, end) of every segment; us."""
+    started = segments.unit >= 0
+    unit, begin, end = numbered(segments.unit, segments.n_units), segments.begin_us, segments.end_us
     if started.all():
-        unit, begin, end = unit.ravel(), begin.ravel(), end.ravel()
-    else:
-        unit, begin, end = unit[started], begin[started], end[started]
-    return merge(unit, begin, end) if outcome.shares_units else (unit, begin, end)
+        return unit.ravel(), begin.ravel(), end.ravel()
+    return unit[started], begin[started], end[started]
 
 
-def ended(outcome: Outcome) -> np.ndarray:
-    """[..., N] us: when each task finished; the run's end for those that did not."""
-    return np.where(np.isnan(outcome.task_finish_us), np.expand_dims(outcome.end_us, -1), outcome.task_finish_us)
-
-
-def numbered(task_unit: np.ndarray, n_units: int) -> np.ndarray:
-    """[..., N] with the units of run k numbered from k x ``n_units``."""
-    if task_unit.ndim == 1:
-        return task_unit
-    return task_unit + n_units * np.arange(len(task_unit))[:, np.newaxis]
-
-
-def per_unit(unit: np.ndarray, weights: np.ndarray, task_unit: np.ndarray, n_units: int) -> np.ndarray:
-    """[..., U] sums of the weights of units as :func:`numbered` numbers them; ``task_unit`` tells how many runs."""
-    runs = task_unit.shape[:-1]
-    sums = np.bincount(unit, weights, minlength=int(np.prod(runs)) * n_units)
-    return sums.astype(np.float64, copy=False).reshape(*runs, n_units)
-
-
-def merge(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Join the intervals of a unit that overlap or touch."""
+def merged(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Intervals:
+    """Join those of a unit that overlap or touch. They come by unit and begin."""
     if not len(unit):
         return unit, begin, end
-    order = np.lexsort((begin, unit))
-    unit, begin, end = unit[order], begin[order], end[order].copy()
+    end = end.copy()
     first_of_unit = np.r_[True, unit[1:] != unit[:-1]]
     bounds = np.r_[np.flatnonzero(first_of_unit), len(unit)]
     for low, high in pairwise(bounds):
         end[low:high] = np.maximum.accumulate(end[low:high])
-    opens = first_of_unit.copy()
+    opens = first_of_unit
     opens[1:] |= begin[1:] > end[:-1]
     starts = np.flatnonzero(opens)
     return unit[starts], begin[starts], end[np.r_[starts[1:], len(unit)] - 1]
 
 
-def active_time(outcome: Outcome, n_units: int) -> np.ndarray:
+def loads(segments: Segments) -> Stretches:
+    """The shares of units that are held, and from when to when: at any time they add up to the unit's load. What fills
+    a unit without a break is one stretch, so that a whole unit's allocated time is its active time to the bit."""
+    if not segments.is_shared:
+        unit, begin, end = intervals(segments)
+        return unit, begin, end, np.ones(len(unit))
+    lasts = segments.ordered[2] > segments.ordered[1]
+    unit, begin, end, share = (column[lasts] for column in segments.ordered)
+    if not len(unit):
+        return unit, begin, end, share
+    is_same = unit[1:] == unit[:-1]
+    holds_several = np.bincount(unit[1:][is_same & (begin[1:] < end[:-1])], minlength=int(unit[-1]) + 1) > 0
+    goes_on = is_same & (begin[1:] == end[:-1]) & (share[1:] == share[:-1]) & ~holds_several[unit[1:]]
+    first = np.flatnonzero(np.concatenate(([True], ~goes_on)))
+    return unit[first], begin[first], end[np.append(first[1:], len(unit)) - 1], share[first]
+
+
+def per_unit(unit: np.ndarray, weights: np.ndarray, segments: Segments) -> np.ndarray:
+    """[..., U] sums of the weights of units as :func:`numbered` numbers them."""
+    runs, n_units = segments.unit.shape[:-1], segments.n_units
+    sums = np.bincount(unit, weights, minlength=int(np.prod(runs)) * n_units)
+    return sums.astype(np.float64, copy=False).reshape(*runs, n_units)
+
+
+def active_time(segments: Segments) -> np.ndarray:
     """[..., U] us: how long each unit was active."""
-    unit, begin, end = busy_intervals(outcome, n_units)
-    return per_unit(unit, end - begin, outcome.task_unit, n_units)
+    unit, begin, end = busy_intervals(segments)
+    return per_unit(unit, end - begin, segments)
+
+
+def allocated_time(segments: Segments) -> np.ndarray:
+    """[..., U] us: the integral over time of the share of each unit's capacity that tasks held."""
+    unit, begin, end, load = loads(segments)
+    return per_unit(unit, load * (end - begin), segments)
+
+
+def weights_of(capacity: np.ndarray) -> np.ndarray | None:
+    """[U] how much each unit counts in what is allocated of several: its capacity; None where all are alike."""
+    return None if (capacity == capacity[0]).all() else capacity
+
+
+def mean_of_units(share: np.ndarray, capacity: np.ndarray) -> Any:
+    """[...] the mean of the shares [..., U] of units, each of which counts with its capacity."""
+    weight = weights_of(capacity)
+    return share.mean(axis=-1) if weight is None else (share * weight).sum(axis=-1) / weight.sum()
 
 
 def time_series(
-    outcome: Outcome, unit_type: np.ndarray, names: list[str], interval_us: float, end_us: float
+    segments: Segments, unit_type: np.ndarray, names: list[str], interval_us: float, end_us: float
 ) -> dict[str, np.ndarray]:
     """Utilisation per interval, of all units and of each type that has one; the last interval ends with the run.
 
-    A task that runs across a boundary counts on both sides, split exactly there.
+    Of all units what is allocated is the share of their capacities added up. A task that runs across a boundary counts
+    on both sides, split exactly there.
     """
     n = max(1, int(np.ceil(end_us / interval_us)))
     if n > MAX_SAMPLES:
@@ -89,35 +117,58 @@ def time_series(
             ]
         )
     edges = np.minimum(np.arange(n + 1) * interval_us, end_us)
-    unit, begin, end = busy_intervals(outcome)
-    kinds = unit_type[unit]
-    first = np.minimum((begin // interval_us).astype(np.int64), n - 1)
-    last = np.minimum((end // interval_us).astype(np.int64), n - 1)
-    widths = np.diff(edges)
-    groups, shares = [], []
-    for code in (-1, *np.unique(unit_type)):
-        chosen = slice(None) if code < 0 else kinds == code
-        busy = _busy_per_interval(begin[chosen], end[chosen], first[chosen], last[chosen], edges)
-        n_units = len(unit_type) if code < 0 else int((unit_type == code).sum())
-        groups.append("all" if code < 0 else names[code])
-        shares.append(busy / (n_units * np.where(widths > 0, widths, 1.0)))
+    codes = [-1, *np.unique(unit_type)]
+    unit, begin, end = busy_intervals(segments)
+    active = allocated = _shares((unit, begin, end, np.ones(len(unit))), unit_type, codes, edges, interval_us)
+    if segments.is_shared or weights_of(segments.capacity) is not None:
+        allocated = _shares(loads(segments), unit_type, codes, edges, interval_us, segments.capacity)
     return {
-        "t_start_us": np.tile(edges[:-1], len(groups)),
-        "t_end_us": np.tile(edges[1:], len(groups)),
-        "group": np.repeat(np.array(groups), n),
-        "utilization": np.concatenate(shares),
+        "t_start_us": np.tile(edges[:-1], len(codes)),
+        "t_end_us": np.tile(edges[1:], len(codes)),
+        "group": np.repeat(np.array(["all" if code < 0 else names[code] for code in codes]), n),
+        "utilization": allocated,
+        "active": active,
     }
 
 
-def _busy_per_interval(
-    begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray, edges: np.ndarray
+def _shares(
+    stretches: Stretches,
+    unit_type: np.ndarray,
+    codes: list[int],
+    edges: np.ndarray,
+    interval_us: float,
+    capacity: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Active us in each interval: the two ends of every busy interval, and the whole intervals between them."""
+    """[codes x intervals] the mean level of the units of each type, -1 = all, in each interval.
+
+    A unit counts as one, or with its capacity [U].
+    """
+    unit, begin, end, level = stretches
+    n, widths = len(edges) - 1, np.diff(edges)
+    kinds = unit_type[unit]
+    first = np.minimum((begin // interval_us).astype(np.int64), n - 1)
+    last = np.minimum((end // interval_us).astype(np.int64), n - 1)
+    shares = []
+    for code in codes:
+        chosen = slice(None) if code < 0 else kinds == code
+        units = slice(None) if code < 0 else unit_type == code
+        levels, size = level[chosen], len(unit_type[units])
+        if capacity is not None and weights_of(capacity[units]) is not None:
+            levels, size = levels * capacity[unit[chosen]], capacity[units].sum()
+        busy = _busy_per_interval(begin[chosen], end[chosen], levels, first[chosen], last[chosen], edges)
+        shares.append(busy / (size * np.where(widths > 0, widths, 1.0)))
+    return np.concatenate(shares)
+
+
+def _busy_per_interval(
+    begin: np.ndarray, end: np.ndarray, level: np.ndarray, first: np.ndarray, last: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
+    """Us x level in each interval: the two ends of every stretch, and the whole intervals between them."""
     n = len(edges) - 1
     within = first == last
-    busy = np.bincount(first[within], (end - begin)[within], minlength=n).astype(np.float64)  # int64 if there is none
-    b, e, f, g = begin[~within], end[~within], first[~within], last[~within]
-    busy += np.bincount(f, edges[f + 1] - b, minlength=n)
-    busy += np.bincount(g, e - edges[g], minlength=n)
-    covered = np.cumsum(np.bincount(f + 1, minlength=n + 1) - np.bincount(g, minlength=n + 1))[:n]
-    return busy + covered * np.diff(edges)
+    busy = np.bincount(first[within], ((end - begin) * level)[within], minlength=n).astype(np.float64)  # int64 if none
+    b, e, w, f, g = (column[~within] for column in (begin, end, level, first, last))
+    busy += np.bincount(f, (edges[f + 1] - b) * w, minlength=n)
+    busy += np.bincount(g, (e - edges[g]) * w, minlength=n)
+    covered = np.cumsum(np.bincount(f + 1, w, minlength=n + 1) - np.bincount(g, w, minlength=n + 1))[:n]
+    return busy + np.maximum(0.0, covered) * np.diff(edges)  # rounding can leave less than nothing

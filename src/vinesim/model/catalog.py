@@ -17,7 +17,7 @@ CURVE_SHARES = tuple(step / 10 for step in range(11))  # utilisations of a power
 class ProcessorType:
     """A kind of processing unit.
 
-    ``capacity`` is what its tasks share: a task takes its ``demand`` of it while it runs, by default all of it.
+    ``capacity`` is what its tasks share: a task takes its ``demand`` of it while it runs, one slot (1) by default.
     Tasks run at full speed while their demands add up to ``parallelism`` or less; beyond that they share the speed.
     """
 

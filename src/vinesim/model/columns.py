@@ -28,9 +28,29 @@ TASKS = (
     Column("start_us", "float64", "us", True, "When its data was there and it began to execute"),
     Column("finish_us", "float64", "us", True, "When it was done; missing: it was not"),
 )
+TASKS_SHARED = (
+    Column(
+        "amount",
+        "float64",
+        "capacity",
+        True,
+        "What it held of its unit's capacity; 0: it was started behind another task, which holds the demand of all; "
+        "only where a unit can hold several tasks, else each holds all of it",
+    ),
+)
 TASKS_OUTAGES = (
     Column("restarts", "int32", "", False, "How often an outage interrupted it; only in scenarios with outages"),
     Column("lost_us", "float64", "us", False, "Time for which it had units in the runs that were interrupted"),
+)
+SEGMENTS = (
+    Column("task", "int64", "", False, "Number of the task"),
+    Column("segment", "int32", "", False, "Which of the task's segments, from 0 in the order of time"),
+    Column("unit", "int32", "", False, "Unit that it was on"),
+    Column("begin_us", "float64", "us", False, "When it was given to the unit"),
+    Column("start_us", "float64", "us", True, "When it began to execute there; missing: it did not"),
+    Column("end_us", "float64", "us", True, "When it left the unit; missing: it had not when the run ended"),
+    Column("outcome", "str", "", False, "Why the segment ended: finished, unfinished, moved or interrupted"),
+    Column("amount", "float64", "capacity", False, "What it held of the unit's capacity, as in tasks"),
 )
 JOBS = (
     Column("job", "int32", "", False, "Number of the job, from 0 in trace order"),
@@ -48,8 +68,11 @@ UNITS = (
     Column("unit_type", "int16", "code", False, "Processor type"),
     Column("rack", "int32", "", False, "Rack"),
     Column("shelf", "int32", "", False, "Shelf"),
+    Column("capacity", "float64", "capacity", False, "What its tasks share"),
     Column("active_us", "float64", "us", False, "Time for which it ran or received a task"),
-    Column("utilization", "float64", "1", False, "active_us / makespan"),
+    Column("allocated_us", "float64", "us", False, "Sum over its tasks: share of its capacity x time on it"),
+    Column("utilization", "float64", "1", False, "allocated_us / makespan; above 1 where it was over-committed"),
+    Column("active", "float64", "1", False, "active_us / makespan"),
     Column("energy_j", "float64", "J", True, "Energy it used; missing without a power table"),
     Column("price", "float64", "currency", True, "Cost of purchase; missing without a price"),
 )
@@ -64,7 +87,8 @@ UTILIZATION = (
     Column("t_start_us", "float64", "us", False, "Begin of the interval"),
     Column("t_end_us", "float64", "us", False, "End of the interval; the last one may be shorter"),
     Column("group", "str", "", False, '"all" or the name of a processor type'),
-    Column("utilization", "float64", "1", False, "Active time of the group's units / (their number x the interval)"),
+    Column("utilization", "float64", "1", False, "Share of the capacity of the group's units that was allocated"),
+    Column("active", "float64", "1", False, "Mean over the group's units: the share of the interval they were active"),
 )
 APPLICATIONS = (
     Column("application", "int32", "code", False, "Number of the application"),

@@ -85,7 +85,7 @@ class Outcome:
     task_start_us: np.ndarray
     task_finish_us: np.ndarray  # NaN = not finished
     unit_order: np.ndarray  # [U] int64: row in the deployment of each unit as the engine numbered them
-    shares_units: bool  # tasks may have run on one unit at the same time
+    shares_units: bool  # tasks may have been on one unit at the same time, or held a part of one
     exit_reason: ExitReason
     reason: str  # in words, where the run did not end with ALL_DONE
     end_us: float  # the clock at the end
@@ -94,8 +94,7 @@ class Outcome:
     lost: Lost | None = None  # of a scenario with outages
     periods: Mapping[str, np.ndarray] | None = None
     unit_energy: EnergyParts | None = None  # [U] J each, where the periods of a batch policy were counted
-    unit_active_us: np.ndarray | None = None  # [U] us, the same
-    stays: Stays | None = None  # where tasks were before they moved, if a table or number needs it
+    stays: Stays | None = None  # where tasks were before they moved, of a policy that moves them
     proven: Mapping[str, Any] | None = None  # objective, bound_us and status of a policy that plans
 
 
@@ -128,6 +127,11 @@ class Result:
     def tasks(self) -> Table:
         """One row a task, in trace order."""
         return self._tables["tasks"]()  # type: ignore[return-value]
+
+    @cached_property
+    def segments(self) -> Table | None:
+        """One row a time that a task was on a unit; None where no task was on two or was interrupted."""
+        return self._tables["segments"]()
 
     @cached_property
     def jobs(self) -> Table:

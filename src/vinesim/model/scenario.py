@@ -136,11 +136,7 @@ class Scenario:
                         "Add such a unit, or an affinity above 0.",
                     )
                 )
-        if work.demand is not None:
-            largest = max(center.processor_types[p].capacity for p in np.unique(center.unit_type))
-            for t in np.flatnonzero(work.demand > largest * (1 + 1e-9))[:10]:
-                expected = f"no more than the largest unit ({largest:g})"
-                problems.append(Problem(f"workload.demand[{t}]", expected, f"{work.demand[t]:g}"))
+        problems += self._too_large()
         if work.times_us is not None:
             problems += self._wrong_times(work.times_us)
         if self.applications:
@@ -173,6 +169,25 @@ class Scenario:
             problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}"))
         if problems:
             raise InputError(problems)
+
+    def _too_large(self) -> list[Problem]:
+        """Demands above the capacity of every unit that can run the task."""
+        work, center = self.workload, self.datacenter
+        if work.demand is None:
+            return []
+        deployed = np.unique(center.unit_type)
+        capacity = np.array([center.processor_types[p].capacity for p in deployed])
+        largest = np.where(self.affinity[deployed] > 0, capacity[:, np.newaxis], 0.0).max(axis=0)  # by task type
+        limit = largest[np.repeat(work.job_task_type, np.diff(work.job_first))]
+        return [
+            Problem(
+                f"workload.demand[{t}]",
+                f"no more than the largest unit that can run it ({limit[t]:g})",
+                f"{work.demand[t]:g}",
+                "Give the unit more capacity, or divide the task.",
+            )
+            for t in np.flatnonzero(np.isfinite(work.demand) & (work.demand > limit * (1 + 1e-9)))[:10]
+        ]
 
     def _wrong_times(self, times_us: np.ndarray) -> list[Problem]:
         """Measured times must be there for every type that the affinity table lets run the task."""

@@ -31,6 +31,8 @@ NUMBERS = (
     "utilization.by_type",
     "utilization.by_resource",
     "utilization.percentiles",
+    "utilization.allocated",
+    "utilization.active",
     "makespan_us",
     "cost.purchase",
     "energy_j",

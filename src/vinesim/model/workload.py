@@ -3,6 +3,7 @@
 Source: VineSim report, sections 4.3 and 5.2.1.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ from vinesim.model.arrays import as_column
 from vinesim.model.catalog import TASK_TYPES, TaskType
 from vinesim.model.errors import InputError, Problem
 
-WHOLE_UNIT = 0.0  # as a task's demand: all the capacity of the unit that runs it
+WHOLE_UNIT = math.inf  # as a task's demand: all the capacity of the unit that runs it
+ONE_SLOT = math.nan  # as a task's demand, where nobody gave one: 1, or all of a unit of less capacity
 NO_PREFERENCE = -1
 
 
@@ -31,7 +33,7 @@ class Workload:
     data_rack: np.ndarray  # [N] int32: where the data is
     data_shelf: np.ndarray  # [N] int32
     preferred_type: np.ndarray  # [N] int16: index into the datacenter's processor types, or NO_PREFERENCE
-    demand: np.ndarray | None = None  # [N] float64: share of the unit's capacity, WHOLE_UNIT = all of it
+    demand: np.ndarray | None = None  # [N] float64: of a unit's capacity, or WHOLE_UNIT; None: ONE_SLOT for each
     deadline_us: np.ndarray | None = None  # [J] float64: absolute
     application: np.ndarray | None = None  # [J] int32
     job_id: np.ndarray | None = None  # [J] int64: the trace's own number of the job
@@ -66,6 +68,8 @@ class Workload:
             if value is not None:
                 object.__setattr__(self, name, as_column(f"workload.{name}", value, dtype, length, problems))
         self._as_tables(problems)
+        if self.demand is not None and np.isnan(self.demand).all():
+            object.__setattr__(self, "demand", None)
         if problems:
             raise InputError(problems)
         self._check()
@@ -104,7 +108,7 @@ class Workload:
         counts = np.diff(self.job_first)
         if self.job_first[0] != 0 or self.job_first[-1] != self.n_tasks or (counts < 1).any():
             problems.append(Problem("workload.job_first", "rising task numbers from 0 to the number of tasks", "gaps"))
-        numbers = ("operations", "data_bytes", "arrival_us", "demand", "deadline_us", "time_factor", "estimate_us")
+        numbers = ("operations", "data_bytes", "arrival_us", "deadline_us", "time_factor", "estimate_us")
         columns = {name: getattr(self, name) for name in numbers}
         columns |= {f"requests.{name}": values for name, values in (self.requests or {}).items()}
         for name, value in columns.items():
@@ -114,6 +118,10 @@ class Workload:
             if name == "deadline_us":
                 bad = np.flatnonzero(np.isnan(value) | (value < 0))[:5]
             problems += [Problem(f"workload.{name}[{i}]", "a finite number, 0 or more", f"{value[i]}") for i in bad]
+        if self.demand is not None:
+            expected = "0 or more, infinite for the whole unit, or NaN for one slot"
+            for t in np.flatnonzero(self.demand < 0)[:5]:
+                problems.append(Problem(f"workload.demand[{t}]", expected, f"{self.demand[t]:g}"))
         for j in (np.flatnonzero(np.diff(self.arrival_us) < 0) + 1)[:5]:
             problems.append(
                 Problem(

@@ -1,4 +1,5 @@
-"""The Gantt chart of a run: a row a unit, a bar a task; many units are drawn as groups, shaded by their load."""
+"""The Gantt chart of a run: a row a unit, a bar for each time that a task was on it; many units are drawn as groups,
+shaded by what was allocated of them."""
 
 import os
 from pathlib import Path
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 MAX_ROWS = 150  # units; more are drawn as groups
-MAX_BARS = 5000  # tasks; more are drawn as groups
-LABELED = 120  # tasks; so many have their job's number in the bar
-FEW = 600  # tasks; so many have white edges
+MAX_BARS = 5000  # more are drawn as groups
+LABELED = 120  # bars; so many have their job's number in them
+FEW = 600  # bars; so many have white edges
 MAX_MARKS = 400  # arrivals that are marked
 CELLS = 400  # intervals of a row of a group
 LEGEND = 12  # kinds in the legend
@@ -28,8 +29,10 @@ UNITS_OF_TIME = ((1.0, "us"), (1e3, "ms"), (1e6, "s"), (60e6, "min"), (3600e6, "
 COLOR_BY = ("auto", "type", "job")
 
 _BARS = """
-SELECT tasks.job, tasks.task_type, tasks.unit, init_us, start_us, coalesce(finish_us, $end_us) AS finish_us
-FROM tasks WHERE unit >= 0 AND init_us < $to_us AND coalesce(finish_us, $end_us) > $from_us ORDER BY init_us, task
+SELECT held.task, tasks.job, tasks.task_type, held.unit, held.begin_us, held.start_us,
+    coalesce(held.end_us, $end_us) AS end_us, held.share, held.outcome = 'interrupted' AS is_interrupted
+FROM held JOIN tasks USING (task)
+WHERE held.begin_us < $to_us AND coalesce(held.end_us, $end_us) > $from_us ORDER BY held.begin_us, held.task
 """
 
 
@@ -66,7 +69,7 @@ def gantt_figure(
         expected = f"0 <= from < to, within the run of {end_us:g} us"
         raise InputError([Problem("--from and --to", expected, f"{from_us:g} and {until_us:g}")])
     bars = result.columns(_BARS, {"end_us": end_us, "from_us": from_us, "to_us": until_us})
-    units = result.columns("SELECT unit, unit_type, rack, shelf FROM units ORDER BY unit")
+    units = result.columns("SELECT unit, unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     arrivals = result.columns("SELECT arrival_us FROM jobs ORDER BY job")["arrival_us"]
     scale, name = next(((s, n) for s, n in reversed(UNITS_OF_TIME) if until_us - from_us >= s), UNITS_OF_TIME[0])
     mpl = matplotlib()
@@ -79,7 +82,9 @@ def gantt_figure(
         figure = Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
         axes = figure.subplots()
         if is_grouped:
-            _draw_load(figure, axes, bars, rows, from_us, until_us, scale)
+            load = _load(bars, rows, units["capacity"], np.linspace(from_us, until_us, CELLS + 1))
+            what = "share of capacity allocated" if result.is_shared else "units that are active"
+            _draw_load(figure, axes, load, what, (from_us / scale, until_us / scale))
         else:
             _draw_bars(figure, axes, bars, result.task_types, color, scale)
         _mark_arrivals(axes, arrivals[(arrivals >= from_us) & (arrivals <= until_us)] / scale, len(rows))
@@ -89,7 +94,7 @@ def gantt_figure(
         axes.set_xlim(from_us / scale, until_us / scale)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(f"time, {name}")
-    return figure, len(bars["job"])
+    return figure, len(np.unique(bars["task"]))
 
 
 def _rows(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
@@ -117,7 +122,8 @@ def _groups(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[s
 def _draw_bars(
     figure: Any, axes: Any, bars: dict[str, np.ndarray], task_types: dict[int, str], color: str, scale: float
 ) -> None:
-    """A bar a task: pale while its data is on the way; those on a unit at the same time share its row."""
+    """A bar for each time that a task was on a unit: pale while its data is on the way, with a cross where an outage
+    ended it; those on a unit at the same time share its row."""
     by_job = color == "job" or (color == "auto" and len(task_types) == 1)
     kinds = bars["job"] if by_job else bars["task_type"]
     codes = np.unique(kinds)
@@ -127,7 +133,7 @@ def _draw_bars(
     lane, n_lanes = _lanes(bars)
     height = 0.82 / n_lanes
     low = bars["unit"] - 0.41 + lane * height
-    began, ended = bars["init_us"] / scale, bars["finish_us"] / scale
+    began, ended = bars["begin_us"] / scale, bars["end_us"] / scale
     there = np.fmin(bars["start_us"] / scale, ended)  # of NaN and a number fmin takes the number: still on its way
     colors = [color_of[int(kind)] for kind in kinds]
     few = len(kinds) <= FEW
@@ -140,6 +146,8 @@ def _draw_bars(
         pale = [c for c, is_moved in zip(colors, moved, strict=True) if is_moved]
         style |= {"color": pale, "edgecolor": "white" if few else pale, "alpha": 0.45}
         axes.barh(low[moved], (there - began)[moved], height[moved], began[moved], **style)
+    lost = bars["is_interrupted"]
+    axes.plot(ended[lost], (low + height / 2)[lost], "x", color="#222222", markersize=4, zorder=5)
     is_labeled = len(kinds) <= LABELED
     if is_labeled:
         for i in range(len(kinds)):
@@ -168,7 +176,7 @@ def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """[n] the lane of each bar within its unit's row, and how many lanes that row has."""
     lane = np.zeros(len(bars["unit"]), np.int64)
     free: dict[int, list[float]] = {}
-    for i, (unit, begin, end) in enumerate(zip(bars["unit"].tolist(), bars["init_us"], bars["finish_us"], strict=True)):
+    for i, (unit, begin, end) in enumerate(zip(bars["unit"].tolist(), bars["begin_us"], bars["end_us"], strict=True)):
         lanes = free.setdefault(unit, [])
         at = next((k for k, until in enumerate(lanes) if until <= begin), len(lanes))
         lanes[at : at + 1] = [end]
@@ -176,38 +184,40 @@ def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return lane, np.array([len(free[unit]) for unit in bars["unit"].tolist()], np.int64)
 
 
-def _draw_load(
-    figure: Any,
-    axes: Any,
-    bars: dict[str, np.ndarray],
-    rows: list[tuple[str, np.ndarray]],
-    from_us: float,
-    to_us: float,
-    scale: float,
-) -> None:
-    """A shade for the share of a group's units that are active in each interval."""
-    edges = np.linspace(from_us, to_us, CELLS + 1)
+def _load(
+    bars: dict[str, np.ndarray], rows: list[tuple[str, np.ndarray]], capacity: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
+    """[rows, intervals] the share that is allocated of the capacity of a group's units."""
     row_of = np.empty(1 + max(int(members.max()) for _, members in rows), np.int64)
     for row, (_, members) in enumerate(rows):
         row_of[members] = row
-    load = np.zeros((len(rows), CELLS))
-    begin, end = np.clip(bars["init_us"], from_us, to_us), np.clip(bars["finish_us"], from_us, to_us)
-    for row in range(len(rows)):
+    load = np.zeros((len(rows), len(edges) - 1))
+    begin, end = np.clip(bars["begin_us"], edges[0], edges[-1]), np.clip(bars["end_us"], edges[0], edges[-1])
+    for row, (_, members) in enumerate(rows):
         mine = row_of[bars["unit"]] == row
-        # Active time up to each edge, from the sorted begins and ends: no loop over tasks and intervals.
-        up_to = _time_up_to(edges, np.sort(begin[mine])) - _time_up_to(edges, np.sort(end[mine]))
-        load[row] = np.diff(up_to) / np.diff(edges) / len(rows[row][1])
-    extent = (from_us / scale, to_us / scale, len(rows) - 0.5, -0.5)
-    style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": 1, "interpolation": "nearest", "zorder": 2}
-    shown = axes.imshow(load, aspect="auto", extent=extent, **style)
-    bar = figure.colorbar(shown, ax=axes, pad=0.01, ticks=[0, 0.5, 1], format=lambda share, _: f"{share:.0%}")
-    bar.set_label("units that are active")
+        amount = bars["share"][mine] * capacity[bars["unit"][mine]]
+        # What was held up to each edge, from the sorted begins and ends: no loop over bars and intervals.
+        up_to = _held_up_to(edges, begin[mine], amount) - _held_up_to(edges, end[mine], amount)
+        load[row] = np.diff(up_to) / np.diff(edges) / capacity[members].sum()
+    return np.maximum(0.0, load)
 
 
-def _time_up_to(edges: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """For each edge, the sum of (edge - time) over the times before it."""
-    before = np.searchsorted(times, edges)
-    return edges * before - np.concatenate([[0.0], np.cumsum(times)])[before]
+def _draw_load(figure: Any, axes: Any, load: np.ndarray, what: str, span: tuple[float, float]) -> None:
+    """A shade for each group and interval; the scale goes beyond 1 where units are over-committed."""
+    highest = max(1.0, float(load.max()))
+    style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": highest, "interpolation": "nearest", "zorder": 2}
+    shown = axes.imshow(load, aspect="auto", extent=(*span, len(load) - 0.5, -0.5), **style)
+    ticks = [0.0, 0.5, 1.0] + [highest] * (highest > 1.05)
+    bar = figure.colorbar(shown, ax=axes, pad=0.01, ticks=ticks, format=lambda share, _: f"{share:.0%}")
+    bar.set_label(what)
+
+
+def _held_up_to(edges: np.ndarray, times: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """For each edge, the sum of amount x (edge - time) over the times before it."""
+    order = np.argsort(times, kind="stable")
+    before = np.searchsorted(times[order], edges)
+    held = np.concatenate([[0.0], np.cumsum(amount[order])])[before]
+    return edges * held - np.concatenate([[0.0], np.cumsum((amount * times)[order])])[before]
 
 
 def _mark_arrivals(axes: Any, times: np.ndarray, n_rows: int) -> None:

@@ -1,6 +1,7 @@
 """Schedulers. What one needs to write a policy is importable from here: the contract and the queries."""
 
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, OnlinePolicy, Policy
+from vinesim.state.demand import amounts
 from vinesim.state.layout import FINISH, OUTAGE, TIMER, WAKE_UP
 from vinesim.state.queries import (
     INTER_RACK,
@@ -58,6 +59,7 @@ __all__ = [
     "BatchTasks",
     "OnlinePolicy",
     "Policy",
+    "amounts",
     "application",
     "arrival_us",
     "can_start",

@@ -174,7 +174,7 @@ class BatchTasks(NamedTuple):
     unit: np.ndarray  # [M] int32: where it runs, -1 = pending
     task_type: np.ndarray  # [M] int32
     operations: np.ndarray  # [M] float64
-    demand: np.ndarray  # [M] float64: share of a unit's capacity, 0 = all of it
+    demand: np.ndarray  # [M] float64: NaN = one slot, infinite = the whole unit; see `amounts`
     remaining_us: np.ndarray  # [M] float64: until it finishes if it runs (infinite: not known), else NaN
     measured_us: np.ndarray  # [M, P] float64: measured times, or [0, 0] where operations / affinity decides
     request: np.ndarray  # [M, Q] float64: least of each of Q resources that the unit's type must provide, or [0, 0]

@@ -7,6 +7,7 @@ import numpy as np
 
 from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.placing import Placing
+from vinesim.state.demand import amounts
 
 
 @dataclass(frozen=True)
@@ -69,4 +70,4 @@ class FirstFitDecreasing(FirstFit):
 
 def decreasing(tasks: BatchTasks) -> np.ndarray:
     """[M]: the tasks by falling demand, those of a whole server first; the older of equals first."""
-    return np.argsort(-np.where(tasks.demand > 0, tasks.demand, np.inf), kind="stable")
+    return np.argsort(-amounts(tasks.demand, np.inf), kind="stable")

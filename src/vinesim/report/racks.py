@@ -1,4 +1,4 @@
-"""The rack view: utilisation of units over time, as the finest cells that a page can hold."""
+"""The rack view: what was allocated of units over time, as the finest cells that a page can hold."""
 
 import base64
 from collections.abc import Mapping
@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.result_tables import ResultTables
-from vinesim.report.activity import busy_share
+from vinesim.report.activity import shares_over_time
 from vinesim.report.rounding import rounded
 
 MAX_CELLS = 10_000
-MAX_BYTES = 400_000  # of the matrix, before base64: a page stays below 1 MB
+MAX_BYTES = 400_000  # of all matrices, before base64: a page stays below 1 MB
 MAX_INTERVALS = 200
 
 
 def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, Any]:
-    """Cells in (rack, shelf) order and their utilisation in equal intervals, quantised to 8 bit.
+    """Cells in (rack, shelf) order and what was allocated of them in equal intervals, in 8 bits of ``scale``: 1, or the
+    highest where units were over-committed. Where that may differ, for how long they were active too.
 
     A cell is a unit; with more than MAX_CELLS units the units of a shelf, of a rack, or of several racks.
 
@@ -24,21 +25,27 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
         result: where :func:`~vinesim.report.activity.find_stretches` was called.
         type_order: position of each processor type's code in the page's list of types.
     """
-    units = result.columns("SELECT unit_type, rack, shelf, utilization, active_us, energy_j FROM units ORDER BY unit")
+    units = result.columns("SELECT unit_type, rack, shelf, capacity, utilization, active FROM units ORDER BY unit")
     level, cell = _cells(units["rack"], units["shelf"])
     first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
     n_cells = len(first)
-    n_intervals = max(1, min(MAX_INTERVALS, MAX_BYTES // n_cells))
-    share = busy_share(result, cell, n_cells, n_intervals)
-    n_units = np.diff(np.r_[first, len(cell)])
+    n_intervals = max(1, min(MAX_INTERVALS, MAX_BYTES // n_cells // (1 + result.is_shared)))
+    share = shares_over_time(result, "allocated", cell, n_cells, n_intervals)
+    scale = max(1.0, float(share.max(initial=0.0)))
+    n_units, capacity = np.diff(np.r_[first, len(cell)]), np.bincount(cell, units["capacity"])
     view: dict[str, Any] = {
         "level": level,
         "n_units": n_units.tolist() if level != "unit" else None,
-        "utilization": rounded(np.bincount(cell, units["utilization"]) / n_units, 4),
+        "utilization": rounded(np.bincount(cell, units["utilization"] * units["capacity"]) / capacity, 4),
         "n_intervals": n_intervals,
         "end_us": float(result.summary["makespan_us"]),
-        "matrix": base64.b64encode(np.rint(255 * share).astype(np.uint8).tobytes()).decode("ascii"),
+        "scale": scale,
+        "matrix": _in_8_bits(share / scale),
     }
+    if result.is_shared:
+        view["capacity"] = rounded(capacity, 7)
+        view["active"] = rounded(np.bincount(cell, units["active"]) / n_units, 4)
+        view["active_matrix"] = _in_8_bits(shares_over_time(result, "active", cell, n_cells, n_intervals))
     racks, shelves = units["rack"][first], units["shelf"][first]
     if level.startswith("rack"):
         last = units["rack"][np.r_[first[1:], len(cell)] - 1]
@@ -52,6 +59,11 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
         view["type"] = [type_order[code] for code in units["unit_type"].tolist()]
         view["slot"] = _slots(rack, shelf)
     return view
+
+
+def _in_8_bits(share: np.ndarray) -> str:
+    """Shares from 0 to 1, rounding aside, as bytes in base64."""
+    return base64.b64encode(np.rint(255 * np.minimum(share, 1.0)).astype(np.uint8).tobytes()).decode("ascii")
 
 
 def _cells(rack: np.ndarray, shelf: np.ndarray) -> tuple[str, np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from vinesim.formats.quantities import format_time_us
 from vinesim.formats.result_tables import ResultTables, open_result
+from vinesim.metrics.numbers import differ
 from vinesim.report.activity import find_stretches
 from vinesim.report.distributions import distributions
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
@@ -81,7 +82,7 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
     headline = [
         ("Mean latency of jobs", _time(latency["mean"]), f"{summary['jobs']['finished']:,} done"),
         ("p99 latency of jobs", _time(latency["p99"]), f"max {_time(latency['max'])}"),
-        ("Utilisation", f"{summary['utilization']['overall']:.1%}", "of all units"),
+        _used(summary["utilization"]),
         ("Makespan", _time(summary["makespan_us"]), ""),
     ]
     if summary["energy_j"] is not None:
@@ -99,17 +100,38 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
             ("response", "tasks", "response_us"),
         )
     ]
-    by_type = summary["utilization"]["by_type"]
-    shares = [[name, f"{counts.get(name, 0):,}", f"{share:.1%}"] for name, share in by_type.items()]
+    titles, shares = _by_type(summary["utilization"], counts)
     warning = "" if summary["exit_reason"] == "ALL_DONE" else notice(_ended(summary))
     return (
         warning
         + figures(headline)
         + '<div class="beside">'
         + table("Latency", ["", "count", *LATENCIES.values()], rows)
-        + table("Utilisation by type", ["type", "units", "utilisation"], shares)
+        + table("Utilisation by type", titles, shares)
         + "</div>"
     )
+
+
+def _used(shares: dict[str, Any]) -> tuple[str, str, str]:
+    """The headline of the utilisation: both its measures, where they differ."""
+    allocated = f"{shares['overall']:.1%}"
+    if not differ(shares):
+        return "Utilisation", allocated, "of all units"
+    return (
+        "Allocated",
+        allocated,
+        f"of all capacity; units were active for {shares['active']['overall']:.1%} of the time",
+    )
+
+
+def _by_type(shares: dict[str, Any], counts: dict[str, int]) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows of the table by processor type."""
+    active = shares["active"]["by_type"] if differ(shares) else {}
+    rows = [
+        [name, f"{counts.get(name, 0):,}", f"{share:.1%}", *([f"{active[name]:.1%}"] if active else [])]
+        for name, share in shares["by_type"].items()
+    ]
+    return ["type", "units", *(["allocated", "active"] if active else ["utilisation"])], rows
 
 
 def _ended(summary: dict[str, Any]) -> str:

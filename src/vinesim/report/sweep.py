@@ -25,11 +25,13 @@ FIRST = (
     "jobs.latency_us.mean",
     "jobs.latency_us.p99",
     "utilization.overall",
+    "utilization.active.overall",
     "makespan_us",
     "energy_j",
     "deadlines.missed_pct",
     "tasks.latency_us.mean",
 )
+TWICE = "utilization.allocated."  # what `utilization.` is without an adjective
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
             )
             own = {*OWN_COLUMNS, *study.columns}
             names = [name for name, kind in types.items() if name not in own and kind == "DOUBLE"]
+            names = [name for name in names if not name.startswith(TWICE)]
             names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
             room = max(1, MAX_VALUES // (2 * study.n_points))
             kept, left_out = names[:room], names[room:]

@@ -1,11 +1,12 @@
-"""Utilisation over time by processor type: as sampled, or from the tasks."""
+"""Utilisation over time by processor type, allocated and active: as sampled, or from the tasks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from vinesim.formats.result_tables import ResultTables
-from vinesim.report.activity import busy_share
+from vinesim.report.activity import Measure, shares_over_time, weights_of
 from vinesim.report.rounding import rounded
 
 MAX_INTERVALS = 500
@@ -16,13 +17,15 @@ WITH numbered AS (
     SELECT *, row_number() OVER (PARTITION BY "group" ORDER BY t_start_us) - 1 AS i FROM utilization
 )
 SELECT "group" AS name, i // $stride AS k, min(t_start_us) AS begin_us, max(t_end_us) AS end_us,
-    sum(utilization * (t_end_us - t_start_us)) / sum(t_end_us - t_start_us) AS share
+    sum(utilization * (t_end_us - t_start_us)) / sum(t_end_us - t_start_us) AS allocated,
+    sum(active * (t_end_us - t_start_us)) / sum(t_end_us - t_start_us) AS active
 FROM numbered GROUP BY "group", i // $stride ORDER BY k
 """
 
 
 def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> dict[str, Any]:
-    """Edges of at most MAX_INTERVALS intervals, us, and the utilisation of all units and of each type in them.
+    """Edges of at most MAX_INTERVALS intervals, us, and what was allocated of all units and of each type in them; and
+    for which share of the time they were active, where that may differ.
 
     Args:
         result: where :func:`~vinesim.report.activity.find_stretches` was called.
@@ -31,10 +34,18 @@ def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> d
     """
     if "utilization" in result.names:
         return _sampled(result, types)
-    share = busy_share(result, type_of_unit, len(types), MAX_INTERVALS)
-    every = np.average(share, axis=0, weights=np.bincount(type_of_unit, minlength=len(types)))
     edges = np.linspace(0.0, float(result.summary["makespan_us"]), MAX_INTERVALS + 1)
-    return _page(edges, {"all": every, **dict(zip(types, share, strict=True))}, is_sampled=False)
+    of_type: dict[Measure, np.ndarray] = {}
+    for measure in _measures(result):
+        shares = shares_over_time(result, measure, type_of_unit, len(types), MAX_INTERVALS)
+        weight = np.bincount(type_of_unit, weights_of(result, measure), minlength=len(types))
+        every = np.average(shares, axis=0, weights=weight)
+        of_type[measure] = np.concatenate([every[np.newaxis], shares])
+    return _page(edges, ["all", *types], of_type, is_sampled=False)
+
+
+def _measures(result: ResultTables) -> tuple[Measure, ...]:
+    return ("allocated", "active") if result.is_shared else ("allocated",)
 
 
 def _sampled(result: ResultTables, types: list[str]) -> dict[str, Any]:
@@ -42,12 +53,19 @@ def _sampled(result: ResultTables, types: list[str]) -> dict[str, Any]:
     found = result.columns(_SAMPLES, {"stride": max(1, -(-samples // MAX_INTERVALS))})
     every = found["name"] == "all"
     edges = np.r_[found["begin_us"][every], found["end_us"][every][-1:]]
-    return _page(edges, {name: found["share"][found["name"] == name] for name in ["all", *types]}, is_sampled=True)
+    names = ["all", *types]
+    of_type = {m: np.array([found[m][found["name"] == name] for name in names]) for m in _measures(result)}
+    return _page(edges, names, of_type, is_sampled=True)
 
 
-def _page(edges: np.ndarray, shares: dict[str, np.ndarray], is_sampled: bool) -> dict[str, Any]:
+def _page(
+    edges: np.ndarray, names: list[str], of_type: Mapping[Measure, np.ndarray], is_sampled: bool
+) -> dict[str, Any]:
     return {
         "edges_us": rounded(edges, 7),
-        "groups": [{"name": name, "share": rounded(share, 4)} for name, share in shares.items()],
+        "groups": [
+            {"name": name, **{measure: rounded(shares[i], 4) for measure, shares in of_type.items()}}
+            for i, name in enumerate(names)
+        ],
         "is_sampled": is_sampled,
     }

@@ -8,8 +8,9 @@ import numpy as np
 from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import NO_PREFERENCE
+from vinesim.model.workload import NO_PREFERENCE, ONE_SLOT, Workload
 from vinesim.state import bit_levels
+from vinesim.state.demand import amount_of, amounts
 from vinesim.state.layout import PENDING, RUN, Model, State
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
@@ -78,7 +79,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_operations=work.operations,
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
-        task_demand=NOTHING_F8 if work.demand is None else work.demand,
+        task_demand=_demands(work, capacity[deployed]),
         task_times_us=np.empty((0, 0)) if work.times_us is None else work.times_us,
         task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
         task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
@@ -113,6 +114,16 @@ def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tup
     used[data_place] = True
     number = np.cumsum(used, dtype=np.int64) - 1
     return np.flatnonzero(used), number[unit_place], number[data_place]
+
+
+def _demands(work: Workload, capacity: np.ndarray) -> np.ndarray:
+    """[N] the tasks' demands; [0] where each takes the whole of any unit, on types of these capacities."""
+    sizes = capacity.min(), capacity.max()
+    if work.demand is None:
+        is_whole = all(amount_of(ONE_SLOT, size) == size for size in sizes)
+        return NOTHING_F8 if is_whole else np.full(work.n_tasks, ONE_SLOT)
+    is_whole = all((amounts(work.demand, size) == size).all() for size in sizes)
+    return NOTHING_F8 if is_whole else work.demand
 
 
 def _read_only(column: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from numba.extending import overload
 
 from vinesim.state import event_queue, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
+from vinesim.state.demand import amount_of
 from vinesim.state.kernel import STEP, inlined, kernel, not_negative
 from vinesim.state.layout import FULL, OVERFULL, PENDING, Action
 
@@ -169,8 +170,7 @@ def meets_on_type(model, state, task, processor_type, share=1.0):
 def demand(model, state, task, unit):
     if model.task_demand.shape[0] == 0:
         return model.unit_capacity[unit]
-    wanted = model.task_demand[task]
-    return wanted if wanted > 0.0 else model.unit_capacity[unit]
+    return amount_of(model.task_demand[task], model.unit_capacity[unit])
 
 
 @compiled_form_of(queries.has_room)
@@ -599,5 +599,10 @@ def random_below(state, n):
     return np.int64(np.float64(z >> INTEGER_BITS) * TO_UNIT * n)
 
 
-for _function, _inline in ((skew_heap.comes_before, True), (skew_heap.join, False), (skew_heap.without_root, True)):
+for _function, _inline in (
+    (amount_of, True),
+    (skew_heap.comes_before, True),
+    (skew_heap.join, False),
+    (skew_heap.without_root, True),
+):
     compiled_form_of(_function, _inline)(_function)

@@ -40,7 +40,7 @@ class Model(NamedTuple):
     task_operations: np.ndarray  # [N] float64
     task_data_bytes: np.ndarray  # [N] float64, or [0] where no task has data
     task_data_node: np.ndarray  # [N] int32, or [0] where no task has data
-    task_demand: np.ndarray  # [N] float64, 0 = the whole unit; or [0] where every task wants a whole unit
+    task_demand: np.ndarray  # [N] float64, NaN = one slot, inf = the unit; or [0] where each takes all of any unit
     task_group: np.ndarray  # [N] int32, or [0] where there is one group
     task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] where there is one group
     task_times_us: np.ndarray  # [N, P] float64: measured times, or [0, 0] where operations / affinity decides

@@ -7,6 +7,7 @@ every unit or every pending task. The compiled engine answers the same from inde
 import math
 from typing import Any
 
+from vinesim.state.demand import amount_of
 from vinesim.state.layout import FULL, OVERFULL, Action
 
 LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # tiers of distance from a task's data
@@ -137,8 +138,9 @@ def meets_on_type(model: Any, state: Any, task: int, processor_type: int, share:
 
 def demand(model: Any, state: Any, task: int, unit: int) -> float:
     """How much of a unit's capacity a task takes."""
-    wanted = model.task_demand[task] if len(model.task_demand) else 0.0
-    return wanted if wanted > 0.0 else model.unit_capacity[unit]
+    if len(model.task_demand) == 0:
+        return model.unit_capacity[unit]
+    return amount_of(model.task_demand[task], model.unit_capacity[unit])
 
 
 def has_room(model: Any, state: Any, unit: int) -> bool:

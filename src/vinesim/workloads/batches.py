@@ -37,7 +37,7 @@ def batches(
     check_counts(n_batches=n_batches, tasks_per_batch=tasks_per_batch)
     problems = [
         Problem(f"{name}_min, {name}_max", f"{least} or more, not falling", f"{low} and {high}")
-        for name, least, low, high in (("demand", 1, demand_min, demand_max), ("time", 0, time_min_s, time_max_s))
+        for name, least, low, high in (("demand", 0, demand_min, demand_max), ("time", 0, time_min_s, time_max_s))
         if not least <= low <= high
     ]
     if problems:

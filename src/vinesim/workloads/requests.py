@@ -176,7 +176,6 @@ def _merged(
         data_rack=np.zeros(n_tasks, np.int32),
         data_shelf=np.zeros(n_tasks, np.int32),
         preferred_type=np.full(n_tasks, -1, np.int16),
-        demand=np.ones(n_tasks),
         application=code,
         time_factor=None if (hidden == 1.0).all() else hidden,
         task_types=tuple(TaskType(name) for name in names),

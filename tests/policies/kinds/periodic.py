@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
+from vinesim.policies import BatchPolicy, BatchServers, BatchTasks, amounts
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,9 @@ class PeriodicFirstFit(BatchPolicy):
         load = servers.load.copy()
         placed = np.full(len(tasks.task), -1)
         for i, (kind, demand) in enumerate(zip(tasks.task_type, tasks.demand, strict=True)):
-            needs = np.where(demand > 0, demand, servers.capacity)
-            fits = (load + needs <= servers.capacity) & (servers.affinity[servers.unit_type, kind] > 0)
+            needs = amounts(demand, servers.capacity)
+            fits = (load < servers.capacity) & (load + needs <= servers.capacity)
+            fits &= servers.affinity[servers.unit_type, kind] > 0
             if fits.any():
                 placed[i] = np.argmax(fits)
                 load[placed[i]] += needs[placed[i]]

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
+from vinesim.policies import BatchPolicy, BatchServers, BatchTasks, amounts
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,13 @@ class Repack(BatchPolicy):
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
         placed = tasks.unit.astype(np.int64)
-        order = np.lexsort((tasks.task, -tasks.demand, placed < 0))  # running ones first, the largest before the others
+        smallest = -amounts(tasks.demand, np.inf)
+        order = np.lexsort((tasks.task, smallest, placed < 0))  # running ones first, the largest before the others
         for i in order:
-            needs = np.where(tasks.demand > 0, tasks.demand, servers.capacity[placed])
+            needs = amounts(tasks.demand, servers.capacity[placed])
             others = (placed >= 0) & (np.arange(len(placed)) != i)
             load = servers.load + np.bincount(placed[others], needs[others], minlength=len(servers.load))
-            wanted = tasks.demand[i] if tasks.demand[i] > 0 else servers.capacity
+            wanted = amounts(tasks.demand[i], servers.capacity)
             fits = (load + wanted <= servers.capacity - 1e-9) | ((load == 0) & (wanted <= servers.capacity))
             fits &= servers.affinity[servers.unit_type, tasks.task_type[i]] > 0
             if fits.any():

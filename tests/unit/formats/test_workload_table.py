@@ -45,7 +45,7 @@ def workloads(draw):
         data_rack=each(n, st.integers(0, 2**31 - 1)),
         data_shelf=each(n, st.integers(0, 9)),
         preferred_type=each(n, st.integers(NO_PREFERENCE, 4)),
-        demand=maybe(n, number),
+        demand=maybe(n, number | st.just(np.inf) | st.just(np.nan)),
         deadline_us=maybe(n_jobs, number | st.just(np.inf)),
         application=maybe(n_jobs, st.integers(0, 99)),
         job_id=maybe(n_jobs, st.integers(0, 2**62)),
@@ -166,6 +166,24 @@ def test_measured_times_say_which_processors_can_run_a_task(tmp_path):
     assert [able[[0, 2], code].tolist() for code in work.job_task_type] == [[0, 1], [1, 1], [1, 0]]
 
 
+def test_a_demand_is_a_number_or_whole_or_missing(tmp_path):
+    texts = csv(tmp_path, "arrival_us,demand\n0,1.5\n1,whole\n2,\n3,0\n").demand
+    assert texts.tolist()[:2] + texts.tolist()[3:] == [1.5, np.inf, 0.0]
+    assert np.isnan(texts[2])
+    assert csv(tmp_path, "arrival_us,demand\n0,\n1,\n").demand is None
+    values = "(VALUES (0.0, {0}), (1.0, {1}), (2.0, {2}), (3.0, {3})) AS t(arrival_us, demand)"
+    for kind in (
+        ("1.5::DOUBLE", "'inf'::DOUBLE", "NULL::DOUBLE", "0.0::DOUBLE"),
+        ("1.5::DOUBLE", "'inf'::DOUBLE", "'nan'::DOUBLE", "0.0::DOUBLE"),
+        ("'1.5'", "'whole'", "NULL", "'0'"),
+    ):
+        duckdb.sql(f"FROM {values.format(*kind)}").write_parquet(str(tmp_path / "w"))
+        assert np.array_equal(read_workload(tmp_path / "w").demand, texts, equal_nan=True)
+    duckdb.sql("SELECT 0.0 AS arrival_us, [1.0] AS demand").write_parquet(str(tmp_path / "w"))
+    with pytest.raises(InputError, match="w: demand: expected numbers"):
+        read_workload(tmp_path / "w")
+
+
 def test_periods_and_times_that_hold_anywhere(tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("period,demand,time_s,time_ms.GPU\n2,30,5,\n0,10,15,7\n2,20,1,9\n")
@@ -210,7 +228,9 @@ def test_wrong_periods_are_all_told(tmp_path, text, places):
         ("arrival_us,requests.sms\n0,1\n", "Did you mean request.sms"),
         ("arrival_us,job\n0,0\n1\n", "w.csv:3: expected 2 fields, as in the header, found 1"),
         ("arrival_us,operations,operations\n0,1,2\n", "operations once"),
-        ("arrival_us,demand\n1,2\n\n0,\n", "w.csv:4: expected demand: a value"),
+        ("arrival_us,estimate_us\n1,2\n\n0,\n", "w.csv:4: expected estimate_us: a value"),
+        ("arrival_us,demand\n1,2\n0,all\n", "w.csv:3: expected demand: a number, 0 or more, or whole, found 'all'"),
+        ("arrival_us,demand\n1,-2\n0,inf\n1,nan\n1,WHOLE\n", "w.csv:2: .*(\n.*){3}w.csv:5"),
         ('arrival_us,operations\n0,"1\n', "w.csv:2: "),
     ],
 )

@@ -74,8 +74,9 @@ def test_no_policy_misses_fewer_than_the_bound(name):
     assert positive > 10
 
 
-def test_the_bound_counts_what_does_not_fit():
-    """Ten requests of 4 us at once on a unit, all due after 10 us: two fit."""
+@pytest.mark.parametrize(("demand", "crowded"), [(None, 8), (0.5, 5), (0.0, 0), (vs.WHOLE_UNIT, 8)])
+def test_the_bound_counts_what_does_not_fit(demand, crowded):
+    """Ten requests of 4 us at once on a unit, all due after 10 us: two fit, of those that take half of it five."""
     n = 10
     work = vs.Workload(
         np.zeros(n, int),
@@ -84,9 +85,11 @@ def test_the_bound_counts_what_does_not_fit():
         np.full(n, 4.0),
         *np.zeros((3, n)),
         np.full(n, -1),
+        demand=None if demand is None else np.full(n, demand),
         deadline_us=np.full(n, 10.0),
         task_types=(vs.TaskType("T"),),
     )
     center = vs.Datacenter([0], [0], [0], (vs.ProcessorType("GPU"),))
-    bound = least_missed(vs.Scenario(center, work, affinity=[[1.0]]), (10.0,))
-    assert bound == {"alone": 0, "crowded": 8, "missed": 8}
+    scenario = vs.Scenario(center, work, "fcfs", affinity=[[1.0]])
+    assert least_missed(scenario, (10.0,)) == {"alone": 0, "crowded": crowded, "missed": crowded}
+    assert vs.simulate(scenario, engine="reference").summary["deadlines"]["missed"] >= crowded

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.demands import demands_of, takes
 from vinesim.engine.many import simulate_many
 from vinesim.formats.series import read_series
 from vinesim.model.accounting import Accounting
@@ -46,7 +47,7 @@ def scenario(seed, shared=True, electricity=None, iat_us=None):
         data_rack=np.zeros(n),
         data_shelf=np.zeros(n),
         preferred_type=np.full(n, -1),
-        demand=random.choice([0.0, 1.0, 2.0], n) if shared else None,
+        demand=random.choice([0.0, 1.0, 2.0, np.inf, np.nan], n) if shared else None,
         task_types=(vs.TaskType("T"),),
     )
     return vs.Scenario(
@@ -63,14 +64,14 @@ def scenario(seed, shared=True, electricity=None, iat_us=None):
 def by_microseconds(result, case, value_at=lambda us: 1.0):
     """J x value of each unit by its state: what it draws in each microsecond times the value there, and its wakings."""
     tasks, types = result.tasks, case.datacenter.processor_types
-    demand = np.zeros(len(tasks["task"])) if case.workload.demand is None else case.workload.demand
+    demand = demands_of(case.workload)
     joule = {state: np.zeros(len(result.units["unit"])) for state in STATES}
     for unit, code in enumerate(result.units["unit_type"]):
         kind, was_awake = types[code], False
         for us in range(round(result.summary["makespan_us"])):
             on = (tasks["unit"] == unit) & (tasks["init_us"] <= us) & (us < tasks["finish_us"])
             executing = on & (tasks["start_us"] <= us)
-            shares = np.where(demand > 0, demand / kind.capacity, 1.0)[executing]
+            shares = takes(demand[executing], kind.capacity) / kind.capacity if executing.any() else np.zeros(0)
             state, watts = "idle", kind.idle_power_w
             if not on.any() and kind.sleep_power_w is not None:
                 state, watts = "sleep", kind.sleep_power_w

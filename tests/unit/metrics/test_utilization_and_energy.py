@@ -1,6 +1,7 @@
 """Busy intervals, active time and energy on outcomes written by hand."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -8,15 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vinesim as vs
-from vinesim.metrics.utilization import active_time, busy_intervals, time_series
+from tests.demands import taken
+from tests.policies.kinds.overcommit import Pile
+from vinesim.metrics.segments import segments_of
+from vinesim.metrics.utilization import active_time, allocated_time, busy_intervals, time_series
 from vinesim.model.result import Outcome
 
 
-def outcome(rows, shares_units=True, end_us=100.0):
-    """From (unit, init, finish) rows; None = never."""
-    unit, init, finish = (list(column) for column in zip(*rows, strict=True))
+def segments(rows, shares_units=True, end_us=100.0, capacity=(1.0, 1.0, 1.0), followers=()):
+    """From (unit, init, finish) or (unit, init, finish, demand) rows; None = never, or no demand."""
+    unit, init, finish, *demand = (list(column) for column in zip(*rows, strict=True))
     as_time = lambda values: np.array([np.nan if v is None else v for v in values], float)  # noqa: E731
-    return Outcome(
+    outcome = Outcome(
         task_unit=np.array(unit, np.int32),
         task_init_us=as_time(init),
         task_start_us=as_time(init),
@@ -27,7 +31,9 @@ def outcome(rows, shares_units=True, end_us=100.0):
         reason="",
         end_us=end_us,
         n_events=0,
+        followers=np.array(followers, np.int64),
     )
+    return segments_of(outcome, as_time(demand[0]) if demand else np.nan, np.array(capacity))
 
 
 def intervals(case):
@@ -35,47 +41,72 @@ def intervals(case):
 
 
 def test_intervals_that_overlap_or_touch_are_one():
-    case = outcome([(0, 0, 10), (0, 5, 8), (0, 10, 12), (0, 20, 30), (1, 25, 40), (0, 29, 31), (1, 5, 6)])
+    case = segments([(0, 0, 10), (0, 5, 8), (0, 10, 12), (0, 20, 30), (1, 25, 40), (0, 29, 31), (1, 5, 6)])
     assert intervals(case) == [(0, 0, 12), (0, 20, 31), (1, 5, 6), (1, 25, 40)]
-    assert active_time(case, 3).tolist() == [23, 16, 0]
+    assert active_time(case).tolist() == [23, 16, 0]
 
 
 def test_a_task_that_did_not_finish_is_active_to_the_end_and_one_that_did_not_start_is_not():
-    assert intervals(outcome([(0, 10, None), (-1, None, None), (1, 0, 5)])) == [(0, 10, 100), (1, 0, 5)]
+    assert intervals(segments([(0, 10, None), (-1, None, None), (1, 0, 5)])) == [(0, 10, 100), (1, 0, 5)]
 
 
 def test_nothing_started_is_nothing_active():
-    case = outcome([(-1, None, None), (-1, None, None)], shares_units=False)
-    assert active_time(case, 2).tolist() == [0.0, 0.0]
-    assert active_time(case, 2).dtype == np.float64
-    empty = outcome([(-1, None, None)], shares_units=True)
-    assert active_time(empty, 1).tolist() == [0.0]
+    for is_shared in (False, True):
+        case = segments([(-1, None, None), (-1, None, None)], is_shared, capacity=(1.0, 4.0))
+        for time in (active_time(case), allocated_time(case)):
+            assert (time.tolist(), time.dtype) == ([0.0, 0.0], np.float64)
+
+
+def test_allocated_is_share_times_time_and_may_be_more_than_all():
+    """Capacity 4 with 2 from 0 to 10 and 3 from 5 to 20; one slot of 4 and of 0.5; a batch holds its first's demand."""
+    rows = [(0, 0, 10, 2), (0, 5, 20, 3), (1, 0, 40, None), (2, 0, 8, None), (1, 50, 60, np.inf), (1, 50, 60, np.inf)]
+    case = segments([*rows, (0, 90, None, 0)], capacity=(4.0, 4.0, 0.5), followers=[5])
+    assert allocated_time(case).tolist() == [(10 * 2 + 15 * 3) / 4, 40 / 4 + 10, 8]
+    assert active_time(case).tolist() == [30, 50, 8]
+    over = segments([(0, 0, 10, 1), (0, 5, 20, 1)])
+    assert (allocated_time(over)[0], active_time(over)[0]) == (25, 20)
+    whole = segments([(0, 0.1, 0.7), (0, 0.7, 1.9), (0, 0.7, 1.9)], followers=[2])
+    assert allocated_time(whole)[0] == active_time(whole)[0]  # to the bit
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(
-    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 12)), min_size=1, max_size=12),
+    rows=st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.integers(0, 40),
+            st.integers(0, 12),
+            st.sampled_from([1.0, 0.0, 0.3, 2.5, math.inf, math.nan]),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
     interval_us=st.sampled_from([1.0, 3.0, 7.5, 60.0, 1000.0]),
 )
 def test_busy_time_is_the_union_of_the_tasks_times(rows, interval_us):
-    case = outcome([(unit, begin, begin + length) for unit, begin, length in rows], end_us=60.0)
-    covered = np.zeros((3, 60), bool)  # microsecond by microsecond
-    for unit, begin, length in rows:
+    capacity = (1.0, 2.0, 0.5)
+    case = segments([(unit, begin, begin + length, d) for unit, begin, length, d in rows], True, 60.0, capacity)
+    covered, held = np.zeros((3, 60), bool), np.zeros((3, 60))  # microsecond by microsecond
+    for unit, begin, length, demand in rows:
         covered[unit, begin : begin + length] = True
-    assert active_time(case, 3).tolist() == covered.sum(axis=1).tolist()
+        held[unit, begin : begin + length] += taken(demand, capacity[unit]) / capacity[unit]
+    assert active_time(case).tolist() == covered.sum(axis=1).tolist()
+    assert allocated_time(case) == pytest.approx(held.sum(axis=1), abs=1e-12)
     series = time_series(case, np.array([0, 0, 1]), ["A", "B"], interval_us, 60.0)
-    fine = covered.repeat(2, axis=1)  # half microseconds, for the intervals of 7.5
+    fine, full = covered.repeat(2, axis=1), held.repeat(2, axis=1)  # half microseconds, for the intervals of 7.5
     edges = np.unique(np.minimum(np.arange(0, 60 + interval_us, interval_us), 60.0))
     for group, units in (("all", [0, 1, 2]), ("A", [0, 1]), ("B", [2])):
         chosen = series["group"] == group
-        shares = [fine[units, int(2 * low) : int(2 * high)].mean() for low, high in itertools.pairwise(edges)]
-        assert series["utilization"][chosen] == pytest.approx(shares, abs=1e-12)
+        for name, of, weights in (("active", fine, None), ("utilization", full, np.array(capacity)[units])):
+            every = np.average(of[units], axis=0, weights=weights)
+            shares = [every[int(2 * low) : int(2 * high)].mean() for low, high in itertools.pairwise(edges)]
+            assert series[name][chosen] == pytest.approx(shares, abs=1e-12), name
         assert series["t_start_us"][chosen].tolist() == edges[:-1].tolist()
         assert series["t_end_us"][chosen].tolist() == edges[1:].tolist()
 
 
 def test_too_many_samples_are_refused():
-    case = outcome([(0, 0, 1)])
+    case = segments([(0, 0, 1)])
     with pytest.raises(vs.InputError, match="Sample less often"):
         time_series(case, np.zeros(1, int), ["A"], 1e-9, 100.0)
 
@@ -141,3 +172,14 @@ def test_without_a_power_table_there_is_no_energy():
 def test_a_task_cut_off_by_the_horizon_draws_power_until_then():
     result = energy([("GPU", 0, 0)], [(0.0, 10)], horizon_us=4.0)
     assert result.units["energy_j"] == pytest.approx([4 * 100e-6])
+
+
+def test_units_that_are_over_committed_by_whole_tasks_count_their_time_once():
+    types = (vs.ProcessorType("GPU", idle_power_w=20.0),)
+    work = vs.Workload(np.zeros(3), np.arange(4), np.zeros(3), [10.0, 10.0, 30.0], *np.zeros((3, 3)), [-1] * 3)
+    case = vs.Scenario(vs.Datacenter.of([("GPU", 0, 0)], types), work, Pile, affinity=np.ones((1, 7)), sampling_us=15.0)
+    result = vs.simulate(case, engine="reference")
+    assert result.summary["utilization"]["active"]["overall"] == 1.0
+    assert result.summary["utilization"]["overall"] == pytest.approx(50 / 30)
+    assert result.utilization["active"].tolist() == [1.0] * 4
+    assert result.utilization["utilization"][:2] == pytest.approx([35 / 15, 1.0])

@@ -7,6 +7,8 @@ import pytest
 
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
+from tests.demands import demands_of, taken
+from tests.policies.kinds.repack import Repack
 from tests.strategies import Limits, seeded_scenario
 from vinesim.formats.explain_record import write_record
 from vinesim.formats.result_folder import write_result
@@ -19,7 +21,7 @@ SLOTS = Limits(units=5, slowdown=False, horizons=False)
 
 def recorded(folder, scenario, engine="reference"):
     result = vs.simulate(scenario, engine=engine)
-    write_result(folder, result, lambda draft: write_record(draft, scenario, result))
+    write_result(folder, result, lambda draft: write_record(draft, scenario))
     return result
 
 
@@ -74,14 +76,14 @@ def looks_free(scenario, tasks, followers, task, time_us):
     center, work = scenario.datacenter, scenario.workload
     order = np.lexsort((center.shelf, center.rack))
     capacity = np.array([p.capacity for p in center.processor_types])[center.unit_type[order]]
-    demand = np.zeros(work.n_tasks) if work.demand is None else work.demand
+    demand = demands_of(work)
     found = set()
     for unit, room in enumerate(capacity):
         on = (tasks["unit"] == unit) & (tasks["init_us"] < time_us) & (tasks["finish_us"] > time_us)
         on[followers] = False
         on[task] = False
-        load = np.where(demand[on] > 0, demand[on], room).sum()
-        if load + (demand[task] or room) <= room * (1 + 1e-9):
+        load = sum(taken(demand[t], room) for t in np.flatnonzero(on))
+        if load < room * (1 - 1e-9) and load + taken(demand[task], room) <= room * (1 + 1e-9):
             found.add(unit)
     return found
 
@@ -131,6 +133,71 @@ def test_a_policy_that_leaves_units_idle_is_seen(tmp_path):
     found = waiting_of(tmp_path / "run", 1)
     small = found.types[0]
     assert (small.free_at_arrival, small.free_unit_us, small.taken_by_older) == (1, 10.0, 0)
+
+
+def nodes(demand, operations, arrivals=None, capacity=(8.0, 8.0, 2.0), policy="high", **more):
+    """Tasks on units of these capacities, each of its own type and equally fast."""
+    types = tuple(vs.ProcessorType(f"N{i}", capacity=size) for i, size in enumerate(capacity))
+    n = len(demand)
+    work = vs.Workload(
+        np.zeros(n), np.arange(n + 1), arrivals or np.zeros(n), operations, *np.zeros((3, n)), np.full(n, -1),
+        demand=demand, task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    center = vs.Datacenter(np.arange(len(types)), np.zeros(len(types)), np.arange(len(types)), types)
+    return vs.Scenario(center, work, policy, affinity=np.ones((len(types), 1)), **more)
+
+
+def test_room_in_pieces_is_the_cause_and_small_units_are_no_choice(tmp_path):
+    """5 of 8 on one, 6 of 8 on the other: 5 are left in all, 3 at most on one, and 2 more that are too small."""
+    recorded(tmp_path / "run", nodes([5.0, 6.0, 4.0], [60.0, 90.0, 30.0], [0.0, 0.0, 10.0]))
+    found = waiting_of(tmp_path / "run", 2)
+    assert (found.start_us, found.unit, found.demand) == (60.0, 0, 4.0)
+    assert [(kind.can_run, kind.has_affinity) for kind in found.types] == [(True, True), (True, True), (False, True)]
+    lack = found.fragmentation
+    assert (lack.time_us, lack.at_us, lack.room, lack.units, lack.largest, lack.needed) == (
+        50.0,
+        10.0,
+        5.0,
+        2,
+        3.0,
+        4.0,
+    )
+    assert waiting_of(tmp_path / "run", 1).fragmentation is None
+
+
+def test_a_wait_for_room_that_is_not_there_at_all_is_no_fragmentation(tmp_path):
+    recorded(tmp_path / "run", nodes([8.0, 6.0, 4.0], [60.0, 90.0, 30.0], [0.0, 0.0, 10.0]))
+    assert waiting_of(tmp_path / "run", 2).fragmentation is None
+
+
+def test_units_that_are_down_are_not_free(tmp_path):
+    """The task runs on unit 0 until that goes down at 4; unit 1 is down until 20, and then has room for it."""
+    outages = [vs.Outage(0, 0, 4.0), vs.Outage(0, 1, 0.0, 20.0)]
+    case = nodes([vs.WHOLE_UNIT], [10.0], capacity=(8.0, 8.0), outages=outages)
+    result = recorded(tmp_path / "run", case)
+    assert result.tasks["init_us"].tolist() == [20.0]
+    found = waiting_of(tmp_path / "run", 0)
+    assert [(run.unit, run.begin_us, run.end_us) for run in found.lost_runs] == [(0, 0.0, 4.0)]
+    assert [(kind.down_unit_us, kind.free_unit_us, kind.free_at_arrival) for kind in found.types] == [
+        (16.0, 0.0, 0),
+        (20.0, 0.0, 0),
+    ]
+    first, last = found.openings
+    assert (first.unit, first.free_us, first.taken_us, first.taken_by, first.by_older) == (0, 0.0, 0.0, 0, None)
+    assert (last.unit, last.free_us, last.freed_by, last.taken_us) == (1, 20.0, None, None)
+
+
+def test_a_moved_task_is_told_where_it_started(tmp_path):
+    """0.7 on server 0; 0.6 and 0.35 on server 1, which move to server 0 at 5: a job that comes then starts on 1."""
+    demand, operations = [0.7, 0.6, 0.35, 1.0], [4.0, 12.0, 30.0, 3.0]
+    case = nodes(demand, operations, [0.0, 0.0, 0.0, 1.0], capacity=(1.0, 1.0), policy=Repack, period_us=5.0)
+    result = recorded(tmp_path / "run", case)
+    assert result.tasks["unit"].tolist() == [0, 0, 0, 1]
+    moved = waiting_of(tmp_path / "run", 1)
+    assert (moved.unit, moved.moves, moved.start_us) == (1, 1, 0.0)
+    last = waiting_of(tmp_path / "run", 3)
+    assert (last.unit, last.start_us, last.moves) == (1, 5.0, 0)
+    assert [(o.unit, o.free_us, o.freed_by) for o in last.openings][-1] == (1, 5.0, 2)
 
 
 def test_the_command(tmp_path, vinesim, monkeypatch):  # noqa: F811

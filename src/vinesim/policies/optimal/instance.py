@@ -106,7 +106,7 @@ def _check_exclusive(model: Any) -> None:
     problems = []
     if (model.unit_parallelism < model.unit_capacity).any():
         problems.append(Problem("processor_types", "units that do not share their speed", "a parallelism"))
-    if (model.task_demand > 0).any():
+    if len(model.task_demand):
         problems.append(Problem("workload.demand", "tasks that take a whole unit", "a demand of a part of one"))
     if problems:
         raise InputError([Problem(p.where, f"{p.expected}, for the policy optimal", p.found) for p in problems])

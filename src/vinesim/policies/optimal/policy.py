@@ -23,7 +23,7 @@ class Optimal(OnlinePolicy):
     its requests are met; relaxed: wherever its affinity is above 0. The search ends when the schedule is proven optimal
     or after ``time_limit_s``, with the best one found; 0 takes a greedy one. ``workers`` are the solver's threads: with
     1 a proven schedule is the same each time; several are faster, and may find another one of the same value. The
-    summary has the bound and the gap. One task a unit: no demands, no shared speed, no outages. Needs the package
+    summary has the bound and the gap. One task a unit: no parts of one, no shared speed, no outages. Needs the package
     ortools. Ties: as the solver finds them. Cost of a decision: the tasks of a job at its arrival; before the run, up
     to the time limit.
     """

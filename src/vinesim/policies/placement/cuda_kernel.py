@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from vinesim.state import demand as rule
+
 MAX_THREADS = 1024
+amount_of = cuda.jit(device=True)(rule.amount_of)
 
 
 @cache
@@ -29,7 +32,7 @@ def kernel_of(n_threads: int) -> Any:
         for m in range(task_first[block], task_first[block + 1]):
             amount, cost = 0.0, np.inf
             if has_server:
-                amount = demand[m] if demand[m] > 0.0 else capacity[p]
+                amount = amount_of(demand[m], capacity[p])
                 state = (0 if now + amount <= limit[p] else 2) + (1 if now == 0.0 else 0)
                 cost = costs[m, p, state]
             least[i] = cost

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vinesim.policies.placement.forest import first_of_least, first_with_room, raise_load
-from vinesim.policies.placement.kernel import compiled
+from vinesim.policies.placement.kernel import amount_of, compiled
 
 
 def first_fit(able, demand, capacity, limit, load, rank, member, first, offset, size, low, high, placed):
@@ -15,7 +15,7 @@ def first_fit(able, demand, capacity, limit, load, rank, member, first, offset, 
     for m in range(demand.shape[0]):
         where, kind, position = np.int64(-1), 0, np.int64(-1)
         for p in range(n_types):
-            amount = demand[m] if demand[m] > 0.0 else capacity[p]
+            amount = amount_of(demand[m], capacity[p])
             if able[m, p] and low[offset[p] + 1] + amount <= limit[p]:
                 at = first_with_room(offset, size, low, p, amount, limit[p])
                 if where < 0 or rank[member[first[p] + at]] < rank[where]:
@@ -30,7 +30,7 @@ def first_fit(able, demand, capacity, limit, load, rank, member, first, offset, 
                         most, where, kind, position = room, member[first[p] + at], p, at
         placed[m] = where
         if where >= 0:
-            load[where] += demand[m] if demand[m] > 0.0 else capacity[kind]
+            load[where] += amount_of(demand[m], capacity[kind])
             raise_load(offset, size, low, high, kind, position, load[where])
 
 
@@ -47,7 +47,7 @@ def least_loaded(able, demand, capacity, scale, load, member, first, offset, siz
                     least, where, kind, position = value, member[first[p] + at], p, at
         placed[m] = where
         if where >= 0:
-            load[where] += demand[m] if demand[m] > 0.0 else capacity[kind]
+            load[where] += amount_of(demand[m], capacity[kind])
             raise_load(offset, size, low, high, kind, position, load[where])
 
 

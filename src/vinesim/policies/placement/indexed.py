@@ -7,7 +7,7 @@ server of each type in each state stands for all of them: the trees of :mod:`for
 import numpy as np
 
 from vinesim.policies.placement.forest import first_with_room, first_without_room, raise_load
-from vinesim.policies.placement.kernel import compiled
+from vinesim.policies.placement.kernel import amount_of, compiled
 
 
 def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset, size, low, high, next_empty, placed):
@@ -19,7 +19,7 @@ def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset
         for p in range(n_types):  # the least cost, without the server: the roots say what there is
             if costs[m, p, 0] == np.inf:
                 continue
-            amount = demand[m] if demand[m] > 0.0 else capacity[p]
+            amount = amount_of(demand[m], capacity[p])
             root = offset[p] + 1
             if low[root] + amount <= limit[p]:
                 best = min(best, costs[m, p, 0])
@@ -31,7 +31,7 @@ def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset
         for p in range(n_types):  # the first server of that cost
             if best == np.inf or costs[m, p, 0] == np.inf:
                 continue
-            amount = demand[m] if demand[m] > 0.0 else capacity[p]
+            amount = amount_of(demand[m], capacity[p])
             root = offset[p] + 1
             if costs[m, p, 0] == best and low[root] + amount <= limit[p]:
                 at = first_with_room(offset, size, low, p, amount, limit[p])
@@ -48,8 +48,9 @@ def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset
                 where, kind, position = member[first[p] + at], p, at
         placed[m] = where
         if where >= 0:
-            load[where] += demand[m] if demand[m] > 0.0 else capacity[kind]
-            raise_load(offset, size, low, high, kind, position, load[where])
+            load[where] += amount_of(demand[m], capacity[kind])
+            if load[where] != 0.0:  # a server that holds demands of 0 is empty still
+                raise_load(offset, size, low, high, kind, position, load[where])
             n_of_kind = first[kind + 1] - first[kind]
             while next_empty[kind] < n_of_kind and load[member[first[kind] + next_empty[kind]]] != 0.0:
                 next_empty[kind] += 1

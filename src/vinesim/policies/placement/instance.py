@@ -6,6 +6,7 @@ import numpy as np
 
 from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.placement.costs import cost_table
+from vinesim.state.demand import amounts
 from vinesim.state.layout import OVERFULL
 
 
@@ -65,8 +66,7 @@ class Instance:
 
     def costs(self, variant: str, penalty: float, period_us: float, rows: slice = slice(None)) -> np.ndarray:
         """[M, P, 4]: what each task costs on each type of server in each state, in the same order as ``costs`` says."""
-        demand = self.tasks.demand[rows, None]
-        demand = np.where(demand > 0, demand, self.capacity) if not (demand > 0).all() else demand
+        demand = amounts(self.tasks.demand[rows, None], self.capacity)
         powers = (self.servers.idle_power_w, self.servers.dynamic_power_w, self.servers.sleep_power_w)
         awake, per_demand, asleep = (power[self.codes] for power in powers)
         return cost_table(variant, demand, self.times_us(rows), awake, per_demand, asleep, period_us, penalty)

@@ -9,22 +9,24 @@ from typing import Any
 import numba
 import numpy as np
 
+from vinesim.state import demand
 from vinesim.state.kernel import OPTIONS, inlined
 
-__all__ = ["compiled", "inlined"]
+__all__ = ["amount_of", "compiled", "inlined"]
+amount_of = inlined(demand.amount_of)
 
 
 @cache
 def _folder() -> str:
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in [Path(demand.__file__), *sorted(Path(__file__).parent.glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def compiled(source: Any, **options: Any) -> Any:
-    """A kernel, cached on disk under a name that changes with any file of this folder: Numba's cache looks at the file
-    that a function is in, not at those that it calls."""
+    """A kernel, cached on disk under a name that changes with any file that is compiled into it: Numba's cache looks at
+    the file that a function is in, not at those that it calls."""
     name = f"{source.__name__}_{_folder()}"
     bound = types.FunctionType(source.__code__, source.__globals__, name, source.__defaults__, source.__closure__)
     bound.__qualname__, bound.__module__ = name, source.__module__

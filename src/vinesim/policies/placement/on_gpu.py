@@ -7,6 +7,7 @@ import numpy as np
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.policies.placement.best_fit import MAX_TYPES, Cost, best_fit_in_blocks, shares
 from vinesim.policies.placement.instance import Instance
+from vinesim.state.demand import amounts
 
 NOT_PLACED = -2
 _OPTION = "policy.options.device"
@@ -51,8 +52,7 @@ def check(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray, loa
     else:
         chosen = placed >= 0
         where = placed[chosen]
-        demand = instance.tasks.demand[chosen]
-        demand = np.where(demand > 0, demand, instance.capacity[instance.kind[where]])
+        demand = amounts(instance.tasks.demand[chosen], instance.capacity[instance.kind[where]])
         added = before + np.bincount(where, demand, minlength=len(load))
         if not np.allclose(added, load, rtol=1e-9, atol=0.0):
             problems.append("the loads are not the sums of the demands placed")

@@ -10,6 +10,7 @@ import numpy as np
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import BatchServers, BatchTasks
 from vinesim.policies.placement.instance import Instance
+from vinesim.state.demand import amounts
 
 SCALE = 1_000_000  # CP-SAT takes whole numbers: demands and joules in millionths
 MAX_PAIRS = 50_000  # of a task and a server
@@ -22,9 +23,8 @@ def least_energy(tasks: BatchTasks, servers: BatchServers, limit_s: float = 60.0
     without OR-Tools, and when ``limit_s`` seconds are not enough to prove the optimum.
     """
     instance = Instance.of(tasks, servers)
-    demand = tasks.demand[:, None]
     return least_energy_of(
-        np.where(demand > 0, demand, instance.capacity),
+        amounts(tasks.demand[:, None], instance.capacity),
         instance.times_us() / 1e6,
         instance.kind,
         instance.capacity,

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from vinesim.policies.placement.kernel import compiled
+from vinesim.policies.placement.kernel import amount_of, compiled
 from vinesim.state.kernel import not_negative
 
 
 def scan(costs, demand, kind, capacity, limit, load, task_first, server_first, block, end_block, placed):
     """Blocks ``block`` to ``end_block``: task by task, the cheapest server of the task's block; the first of equals.
 
-    ``costs`` [M, P, 4]; ``demand`` [M], 0 = the whole server; ``kind`` [U]; ``capacity`` and ``limit`` [P], the limit
+    ``costs`` [M, P, 4]; ``demand`` [M]; ``kind`` [U]; ``capacity`` and ``limit`` [P], the limit
     being what a load may reach; ``load`` [U] is brought up to date; ``placed`` [M] gets the servers, -1 = none can run
     it. ``task_first`` and ``server_first`` [blocks + 1].
     """
@@ -26,7 +26,7 @@ def scan(costs, demand, kind, capacity, limit, load, task_first, server_first, b
             for server in range(server_first[b], server_first[b + 1]):
                 n = not_negative(server)
                 p = not_negative(kind[n])
-                amount = demand[m] if demand[m] > 0.0 else capacity[p]
+                amount = amount_of(demand[m], capacity[p])
                 now = load[n]
                 state = (0 if now + amount <= limit[p] else 2) + (1 if now == 0.0 else 0)
                 cost = costs[m, p, state]
@@ -34,7 +34,7 @@ def scan(costs, demand, kind, capacity, limit, load, task_first, server_first, b
                     best, where = cost, n
             placed[m] = where
             if where >= 0:
-                load[where] += demand[m] if demand[m] > 0.0 else capacity[kind[where]]
+                load[where] += amount_of(demand[m], capacity[kind[where]])
 
 
 def scan_parallel(costs, demand, kind, capacity, limit, load, n_chunks, best, where, placed):
@@ -47,7 +47,7 @@ def scan_parallel(costs, demand, kind, capacity, limit, load, n_chunks, best, wh
             for server in range(low, high):
                 n = not_negative(server)
                 p = not_negative(kind[n])
-                amount = demand[m] if demand[m] > 0.0 else capacity[p]
+                amount = amount_of(demand[m], capacity[p])
                 now = load[n]
                 state = (0 if now + amount <= limit[p] else 2) + (1 if now == 0.0 else 0)
                 cost = costs[m, p, state]
@@ -60,7 +60,7 @@ def scan_parallel(costs, demand, kind, capacity, limit, load, n_chunks, best, wh
                 least, at = best[chunk], where[chunk]
         placed[m] = at
         if at >= 0:
-            load[at] += demand[m] if demand[m] > 0.0 else capacity[kind[at]]
+            load[at] += amount_of(demand[m], capacity[kind[at]])
 
 
 scan_blocks = compiled(scan)

@@ -1,4 +1,4 @@
-// The racks: every cell coloured by its utilisation, in the whole run or at a time.
+// The racks: every cell coloured by what was allocated of it, in the whole run or at a time; or by when it was active.
 
 /** Colour of a share, 0 to 1: lightness falls (or, on dark, rises) evenly from sand over green-blue to navy, in OKLCH. */
 function ramp(dark) {
@@ -20,12 +20,19 @@ function oklch(l, c, degrees) {
   if (!place) return;
   const view = data.racks;
   const nCells = view.shelf.length, n = view.n_intervals;
-  const matrix = Uint8Array.from(atob(view.matrix), (character) => character.charCodeAt(0));
+  const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const shares = { allocated: { whole: view.utilization, matrix: bytes(view.matrix), scale: view.scale } };
+  if (view.active) shares.active = { whole: view.active, matrix: bytes(view.active_matrix), scale: 1 };
+  const areTwo = Boolean(view.active); // where units hold several tasks, or differ in capacity
   const width = view.end_us / n;
-  let at = 0, whole = true, selected = 0, hovered = null, onlyType = "all", playing = null;
+  let measure = "allocated", at = 0, whole = true, selected = 0, hovered = null, onlyType = "all", playing = null;
   let layout = null, colors = [], ink = [];
 
-  const share = (cell) => (whole ? view.utilization[cell] : matrix[cell * n + at] / 255);
+  const atTime = (of, cell, i) => (shares[of].scale * shares[of].matrix[cell * n + i]) / 255;
+  const share = (cell, of = measure) => (whole ? shares[of].whole[cell] : atTime(of, cell, at));
+  const inWords = (cell) => (areTwo ? `${percent(share(cell, "allocated"))} allocated, ${percent(share(cell, "active"))} active` : percent(share(cell)));
+  // How much a cell counts in a mean of several: with its capacity in what is allocated, else with its units.
+  const weight = (cell, of) => (of === "allocated" && areTwo ? view.capacity[cell] : view.n_units ? view.n_units[cell] : 1);
   const interval = (i) => `${time(i * width)} to ${time((i + 1) * width)}`;
   const WHAT = { unit: "unit", shelf: "shelf", rack: "rack", racks: "group of racks" };
 
@@ -43,6 +50,7 @@ function oklch(l, c, degrees) {
   const moment = el("output", { for: "racks-time" });
   const play = el("button", { type: "button", class: "play" }, "Play");
   const period = radios("Shown", [["whole", "Whole run"], ["time", "At a time"]], (value) => { pause(); whole = value === "whole"; refresh(); });
+  const shown = areTwo ? radios("Measure", [["allocated", "Allocated"], ["active", "Active"]], (value) => { measure = value; setColors(); refresh(); }) : null;
   const types = view.level === "unit" && data.types.length > 1
     ? choice("Type", [["all", "all"], ...data.types.map((name, i) => [i, name])], (value) => { onlyType = value; paint(); }) : null;
   const panel = el("div", { class: "panel" });
@@ -53,7 +61,7 @@ function oklch(l, c, degrees) {
   const units = view.n_units ? view.n_units.reduce((a, b) => a + b, 0) : nCells;
   const note = view.level === "unit" ? "Each cell is a unit." : `Each cell is the mean of a ${WHAT[view.level]}: ${units.toLocaleString("en")} units are too many to draw one by one.`;
   place.append(
-    el("div", { class: "controls" }, period.node, types?.node,
+    el("div", { class: "controls" }, period.node, shown?.node, types?.node,
       el("div", { class: "timeline" }, play, el("label", { for: "racks-time" }, "Time"), slider, moment)),
     legend,
     split,
@@ -81,7 +89,8 @@ function oklch(l, c, degrees) {
     const bar = el("div", { class: "bar-of-colors", "aria-hidden": "true" });
     bar.style.background = `linear-gradient(to right, ${steps.join(",")})`;
     const ticks = el("div", { class: "ticks", "aria-hidden": "true" }, ...["0%", "25%", "50%", "75%", "100%"].map((text) => el("span", {}, text)));
-    legend.replaceChildren(el("span", {}, "Utilisation"), el("div", {}, bar, ticks));
+    const title = !areTwo ? "Utilisation" : measure === "active" ? "Active" : "Allocated";
+    legend.replaceChildren(el("span", {}, title), el("div", {}, bar, ticks));
   }
 
   function paint() {
@@ -96,7 +105,7 @@ function oklch(l, c, degrees) {
     pen.font = "10.5px system-ui, sans-serif";
     for (let cell = 0; cell < nCells; cell++) {
       const value = share(cell), w = widths[cell];
-      const level = Math.round(255 * value);
+      const level = Math.min(255, Math.round(255 * value)); // beyond its capacity a cell is as dark as when full
       const isMuted = onlyType !== "all" && view.type[cell] !== Number(onlyType);
       pen.globalAlpha = isMuted ? 0.5 : 1;
       pen.fillStyle = isMuted ? muted : colors[level];
@@ -131,21 +140,29 @@ function oklch(l, c, degrees) {
     paint();
     describe();
     values.refresh();
-    let busy = 0;
-    for (let cell = 0; cell < nCells; cell++) busy += share(cell) * (view.n_units ? view.n_units[cell] : 1);
-    canvas.setAttribute("aria-label", `Racks, ${whole ? "whole run" : interval(at)}: ${percent(busy / units)} of ${units.toLocaleString("en")} units busy on average`);
+    let busy = 0, all = 0;
+    for (let cell = 0; cell < nCells; cell++) {
+      busy += share(cell) * weight(cell, measure);
+      all += weight(cell, measure);
+    }
+    const many = `${units.toLocaleString("en")} units`;
+    const what = !areTwo ? `${many} busy` : measure === "active" ? `${many} active` : `the capacity of ${many} allocated`;
+    canvas.setAttribute("aria-label", `Racks, ${whole ? "whole run" : interval(at)}: ${percent(busy / all)} of ${what} on average`);
   }
 
   function tell() {
     const cell = hovered ?? selected;
-    under.textContent = `${nameOf(cell)}: ${percent(share(cell))}`;
+    under.textContent = `${nameOf(cell)}: ${inWords(cell)}`;
   }
 
   let graph = null;
   function describe() {
     tell();
-    const lines = [["Whole run", percent(view.utilization[selected])], ["Active", time(view.utilization[selected] * view.end_us)]];
-    if (!whole) lines.unshift([interval(at), percent(share(selected))]);
+    const { utilization, active = utilization } = view;
+    const lines = areTwo
+      ? [["Allocated, whole run", percent(utilization[selected])], ["Active, whole run", percent(active[selected])], ["Active for", time(active[selected] * view.end_us)]]
+      : [["Whole run", percent(utilization[selected])], ["Active", time(utilization[selected] * view.end_us)]];
+    if (!whole) lines.unshift([interval(at), inWords(selected)]);
     if (view.n_units) lines.push(["Units", view.n_units[selected].toLocaleString("en")]);
     const facts = el("dl", { class: "facts" }, ...lines.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
     panel.querySelector(".text")?.remove();
@@ -160,13 +177,17 @@ function oklch(l, c, degrees) {
 
   function cellChart() {
     const [unit, size] = unitOf(view.end_us);
-    const line = Array.from(matrix.subarray(selected * n, selected * n + n), (v) => v / 255);
+    const line = (of) => Array.from({ length: n + 1 }, (_, i) => atTime(of, selected, Math.min(i, n - 1)));
+    const series = areTwo
+      ? ["allocated", "active"].map((of, i) => ({ name: of, values: line(of), stepped: true, style: i + 1 }))
+      : [{ name: `this ${WHAT[view.level]}`, values: line("allocated"), stepped: true, style: 1 }];
+    const highest = Math.max(1, ...series[0].values);
     return {
       label: `${nameOf(selected)}, utilisation over time`,
       x: { title: `time, ${unit}`, format: (v) => time(v * size) },
-      y: { title: "", format: percent, tick: (v) => `${Math.round(100 * v)}%`, range: [0, 1.02] },
+      y: { title: "", format: percent, tick: (v) => `${Math.round(100 * v)}%`, range: [0, 1.02 * highest] },
       xs: Array.from({ length: n + 1 }, (_, i) => (i * width) / size),
-      series: [{ name: `this ${WHAT[view.level]}`, values: [...line, line[n - 1]], stepped: true, style: 1 }],
+      series,
       marks: whole ? [] : [[((at + 0.5) * width) / size, ""]],
     };
   }
@@ -175,7 +196,7 @@ function oklch(l, c, degrees) {
     selected = cell;
     paint();
     describe();
-    if (aloud) spoken.textContent = `${nameOf(cell)}: ${percent(share(cell))}${whole ? " in the whole run" : `, ${interval(at)}`}`;
+    if (aloud) spoken.textContent = `${nameOf(cell)}: ${inWords(cell)}${whole ? " in the whole run" : `, ${interval(at)}`}`;
   }
 
   function cellAt(event) {
@@ -227,21 +248,26 @@ function oklch(l, c, degrees) {
   }
 
   function valueTable() {
-    const titles = [WHAT[view.level], "whole run", ...(whole ? [] : [interval(at)])];
-    const now = (cell) => (whole ? [] : [percent(share(cell))]);
-    if (nCells <= 1000) return [titles, Array.from({ length: nCells }, (_, cell) => [nameOf(cell), percent(view.utilization[cell]), ...now(cell)])];
-    const size = (cell) => (view.n_units ? view.n_units[cell] : 1);
+    const measures = Object.keys(shares);
+    const named = (title) => (areTwo ? measures.map((of) => `${title}, ${of}`) : [title]);
+    const titles = [WHAT[view.level], ...named("whole run"), ...(whole ? [] : named(interval(at)))];
+    const columns = [
+      ...measures.map((of) => ({ of, value: (cell) => shares[of].whole[cell] })),
+      ...(whole ? [] : measures.map((of) => ({ of, value: (cell) => atTime(of, cell, at) }))),
+    ];
+    if (nCells <= 1000) return [titles, Array.from({ length: nCells }, (_, cell) => [nameOf(cell), ...columns.map(({ value }) => percent(value(cell)))])];
     const rows = new Map();
     for (let cell = 0; cell < nCells; cell++) {
       const key = view.racks.length ? view.rack[cell] : Math.floor(cell / 100);
-      const row = rows.get(key) ?? { units: 0, run: 0, now: 0 };
-      row.units += size(cell);
-      row.run += size(cell) * view.utilization[cell];
-      row.now += size(cell) * share(cell);
+      const row = rows.get(key) ?? { sums: columns.map(() => 0), weights: columns.map(() => 0) };
+      columns.forEach(({ of, value }, i) => {
+        row.sums[i] += weight(cell, of) * value(cell);
+        row.weights[i] += weight(cell, of);
+      });
       rows.set(key, row);
     }
     const name = (key) => (view.racks.length ? `rack ${view.racks[key]}` : `racks from ${view.shelves[100 * key]}`);
-    return [["rack", ...titles.slice(1)], [...rows].map(([key, row]) => [name(key), percent(row.run / row.units), ...(whole ? [] : [percent(row.now / row.units)])])];
+    return [["rack", ...titles.slice(1)], [...rows].map(([key, row]) => [name(key), ...row.sums.map((sum, i) => percent(sum / row.weights[i]))])];
   }
 
   new ResizeObserver(layOut).observe(split);

@@ -1,0 +1,148 @@
+"""When units had room for a task that waited, and when there was room in all but on no single unit."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from vinesim.state.layout import FULL, OVERFULL
+
+DOWN, LEAVES, COMES, COMES_AND_LEAVES = -1, 0, 1, 2  # the order of what happens to a unit at one time
+
+
+class Change(NamedTuple):
+    """Something that happens to a unit: a task comes or leaves, its node goes down or comes up."""
+
+    time_us: float
+    order: int
+    task: int  # -1: the node
+    job: int
+    amount: float  # by which its load changes
+    down: int  # 1: it goes down, -1: it comes up
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A unit had room for the task from ``free_us`` on, until another task took it or the wait was over."""
+
+    unit: int
+    unit_type: str
+    free_us: float
+    freed_by: int | None  # job; None: it was free before, or its node came up
+    taken_us: float | None  # None: it was free until the wait was over
+    taken_by: int | None  # job; None: its node went down
+    by_older: bool | None  # the job that took it had arrived earlier; None: neither, as when it was the same task
+
+
+@dataclass(frozen=True)
+class Fragmentation:
+    """There was room enough for the task in all, over the units that can run it, but on no single one."""
+
+    time_us: float  # for how long
+    at_us: float  # when the room in all was largest
+    room: float  # in all then
+    units: int  # that had any then
+    largest: float  # room of one of them then
+    needed: float  # the least that the task takes of any of them
+
+
+@dataclass
+class UnitRoom:
+    """A unit as the waiting task sees it."""
+
+    unit: int
+    unit_type: str
+    capacity: float
+    needed: float  # what the task takes of it
+    changes: list[Change]
+    load: float = 0.0
+    n_down: int = 0
+
+    def apply(self, change: Change) -> None:
+        """It happens."""
+        self.load += change.amount
+        self.n_down += change.down
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the task could start on it, as the engine would say."""
+        is_full = self.n_down > 0 or self.load >= self.capacity * FULL
+        return not is_full and self.load + self.needed <= self.capacity * OVERFULL
+
+    @property
+    def room(self) -> float:
+        """What is left of it."""
+        return 0.0 if self.n_down else max(0.0, self.capacity - self.load)
+
+
+@dataclass
+class Changes:
+    """What happened to the units, by unit."""
+
+    of_unit: dict[int, list[Change]] = field(default_factory=lambda: defaultdict(list))
+
+    def add_tasks(self, rows: Iterable[Sequence[float]]) -> None:
+        """Rows of (task, job, unit, begin, end, amount)."""
+        for task, job, unit, begin_us, end_us, amount in rows:
+            if amount > 0:
+                last = LEAVES if end_us > begin_us else COMES_AND_LEAVES
+                here = self.of_unit[int(unit)]
+                here.append(Change(begin_us, COMES, int(task), int(job), amount, 0))
+                here.append(Change(end_us, last, int(task), int(job), -amount, 0))
+
+    def add_outages(self, outages: Mapping[int, Iterable[tuple[float, float]]]) -> None:
+        """From when to when the node of each unit is down."""
+        for unit, times in outages.items():
+            for down_us, up_us in times:
+                self.of_unit[unit].append(Change(down_us, DOWN, -1, -1, 0.0, 1))
+                self.of_unit[unit].append(Change(up_us, LEAVES, -1, -1, 0.0, -1))
+
+
+def openings(unit: UnitRoom, task: int, since_us: float, until_us: float) -> Iterator[Opening]:
+    """The times at which a unit had room for the task while it waited."""
+    free_us, freed_by = (since_us if unit.has_room else None), None
+    for change in sorted(unit.changes):
+        if change.time_us > until_us:
+            break
+        unit.apply(change)
+        if unit.has_room and free_us is None:
+            is_freed = change.time_us >= since_us and change.task >= 0
+            free_us, freed_by = max(change.time_us, since_us), change.job if is_freed else None
+        elif not unit.has_room and free_us is not None:
+            is_for_a_while = change.task >= 0 or change.time_us > free_us  # going down at once was no room
+            if change.time_us >= since_us and is_for_a_while:
+                taken_by = None if change.task < 0 else change.job
+                by_older = None if change.task in (-1, task) else change.task < task
+                yield Opening(unit.unit, unit.unit_type, free_us, freed_by, change.time_us, taken_by, by_older)
+            free_us = None
+    if free_us is not None:
+        yield Opening(unit.unit, unit.unit_type, free_us, freed_by, None, None, None)
+
+
+def fragmentation(units: Sequence[UnitRoom], since_us: float, until_us: float) -> Fragmentation | None:
+    """When the units had room in all, and none of them alone, while the task waited; None if never. The units are those
+    that can run the task, as they were before all changes."""
+    needed = min((unit.needed for unit in units), default=0.0)
+    if needed <= 0.0:
+        return None
+    place = {unit.unit: unit for unit in units}
+    n_open, room = sum(unit.has_room for unit in units), sum(unit.room for unit in units)
+    time_us, best, now_us = 0.0, (0.0, 0.0, 0, 0.0), since_us
+    every = sorted((change, unit.unit) for unit in units for change in unit.changes)
+    for change, number in [*every, (Change(until_us, LEAVES, -1, -1, 0.0, 0), -1)]:
+        end_us = min(max(change.time_us, since_us), until_us)
+        if end_us > now_us:
+            if not n_open and room >= needed * FULL:
+                time_us += end_us - now_us
+                if room > best[0] * OVERFULL:
+                    rooms = [unit.room for unit in units if unit.room > unit.capacity * (1.0 - FULL)]
+                    best = (room, now_us, len(rooms), max(rooms))
+            now_us = end_us
+        if change.time_us > until_us or number < 0:
+            break
+        unit = place[number]
+        n_open, room = n_open - unit.has_room, room - unit.room
+        unit.apply(change)
+        n_open, room = n_open + unit.has_room, room + unit.room
+    most, at_us, n_units, largest = best
+    return Fragmentation(time_us, at_us, most, n_units, largest, needed) if time_us > 0.0 else None

@@ -1,0 +1,153 @@
+"""Segments: who held how much of which unit from when to when, and why it ended.
+
+A task has one segment, or several where outages interrupted it or a batch policy moved it. Whatever is told about units
+begins here: how long they were active, how much of them was allocated, their energy, the pictures and explanations.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.result import Outcome, Table
+from vinesim.state.demand import amounts
+
+OUTCOMES = ("finished", "unfinished", "moved", "interrupted")  # why a segment ended; unfinished: the run ended
+FINISHED, UNFINISHED, MOVED, INTERRUPTED = range(4)
+Stretches = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # unit, begin, end, us; and a level, such as a load
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """S segments: first the last one of each task, in trace order, then those before it.
+
+    Of K runs that all finished, one segment a task: [K, S] where it says [..., S]. Units are those of ``capacity``.
+    """
+
+    task: np.ndarray  # [S] int64
+    unit: np.ndarray  # [..., S] int32; -1: the task never had one
+    begin_us: np.ndarray  # [..., S] float64: when it was given to the unit, NaN = never
+    start_us: np.ndarray  # [..., S] float64: when it began to execute there, its data having come; NaN = never
+    finish_us: np.ndarray  # [..., S] float64: when it left the unit; NaN = it had not when the run ended
+    moved: slice  # the segments that a move ended
+    interrupted: slice  # those that an outage ended
+    followers: np.ndarray  # segments of tasks that were started behind another one, which holds the unit for all
+    run_end_us: Any  # [...] us
+    demand: Any  # [N] of the tasks, or ONE_SLOT for all
+    capacity: np.ndarray  # [U]
+    is_shared: bool  # units may have held several at a time, or a part of them; else each holds the whole of its unit
+
+    @property
+    def outcome(self) -> np.ndarray:
+        """[S] why each ended, of one run: of OUTCOMES."""
+        found = np.where(np.isnan(self.finish_us), UNFINISHED, FINISHED)
+        found[self.moved], found[self.interrupted] = MOVED, INTERRUPTED
+        return np.array(OUTCOMES)[found]
+
+    @property
+    def n_units(self) -> int:
+        """U."""
+        return len(self.capacity)
+
+    @cached_property
+    def end_us(self) -> np.ndarray:
+        """[..., S] us: when it left the unit; the run's end for those that did not."""
+        return np.where(np.isnan(self.finish_us), np.expand_dims(self.run_end_us, -1), self.finish_us)
+
+    @cached_property
+    def amount(self) -> np.ndarray:
+        """[..., S] what it held of its unit's capacity; 0 for followers."""
+        demand = self.demand if np.ndim(self.demand) == 0 else self.demand[self.task]
+        if not self.is_shared:
+            return self.capacity[self.unit]
+        held = np.array(amounts(demand, self.capacity[self.unit]))
+        held[..., self.followers] = 0.0
+        return held
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """[..., S] the same as a share of the capacity."""
+        if not self.is_shared:
+            return np.broadcast_to(1.0, self.unit.shape)
+        return self.amount / self.capacity[self.unit]
+
+    @cached_property
+    def ordered(self) -> Stretches:
+        """Those that held a unit, without followers, as stretches of their shares; by unit and begin. Units of several
+        runs are those of :func:`numbered`."""
+        leads = self.unit >= 0
+        leads[..., self.followers] = False
+        unit, begin = numbered(self.unit, self.n_units)[leads], self.begin_us[leads]
+        order = np.lexsort((begin, unit))
+        return unit[order], begin[order], self.end_us[leads][order], self.share[leads][order]
+
+    def table(self) -> Table:
+        """One row a segment, task by task in the order of time."""
+        rows = np.lexsort((self.end_us, self.begin_us, self.task))
+        rows = rows[self.unit[rows] >= 0]
+        return Table(
+            {
+                "task": self.task[rows],
+                "segment": _count_within(self.task[rows]),
+                "unit": self.unit[rows],
+                "begin_us": self.begin_us[rows],
+                "start_us": self.start_us[rows],
+                "end_us": self.finish_us[rows],
+                "outcome": self.outcome[rows],
+                "amount": self.amount[rows],
+            }
+        )
+
+
+def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments:
+    """The segments of a run, or of K runs. ``demand`` [N], or one for all; ``capacity`` [U] of the units."""
+    task = np.arange(outcome.task_unit.shape[-1])
+    unit, begin, start = outcome.task_unit, outcome.task_init_us, outcome.task_start_us
+    finish, followers = outcome.task_finish_us, outcome.followers
+    moved = interrupted = slice(len(task), len(task))
+    if outcome.stays is not None:
+        stays = outcome.stays
+        came_us = np.full(len(task), -np.inf)
+        np.maximum.at(came_us, stays.task, stays.end_us)
+        stay_start = np.maximum(start[stays.task], stays.begin_us)
+        stay_start = np.where(stay_start <= stays.end_us, stay_start, np.nan)
+        task, unit = np.append(task, stays.task), np.append(unit, stays.unit)
+        begin = np.append(np.maximum(begin, came_us), stays.begin_us)
+        start = np.append(np.maximum(start, came_us), stay_start)
+        finish = np.append(finish, stays.end_us)
+        moved = slice(moved.start, len(task))
+    if outcome.lost is not None:
+        lost = outcome.lost
+        followers = np.append(followers, len(task) + np.flatnonzero(lost.is_follower))
+        task, unit = np.append(task, lost.task), np.append(unit, lost.unit)
+        begin, finish = np.append(begin, lost.init_us), np.append(finish, lost.end_us)
+        start = np.append(start, np.where(lost.start_us <= lost.end_us, lost.start_us, np.nan))
+        interrupted = slice(moved.stop, len(task))
+    return Segments(
+        task=task,
+        unit=unit,
+        begin_us=begin,
+        start_us=start,
+        finish_us=finish,
+        moved=moved,
+        interrupted=interrupted,
+        followers=followers.astype(np.int64),
+        run_end_us=outcome.end_us,
+        demand=demand,
+        capacity=capacity,
+        is_shared=outcome.shares_units,
+    )
+
+
+def _count_within(task: np.ndarray) -> np.ndarray:
+    """[n] the place of each row among those of its task, from 0; rows of a task stand together."""
+    first = np.flatnonzero(np.r_[True, task[1:] != task[:-1]])
+    return (np.arange(len(task)) - np.repeat(first, np.diff(np.r_[first, len(task)]))).astype(np.int32)
+
+
+def numbered(unit: np.ndarray, n_units: int) -> np.ndarray:
+    """[..., S] with the units of run k numbered from k x ``n_units``."""
+    if unit.ndim == 1:
+        return unit
+    return unit + n_units * np.arange(len(unit))[:, np.newaxis]

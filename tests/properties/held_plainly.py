@@ -1,0 +1,161 @@
+"""Who held what of which unit, and all that follows from it: plain loops over the columns of a result folder, no index.
+
+Nothing here is the package's but the reading of Parquet files and of the summary.
+"""
+
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from vinesim.formats.parquet import read_table
+
+EPS = 1e-9
+
+
+class Hold(NamedTuple):
+    """A task was on a unit, and held an amount of its capacity."""
+
+    task: int
+    unit: int
+    begin: float
+    start: float  # NaN: it did not execute there
+    end: float
+    outcome: str
+    amount: float
+
+
+@dataclass
+class Folder:
+    """What a result folder says."""
+
+    path: Path
+
+    def __post_init__(self):
+        self.summary = json.loads((self.path / "summary.json").read_text())
+        self.tasks, self.units = (self.rows(name) for name in ("tasks", "units"))
+        self.makespan = self.summary["makespan_us"]
+        self.names = self.summary["provenance"]["processor_types"]
+        self.capacity = [unit["capacity"] for unit in self.units]
+        self.has_segments = (self.path / "segments.parquet").exists()
+        self.holds = self._segments() if self.has_segments else self._tasks()
+
+    def rows(self, name):
+        """The rows of a table, as dictionaries."""
+        table = {column: values.tolist() for column, values in read_table(self.path / f"{name}.parquet").items()}
+        return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+    def _tasks(self):
+        found = []
+        for row in self.tasks:
+            if row["unit"] >= 0:
+                end, is_done = row["finish_us"], row["finish_us"] == row["finish_us"]
+                amount = row.get("amount", self.capacity[row["unit"]])
+                outcome = "finished" if is_done else "unfinished"
+                end = end if is_done else self.makespan
+                found.append(Hold(row["task"], row["unit"], row["init_us"], row["start_us"], end, outcome, amount))
+        return found
+
+    def _segments(self):
+        return [
+            Hold(
+                *(row[name] for name in ("task", "unit", "begin_us", "start_us")),
+                row["end_us"] if row["end_us"] == row["end_us"] else self.makespan,
+                *(row[name] for name in ("outcome", "amount")),
+            )
+            for row in self.rows("segments")
+        ]
+
+    def groups(self):
+        """Units by name of the group: all, and each type in use."""
+        found = {"all": list(range(len(self.units)))}
+        for number, unit in enumerate(self.units):
+            found.setdefault(self.names[unit["unit_type"]], []).append(number)
+        return found
+
+    def measured(self, unit, low, high):
+        """(allocated, active) of a unit between two times: shares x us, and us."""
+        here = [h for h in self.holds if h.unit == unit and h.begin < high and h.end > low]
+        cuts = sorted({low, high, *(t for h in here for t in (h.begin, h.end) if low < t < high)})
+        allocated = active = 0.0
+        for a, b in itertools.pairwise(cuts):
+            there = [h.amount / self.capacity[unit] for h in here if h.begin <= a and h.end >= b]
+            allocated += sum(there) * (b - a)
+            active += bool(there) * (b - a)
+        return allocated, active
+
+    def shares(self, units, low, high):
+        """(allocated, active) of a group of units: of the capacity of all, and of the time of all."""
+        if high <= low:
+            return 0.0, 0.0
+        of_units = {unit: self.measured(unit, low, high) for unit in units}
+        held = sum(self.capacity[unit] * allocated for unit, (allocated, _) in of_units.items())
+        of_capacity = held / (high - low) / sum(self.capacity[unit] for unit in units)
+        return of_capacity, sum(active for _, active in of_units.values()) / (high - low) / len(units)
+
+    @property
+    def is_shared(self):
+        """Whether what is allocated and active may be two things."""
+        return "amount" in self.tasks[0] or len(set(self.capacity)) > 1
+
+    def wait(self, row):
+        """From the arrival to the last start; NaN for a task that was never given to a unit."""
+        return row["init_us"] - row["arrival_us"]
+
+
+def nearest_rank(values, share):
+    """The smallest value with at least that share of the values at or below it."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * share - 1))]
+
+
+def close(found, expected, slack=1e-9):
+    """Whether two numbers are the same but for rounding."""
+    return abs(found - expected) <= slack * max(1.0, abs(expected))
+
+
+@dataclass
+class Room:
+    """What the units had left for one waiting task, at any time."""
+
+    folder: Folder
+    task: int
+    until: float
+    needs: dict[int, float]  # by unit that can run it and meets its requests: what it takes there
+    down: list[tuple[int, float, float]]  # unit, from when to when
+
+    def left(self, time):
+        """The room on each of those units at a time between events."""
+        found = {}
+        for unit in self.needs:
+            if any(u == unit and a < time < b for u, a, b in self.down):
+                continue
+            others = (h for h in self.folder.holds if h.task != self.task or h.begin < self.until)
+            load = sum(h.amount for h in others if h.unit == unit and h.begin < time < h.end)
+            found[unit] = self.folder.capacity[unit] - load
+        return found
+
+    def free(self, time):
+        """The units on which the task could have started."""
+        capacity = self.folder.capacity
+        return {
+            unit
+            for unit, room in self.left(time).items()
+            if room > capacity[unit] * EPS and room + capacity[unit] * EPS >= self.needs[unit]
+        }
+
+    def is_fragmented(self, time):
+        """Whether there was enough in all, and on no unit alone."""
+        least = min(self.needs.values(), default=0.0)
+        if least <= 0.0 or self.free(time):
+            return False
+        return sum(max(0.0, room) for room in self.left(time).values()) >= least * (1 - EPS)
+
+
+def is_number(value):
+    """Whether a value of a table is there."""
+    return value is not None and not np.isnan(value)
