@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+import vinesim as vs
+from vinesim.engine.many import simulate_many
+
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 GAVEL = "gpu,job_type,scale_factor,steps_per_s\nold,A,1,2\nnew,A,1,9\nold,B,1,0\nnew,B,1,1\nnew,A,2,15\n"
 STARPU = """kernel,machine,device_type,cores,size_bytes,mean_us,dev_us,n
@@ -163,3 +166,22 @@ def test_the_kernels_of_starpu_run(vinesim, tmp_path):
     words = ("--jobs", "200", "--noise", "-o", tmp_path / "a.parquet")
     assert vinesim("import", "starpu", DATA / "starpu" / "kernels.csv.gz", *words).code == 0
     assert run(vinesim, tmp_path / "a.yaml")["jobs"]["finished"] == 200
+
+
+def test_parallel_jobs_of_a_log_are_warned_of(vinesim, tmp_path):
+    """Wherever their tasks would start one by one: at the import, in a run, when validated; not as whole jobs."""
+    (tmp_path / "log.swf").write_text(SWF)
+    (tmp_path / "m").write_text("0\ta\t1\t4\t1\t1\n")
+    warning = "3 of the log's 5 jobs are parallel"
+    words = ("import", "swf", tmp_path / "log.swf", "--machines", tmp_path / "m")
+    done = vinesim(*words, "-o", tmp_path / "parts.parquet")
+    assert (done.code, done.err.count(warning), "warning" in done.out) == (0, 1, False)
+    for command in ("run", "validate"):
+        assert vinesim(command, tmp_path / "parts.yaml").err.count(warning) == 1
+    with pytest.warns(vs.InputWarning, match=warning):
+        simulate_many(vs.read_scenario(tmp_path / "parts.yaml"), seeds=[1, 2])
+    assert vinesim(*words, "--task", "job", "-o", tmp_path / "jobs.parquet").err == ""
+    assert vinesim("run", tmp_path / "jobs.yaml").err == ""
+    serial = "\n".join(line for line in SWF.splitlines() if line.split()[4] == "1")
+    (tmp_path / "log.swf").write_text(serial + "\n")
+    assert vinesim(*words, "-o", tmp_path / "parts.parquet").err == ""

@@ -44,10 +44,12 @@ def swf(
     from vinesim.formats.swf import read_swf
     from vinesim.formats.swf_scenario import write_swf_scenario
     from vinesim.formats.workload_table import write_workload
+    from vinesim.model.parallel_jobs import warn_of_parallel_jobs
 
     _check_output(output)
     workload, datacenter, report = read_swf(log, machines, task, partition)
     write_workload(output, workload, (PROCESSOR_TYPE,))
+    warn_of_parallel_jobs(workload)
     wrote = {output: f"{workload.n_jobs:,} jobs"}
     if datacenter is not None:
         scenario = output.with_suffix(".yaml")

@@ -24,6 +24,7 @@ from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.parallel_jobs import warn_of_parallel_jobs
 from vinesim.model.result import ExitReason, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream_seed
@@ -95,6 +96,7 @@ def simulate_many(
         pieces = [(np.array([k]), _of_summary(alone(k), wanted)) for k in range(len(numbers))]
         return _joined(pieces, len(numbers))
     scenario.network.warn_if_unordered()
+    warn_of_parallel_jobs(scenario.workload)
     n_workers = workers or n_cores()
     blocks = _Blocks(scenario, policy, times, numbers, wanted, percentiles, warm_up, n_workers)
     with announce_compilation(policy, say):

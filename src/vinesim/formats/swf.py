@@ -19,9 +19,9 @@ from vinesim.formats.machines import read_machines, read_nodes
 from vinesim.model.catalog import TaskType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.parallel_jobs import PROCESSOR_TIME
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
-TASK_TYPE = TaskType("PROCESSOR_TIME")
 JOB_TYPE = TaskType("RUN_TIME")  # of jobs that are one task each
 AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
 TASKS = ("processor", "job")
@@ -143,7 +143,7 @@ def read_swf(
         job_id=job_id,
         demand=processors if is_whole else None,
         estimate_us=np.where(asked_s > 0, asked_s * 1e6, run_us) if is_whole else None,
-        task_types=(JOB_TYPE if is_whole else TASK_TYPE,),
+        task_types=(JOB_TYPE if is_whole else PROCESSOR_TIME,),
     )
     report.n_jobs, report.n_tasks = workload.n_jobs, workload.n_tasks
     report.n_unasked = int((asked_s == 0).sum()) if is_whole else 0

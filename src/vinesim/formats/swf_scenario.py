@@ -8,9 +8,10 @@ import numpy as np
 import yaml
 
 from vinesim.formats.files import replacing
-from vinesim.formats.swf import AFFINITY, JOB_TYPE, TASK_TYPE
+from vinesim.formats.swf import AFFINITY, JOB_TYPE
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter
+from vinesim.model.parallel_jobs import PROCESSOR_TIME
 
 OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is a task of its run time."
 OF_JOBS = "An imported log on its own clusters: each job takes as many processors of one node as it had."
@@ -20,7 +21,7 @@ def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task:
     """Write the scenario beside its workload: a rack a cluster, a shelf a node; a unit is a processor, or with whole
     jobs as tasks a node."""
     is_whole = task == "job"
-    task_type = (JOB_TYPE if is_whole else TASK_TYPE).name
+    task_type = (JOB_TYPE if is_whole else PROCESSOR_TIME).name
     document = {
         "description": OF_JOBS if is_whole else OF_PROCESSORS,
         "extends": "none",
