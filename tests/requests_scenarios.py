@@ -18,6 +18,7 @@ def request_scenario(
     noise: bool = True,
     same_load: bool = False,
     gangs: bool = True,
+    most_requests: int = 60,
 ) -> vs.Scenario:
     """Up to 60 requests of up to 4 applications on up to 4 nodes of a CPU and GPUs of two generations."""
     random = np.random.default_rng([seed, 7])
@@ -46,7 +47,7 @@ def request_scenario(
                 nodes_per_request=n_parts,
             )
         )
-    n = int(random.integers(1, 60))
+    n = int(random.integers(1, most_requests))
     times = random.integers(0, 40, n) if random.integers(0, 2) else random.uniform(0, 60, n)
     arrival = np.sort(times.astype(float))
     code = random.integers(0, n_applications, n)

@@ -1,12 +1,15 @@
 """Run a scenario on both engines and compare everything bit for bit. Used by the tests and by ``verification``."""
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import vinesim as vs
+from tests.invariants import violations
 from tests.policies.kinds.choosy import Choosy
 from tests.policies.kinds.consolidate import Consolidate
 from tests.policies.kinds.least_loaded_node import LeastLoadedNode
@@ -18,9 +21,11 @@ from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
 from tests.policies.kinds.witness import Witness
-from tests.strategies import Limits, all_options, seeded_scenario
+from tests.properties.any_scenario import any_scenario
+from tests.strategies import Limits, all_options
+from vinesim.formats.result_folder import TABLES
 from vinesim.policies.contract import BatchPolicy, Policy
-from vinesim.policies.registry import policies
+from vinesim.policies.registry import policies, resolve
 
 ONLINE_KINDS: tuple[type[Policy], ...] = (
     Slots,
@@ -35,6 +40,7 @@ ONLINE_KINDS: tuple[type[Policy], ...] = (
 )
 BATCH_KINDS: tuple[type[Policy], ...] = (PileInBatches, PeriodicFirstFit, Repack)
 
+TOOK = ("wall_s", "compile_s", "plan_s")  # times of this machine
 LIMITS: dict[type[Policy], Limits] = {  # what shares its speed cannot be moved
     policy: Limits(slowdown=False)
     for policy in (Repack, *policies().values())
@@ -43,13 +49,21 @@ LIMITS: dict[type[Policy], Limits] = {  # what shares its speed cannot be moved
 
 
 def every_policy() -> dict[str, type[Policy]]:
-    """The registered policies and one test policy of each kind, by name; but for those that plan (test_optimal)."""
-    registered = {name: policy for name, policy in policies().items() if not getattr(policy, "plans", False)}
-    return {**registered, **{policy.name: policy for policy in ONLINE_KINDS + BATCH_KINDS}}
+    """The registered policies and one test policy of each kind, by name."""
+    return {**policies(), **{policy.name: policy for policy in ONLINE_KINDS + BATCH_KINDS}}
+
+
+def without_plans() -> dict[str, type[Policy]]:
+    """The same without those that plan, which take small scenarios only (test_optimal)."""
+    return {name: policy for name, policy in every_policy().items() if not getattr(policy, "plans", False)}
 
 
 def options_of(policy: type[Policy]) -> list[dict[str, Any]]:
     """The combinations of options to try."""
+    if getattr(policy, "plans", False):
+        found = itertools.product(("makespan", "sum_finish"), ("strict", "relaxed"), (0.0, 20.0))
+        names = ("objective", "requests", "time_limit_s")
+        return [{**dict(zip(names, values, strict=True)), "workers": 1} for values in found]
     return all_options(policy)
 
 
@@ -59,35 +73,75 @@ def alike(a: Any, b: Any) -> bool:
         return isinstance(b, np.ndarray) and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if isinstance(a, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(alike(a[name], b[name]) for name in a)
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(alike(a[name], b[name]) for name in a)
     return bool(a == b)
+
+
+class Refused(NamedTuple):
+    """What a run said in place of a result."""
+
+    words: str
+
+
+def run(scenario: vs.Scenario, engine: Any) -> vs.Result | Refused:
+    """The result of an engine, or why there is none."""
+    try:
+        return vs.simulate(scenario, engine=engine)
+    except vs.InputError as wrong:
+        return Refused(str(wrong))
+
+
+def told(result: vs.Result | Refused) -> dict[str, Any]:
+    """All that a result says, but for the engine's name and the time that it took."""
+    if isinstance(result, Refused):
+        return {"refused": result.words}
+    tables = {name: getattr(result, name) for name in TABLES}
+    summary = {name: part for name, part in result.summary.items() if name != "provenance"}
+    kept = {name: text for name, text in result.provenance.items() if name not in ("engine", *TOOK)}
+    outcome = {item.name: getattr(result.outcome, item.name) for item in fields(result.outcome)}
+    return {**outcome, **tables, "summary": repr(summary), "provenance": repr(kept)}
 
 
 def differences(scenario: vs.Scenario) -> list[str]:
     """What differs between the engines: nothing, if they mean the same."""
-    compiled, reference = vs.simulate(scenario), vs.simulate(scenario, engine="reference")
-    one, other = compiled.outcome, reference.outcome
-    found = []
-    for item in fields(one):
-        a, b = getattr(one, item.name), getattr(other, item.name)
-        if not alike(a, b):
-            found.append(f"{item.name}: compiled {a}, reference {b}")
-    return found
+    return unlike(run(scenario, "compiled"), run(scenario, "reference"))
 
 
-def check(seed: int, policy: type[Policy]) -> list[str]:
-    """Compare the engines on the scenario of a seed; what differs, with what it takes to run it again."""
+def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> list[str]:
+    """What differs between the results of the engines."""
+    one, other = told(compiled), told(reference)
+    if one.keys() != other.keys():
+        return [f"compiled {one.get('refused', 'ended')}, reference {other.get('refused', 'ended')}"]
+    return [
+        f"{name}: compiled {one[name]}, reference {other[name]}" for name in one if not alike(one[name], other[name])
+    ]
+
+
+def check(seed: int, policy: type[Policy]) -> tuple[list[str], str]:
+    """Run any scenario of a seed on both engines, and check the result. Returns what is wrong, with what it takes to
+    run it again, and how the run ended."""
     choices = options_of(policy)
     options = choices[seed % len(choices)]
-    scenario = seeded_scenario(seed, policy, options, LIMITS.get(policy, Limits()))
-    return [f"seed {seed}, {policy.name} {options}: {text}" for text in differences(scenario)]
+    scenario = any_scenario(seed, policy, options)
+    compiled, reference = run(scenario, "compiled"), run(scenario, "reference")
+    found = unlike(compiled, reference)
+    if isinstance(compiled, Refused):
+        return [f"seed {seed}, {policy.name} {options}: {text}" for text in found], compiled.words
+    bound = resolve(policy, scenario.options)
+    found += violations(scenario, compiled, bound)
+    return [f"seed {seed}, {policy.name} {options}: {text}" for text in found], str(compiled.exit_reason)
 
 
-def run(n: int, first_seed: int = 0, per_policy: bool = False) -> Iterator[tuple[int, str, list[str]]]:
-    """Compare the engines on n random scenarios, the policies taking turns, or on n for each policy. Yields (seed,
-    policy, differences)."""
-    chosen = list(every_policy().values())
-    for i in range(n):
-        for policy in chosen if per_policy else [chosen[i % len(chosen)]]:
-            yield first_seed + i, policy.name, check(first_seed + i, policy)
+def is_slow(policy: type[Policy]) -> bool:
+    """Whether a run takes many times as long as another: Python is asked every period, or a solver before the run."""
+    return issubclass(policy, BatchPolicy) or getattr(policy, "plans", False)
+
+
+def shares(n: int) -> dict[str, int]:
+    """How many of n scenarios each policy gets: slow ones a quarter of the others, one that plans less."""
+    weight = {
+        name: 0.05 if getattr(policy, "plans", False) else 0.25 if is_slow(policy) else 1.0
+        for name, policy in every_policy().items()
+    }
+    return {name: math.ceil(n * share / sum(weight.values())) for name, share in weight.items()}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.formats.parquet import read_table
+from vinesim.formats.result_folder import TABLES, to_json
 
 EPS = 1e-9
 
@@ -29,24 +30,36 @@ class Hold(NamedTuple):
     amount: float
 
 
-@dataclass
 class Folder:
-    """What a result folder says."""
+    """What a result folder says, or what would be written into one."""
 
-    path: Path
-
-    def __post_init__(self):
-        self.summary = json.loads((self.path / "summary.json").read_text())
-        self.tasks, self.units = (self.rows(name) for name in ("tasks", "units"))
-        self.makespan = self.summary["makespan_us"]
-        self.names = self.summary["provenance"]["processor_types"]
+    def __init__(self, path: Path | None, tables: dict[str, dict[str, np.ndarray]], summary: dict):
+        self.path, self.tables, self.summary = path, tables, summary
+        self.tasks, self.jobs, self.units = (self.rows(name) for name in ("tasks", "jobs", "units"))
+        self.utilization, self.periods, self.applications = (
+            self.rows(name) if name in tables else None for name in ("utilization", "periods", "applications")
+        )
+        self.makespan = summary["makespan_us"]
+        self.names = summary["provenance"]["processor_types"]
         self.capacity = [unit["capacity"] for unit in self.units]
-        self.has_segments = (self.path / "segments.parquet").exists()
+        self.has_segments = "segments" in tables
         self.holds = self._segments() if self.has_segments else self._tasks()
+
+    @classmethod
+    def read(cls, path):
+        """The files of a folder."""
+        tables = {file.stem: read_table(file) for file in path.glob("*.parquet") if file.stem in TABLES}
+        return cls(path, tables, json.loads((path / "summary.json").read_text()))
+
+    @classmethod
+    def of(cls, result):
+        """The same without the files."""
+        tables = {name: dict(table) for name in TABLES if (table := getattr(result, name)) is not None}
+        return cls(None, tables, json.loads(to_json(result.summary)))
 
     def rows(self, name):
         """The rows of a table, as dictionaries."""
-        table = {column: values.tolist() for column, values in read_table(self.path / f"{name}.parquet").items()}
+        table = {column: values.tolist() for column, values in self.tables[name].items()}
         return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
     def _tasks(self):

@@ -28,6 +28,9 @@ class BatchClock:
         self.period = 0
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
         self.moves = Moves(scenario.workload.n_tasks) if policy.replaces_running else None
+        if scenario.accounting.energy == "eq2" and self.accounts.has_power and self._shares_speed():
+            expected = "run_time or eq1xT: the time left of tasks that share the speed of a unit is not known"
+            raise InputError([Problem("accounting.energy", expected, "'eq2'")])
         if policy.needs_power and not self.accounts.has_power:
             names = [p.name for p in scenario.datacenter.processor_types]
             known = ~np.isnan(self.accounts.per_demand_w)
@@ -37,6 +40,9 @@ class BatchClock:
             raise InputError(
                 [Problem("processor_types", expected, f"none of {missing}", "Give it, W a unit of demand.")]
             )
+
+    def _shares_speed(self) -> bool:
+        return bool((self.model.unit_parallelism < self.model.unit_capacity).any())
 
     @property
     def next_us(self) -> float:

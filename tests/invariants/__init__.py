@@ -1,0 +1,51 @@
+"""What must hold of every result, whoever scheduled: checked from the tables and the scenario alone.
+
+``violations`` reads what a reader of the result folder gets, and computes everything once more in plain loops. Each rule
+is a function of :class:`~tests.invariants.facts.Facts` that yields what it finds wrong.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import vinesim as vs
+from tests.invariants import applications, energy, numbers, promises, room, tables, times
+from tests.invariants.facts import Facts
+from tests.properties.held_plainly import Folder
+
+Rule = Callable[[Facts], Iterator[str]]
+RULES: tuple[Rule, ...] = (
+    tables.columns_are_as_declared,
+    tables.every_task_once,
+    tables.jobs_are_their_tasks,
+    tables.exit_reason,
+    times.times_in_order,
+    times.segments_follow_one_another,
+    times.service_time,
+    times.nothing_on_a_node_that_is_down,
+    room.amounts_are_the_demands,
+    room.units_can_run_their_tasks,
+    room.no_unit_over_its_capacity,
+    room.active_time_is_the_union_of_intervals,
+    room.samples_are_the_shares,
+    numbers.counts_of_the_summary,
+    numbers.latencies_of_the_summary,
+    numbers.utilization_of_the_summary,
+    numbers.deadlines_that_were_missed,
+    applications.the_table_is_its_requests,
+    applications.batches_within_the_limit,
+    applications.requests_of_several_nodes_start_at_once,
+    applications.applications_stay_on_their_nodes,
+    energy.energy_is_the_integral_of_power,
+    energy.energy_adds_up,
+    energy.periods_are_those_of_the_run,
+    promises.in_order_of_arrival,
+    promises.order_within_an_application,
+    promises.no_unit_idles_while_a_task_waits,
+    promises.requests_are_met,
+)
+
+
+def violations(scenario: vs.Scenario, told: vs.Result | Folder, policy: Any) -> list[str]:
+    """What is wrong with a result: the rule's name and where; empty if nothing is. ``policy`` is the bound one."""
+    facts = Facts(scenario, told if isinstance(told, Folder) else Folder.of(told), policy)
+    return [f"{rule.__name__}: {text}" for rule in RULES for text in rule(facts)]

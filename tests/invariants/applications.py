@@ -1,0 +1,122 @@
+"""Client-server applications: the table, batches, requests of several nodes, and the nodes that hold their data."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tests.invariants.facts import Facts
+from tests.invariants.numbers import RANKS, is_missed
+from tests.properties.held_plainly import nearest_rank
+from vinesim.model.application import application_names, listed_by_code
+
+MINUTE_US = 6e7
+
+
+def the_table_is_its_requests(facts: Facts) -> Iterator[str]:
+    """Each number of each application, from the jobs and the tasks."""
+    rows, work = facts.folder.applications, facts.work
+    if (rows is None) != (work.application is None or work.deadline_us is None):
+        yield "there is a table of applications without any with deadlines, or the reverse"
+    if rows is None:
+        return
+    codes = sorted(set(work.application.tolist()))
+    if [row["application"] for row in rows] != codes:
+        yield "the applications are not those that have requests, each once"
+        return
+    for row in rows:
+        code = row["application"]
+        jobs = [job for job in facts.folder.jobs if job["application"] == code]
+        for name, value in expected_of(facts, code, jobs).items():
+            if not (row[name] == value or (not isinstance(value, str) and facts.same(row[name], value))):
+                yield f"application {code}: {name} is {row[name]}, not {value}"
+    told = facts.folder.summary["applications"]["mean"]
+    in_time = [1 - row["missed"] / row["requests"] for row in rows]
+    squares = math.fsum(share**2 for share in in_time)
+    expected = {
+        "missed_pct": 100 * (1 - math.fsum(in_time) / len(in_time)),
+        "worst_missed_pct": 100 * (1 - min(in_time)),
+        "jain": math.fsum(in_time) ** 2 / (len(in_time) * squares) if squares else 1.0,
+        "reach_99_pct": sum(share >= 0.99 for share in in_time),
+    }
+    for name, value in expected.items():
+        if not facts.same(told[name], value, 1e-3):
+            yield f"mean.{name} is {told[name]}, not {value}"
+
+
+def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[str, object]:
+    """The row of one application."""
+    numbers = {job["job"] for job in jobs}
+    tasks = [row for row in facts.folder.tasks if row["job"] in numbers]
+    started = [row for row in tasks if row["unit"] >= 0]
+    missed = sum(map(is_missed, jobs))
+    latency = [job["latency_us"] for job in jobs if math.isfinite(job["latency_us"])]
+    minutes: dict[float, list[bool]] = defaultdict(list)
+    for job in jobs:
+        minutes[job["arrival_us"] // MINUTE_US].append(is_missed(job))
+    by_minute = [100 * sum(flags) / len(flags) for flags in minutes.values()]
+    deployed = sorted(set(facts.unit_type))
+    fastest = [max(deployed, key=lambda p: (facts.scenario.affinity[p, row["task_type"]], -p)) for row in started]
+    on_fastest = sum(row["unit_type"] == best for row, best in zip(started, fastest, strict=True))
+    mine = {row["task"] for row in started}
+    batches = [(batch, is_sure) for batch, is_sure in facts.batches if batch[0] in mine]
+    found = {
+        "name": application_names(facts.work)[code],
+        "requests": len(jobs),
+        "missed": missed,
+        "missed_pct": 100 * missed / len(jobs),
+        "missed_pct_minutes": math.fsum(by_minute) / len(by_minute),
+        "missed_pct_worst_minute": max(by_minute),
+        "dropped": sum(facts.folder.tasks[facts.work.job_first[job]]["unit"] < 0 for job in sorted(numbers)),
+        "goodput_per_s": (len(jobs) - missed) / max(facts.makespan, 1e-9) * 1e6,
+        **{f"{name}_us": nearest_rank(latency, share) if latency else math.nan for name, share in RANKS},
+        "on_fastest": on_fastest / max(1, len(started)),
+    }
+    if all(is_sure for _, is_sure in batches):
+        found["batch_mean"] = len(started) / max(1, len(batches))
+    return found
+
+
+def batches_within_the_limit(facts: Facts) -> Iterator[str]:
+    """No more requests start as one than their application allows."""
+    listed = listed_by_code(facts.work, facts.scenario.applications)
+    for tasks, is_sure in facts.batches:
+        code = facts.application(tasks[0])
+        one = listed[code] if 0 <= code < len(listed) else None
+        most = facts.policy.most if facts.policy.name == "test_consolidate" else 1 if one is None else one.batch_limit
+        if is_sure and len(tasks) > most:
+            yield f"{len(tasks)} tasks from task {tasks[0]} on were started as one, more than {most}"
+
+
+def _heeded(facts: Facts) -> list[tuple[int, object]]:
+    """(code, application) of those that the policy looks at."""
+    if "part" not in facts.groups or facts.work.application is None:
+        return []
+    listed = listed_by_code(facts.work, facts.scenario.applications)
+    return [(code, one) for code, one in enumerate(listed) if one is not None]
+
+
+def requests_of_several_nodes_start_at_once(facts: Facts) -> Iterator[str]:
+    """All parts of a request at one time, on as many nodes, of one processor type; or none of them."""
+    if facts.scenario.outages:  # some nodes of a request may be lost
+        return
+    for code, one in _heeded(facts):
+        if one.nodes_per_request == 1:
+            continue
+        for job in facts.folder.jobs:
+            if job["application"] != code:
+                continue
+            parts = facts.folder.tasks[facts.work.job_first[job["job"]] : facts.work.job_first[job["job"] + 1]]
+            there = [part for part in parts if part["unit"] >= 0]
+            if there and (
+                len(there) < len(parts)
+                or len({(part["init_us"], part["unit_type"]) for part in parts}) > 1
+                or len({(part["rack"], part["shelf"]) for part in parts}) < len(parts)
+            ):
+                yield f"the {len(parts)} parts of request {job['job']} did not start as one"
+
+
+def applications_stay_on_their_nodes(facts: Facts) -> Iterator[str]:
+    for code, one in _heeded(facts):
+        for hold in facts.folder.holds if one.nodes else ():
+            if facts.application(hold.task) == code and facts.place[hold.unit] not in one.nodes:
+                yield f"task {hold.task} ran at {facts.place[hold.unit]}, which has no data of {one.name}"

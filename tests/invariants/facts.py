@@ -1,0 +1,177 @@
+"""A result's tables beside what the scenario says of each task and unit."""
+
+import itertools
+import math
+from collections import defaultdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import vinesim as vs
+from tests.demands import demands_of, taken
+from tests.properties.held_plainly import Folder, Hold
+from vinesim.policies.contract import BatchPolicy
+
+
+class Facts:
+    """Units are in (rack, shelf) order, as in the tables."""
+
+    def __init__(self, scenario: vs.Scenario, folder: Folder, policy: Any):
+        self.scenario, self.folder, self.policy = scenario, folder, policy
+        center, work = scenario.datacenter, scenario.workload
+        self.work = work
+        self.order = np.lexsort((center.shelf, center.rack))
+        self.unit_type = center.unit_type[self.order].tolist()
+        self.place = list(zip(center.rack[self.order].tolist(), center.shelf[self.order].tolist(), strict=True))
+        self.types = center.processor_types
+        self.job = np.repeat(np.arange(work.n_jobs), np.diff(work.job_first)).tolist()
+        self.kind = work.job_task_type[self.job].tolist()
+        self.arrival = work.arrival_us[self.job].tolist()
+        self.demand = demands_of(work).tolist()
+        self.reason = folder.summary["exit_reason"]
+        self.makespan = folder.makespan
+        self.is_batch = isinstance(policy, BatchPolicy)
+
+    @property
+    def n_units(self) -> int:
+        return len(self.unit_type)
+
+    def capacity(self, unit: int) -> float:
+        return self.types[self.unit_type[unit]].capacity
+
+    def parallelism(self, unit: int) -> float:
+        kind = self.types[self.unit_type[unit]]
+        return kind.capacity if kind.parallelism is None else min(kind.parallelism, kind.capacity)
+
+    def shares_speed(self, unit: int) -> bool:
+        return self.parallelism(unit) < self.capacity(unit)
+
+    def takes(self, task: int, unit: int) -> float:
+        return taken(self.demand[task], self.capacity(unit))
+
+    def speed(self, task: int, unit: int) -> float:
+        return float(self.scenario.affinity[self.unit_type[unit], self.kind[task]])
+
+    def application(self, task: int) -> int:
+        return -1 if self.work.application is None else int(self.work.application[self.job[task]])
+
+    def part(self, task: int) -> int:
+        """Which of its job's tasks it is."""
+        return task - int(self.work.job_first[self.job[task]])
+
+    # --- times alone, from the scenario ---
+
+    def transfer(self, task: int, unit: int) -> float:
+        size = float(self.work.data_bytes[task])
+        if size <= 0:
+            return 0.0
+        rack, shelf = self.place[unit]
+        same_rack, same_shelf = rack == self.work.data_rack[task], shelf == self.work.data_shelf[task]
+        tier = 0 if same_rack and same_shelf else 1 if same_rack else 2
+        network = self.scenario.network
+        return float(network.tier_latency_us[tier]) + size / float(network.tier_bandwidth[tier])
+
+    def overhead(self, task: int, unit: int) -> float:
+        table = self.scenario.overhead_us
+        return 0.0 if table is None else float(table[self.unit_type[unit], self.kind[task]])
+
+    def computing(self, task: int, unit: int) -> float:
+        if self.work.times_us is not None:
+            return float(self.work.times_us[task, self.unit_type[unit]])
+        speed = self.speed(task, unit)
+        return float(self.work.operations[task]) / speed if speed > 0 else math.inf
+
+    def factor(self, task: int) -> float:
+        return 1.0 if self.work.time_factor is None else float(self.work.time_factor[task])
+
+    # --- who was where ---
+
+    @cached_property
+    def holds_of(self) -> dict[int, list[Hold]]:
+        """Of each task, in the order of time."""
+        found: dict[int, list[Hold]] = defaultdict(list)
+        for hold in sorted(self.folder.holds, key=lambda h: (h.begin, h.end)):
+            found[hold.task].append(hold)
+        return found
+
+    def last_run(self, task: int) -> list[Hold]:
+        """Where the task was from its last start on: several holds if it was moved."""
+        return [h for h in self.holds_of.get(task, []) if h.outcome != "interrupted"]
+
+    @cached_property
+    def holds_on(self) -> dict[int, list[Hold]]:
+        found: dict[int, list[Hold]] = defaultdict(list)
+        for hold in self.folder.holds:
+            found[hold.unit].append(hold)
+        return found
+
+    @cached_property
+    def batches(self) -> list[tuple[list[int], bool]]:
+        """Tasks that were started together, the first one first; and whether that is sure: a task that takes nothing
+        looks like one that was started behind another. Of the last start of each task."""
+        is_told = "amount" in self.folder.tables["tasks"]
+        starts: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for task in sorted(self.holds_of):
+            run = self.last_run(task)
+            if run:
+                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task))
+                starts[(*key, self.part(task) if "part" in self.groups else 0)].append(task)
+        found: list[tuple[list[int], bool]] = []
+        for (unit, *_), tasks in starts.items():
+            amounts = [self.last_run(task)[0].amount if is_told else 1.0 for task in tasks]
+            needs = [self.takes(task, unit) if is_told else 1.0 for task in tasks]
+            is_sure = min(needs) > 0 or not self.consolidates
+            for task, amount, need in zip(tasks, amounts, needs, strict=True):
+                if amount > 0 or need == 0 or not self.consolidates:
+                    found.append(([task], is_sure))
+                else:
+                    found[-1][0].append(task)
+        return found
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return getattr(self.policy, "groups", ())
+
+    @property
+    def consolidates(self) -> bool:
+        """Whether the policy may start several tasks as one."""
+        return "part" in self.groups or self.policy.name == "test_consolidate"
+
+    @cached_property
+    def moments(self) -> list[float]:
+        """Every time up to the run's end at which something happened."""
+        times = {*self.arrival, *(t for h in self.folder.holds for t in (h.begin, h.end))}
+        times |= {t for outage in self.scenario.outages for t in (outage.down_us, outage.up_us)}
+        return sorted(t for t in times if math.isfinite(t) and t <= self.makespan)
+
+    def load(self, unit: int, time: float) -> float:
+        """What is held of the unit right after a time."""
+        return sum(h.amount for h in self.holds_on[unit] if h.begin <= time < h.end)
+
+    def service(self, unit: int, begin: float, end: float) -> float:
+        """Us of full speed that a task got that was on the unit all that time."""
+        if not self.shares_speed(unit):
+            return end - begin
+        others = [h for h in self.holds_on[unit] if h.begin < end and h.end > begin]
+        cuts = sorted({begin, end, *(t for h in others for t in (h.begin, h.end) if begin < t < end)})
+        done = 0.0
+        for low, high in itertools.pairwise(cuts):
+            load = sum(h.amount for h in others if h.begin <= low and h.end >= high)
+            done += (high - low) * (1.0 if load <= self.parallelism(unit) else self.parallelism(unit) / load)
+        return done
+
+    def is_down(self, unit: int, time: float) -> bool:
+        return any(
+            (outage.rack, outage.shelf) == self.place[unit] and outage.down_us <= time < outage.up_us
+            for outage in self.scenario.outages
+        )
+
+    def is_missing(self, value: Any) -> bool:
+        return value is None or value != value
+
+    def same(self, found: float | None, expected: float | None, size: float = 0.0, slack: float = 1e-9) -> bool:
+        """Whether two numbers are the same but for rounding, beside numbers of some size; both may be missing."""
+        if found is None or expected is None or found != found or expected != expected:
+            return (found is None or found != found) and (expected is None or expected != expected)
+        return found == expected or abs(found - expected) <= slack * max(abs(found), abs(expected), size)

@@ -1,0 +1,98 @@
+"""The numbers of the summary, from the tables."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from tests.invariants.facts import Facts
+from tests.properties.held_plainly import nearest_rank
+
+RANKS = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999))
+
+
+def counts_of_the_summary(facts: Facts) -> Iterator[str]:
+    rows, summary = facts.folder.tasks, facts.folder.summary
+    by_type = {name: 0 for name in facts.folder.groups() if name != "all"}
+    for row in rows:
+        if row["unit"] >= 0:
+            by_type[facts.folder.names[facts.unit_type[row["unit"]]]] += 1
+    expected = {
+        "tasks.count": len(rows),
+        "tasks.finished": sum(not facts.is_missing(row["finish_us"]) for row in rows),
+        "tasks.by_type": by_type,
+        "jobs.count": len(facts.folder.jobs),
+        "jobs.finished": sum(not facts.is_missing(row["finish_us"]) for row in facts.folder.jobs),
+    }
+    for name, value in expected.items():
+        part, _, key = name.partition(".")
+        if summary[part][key] != value:
+            yield f"{name} is {summary[part][key]}, not {value}"
+
+
+def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
+    """Mean, percentiles and maximum of waits, responses and latencies, of what finished."""
+    rows, jobs, summary = facts.folder.tasks, facts.folder.jobs, facts.folder.summary
+    columns = {
+        ("tasks", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in rows],
+        ("tasks", "wait_us"): [row["init_us"] - row["arrival_us"] for row in rows],
+        ("tasks", "response_us"): [row["finish_us"] - row["init_us"] for row in rows],
+        ("jobs", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in jobs],
+        ("jobs", "wait_us"): [row["start_us"] - row["arrival_us"] for row in jobs],
+        ("jobs", "bounded_slowdown"): [
+            max(1.0, row["latency_us"] / max(row["finish_us"] - row["start_us"], 10e6))
+            if not facts.is_missing(row["latency_us"])
+            else math.nan
+            for row in jobs
+        ],
+    }
+    for (part, name), values in columns.items():
+        yield from spread(facts, f"{part}.{name}", summary[part][name], values)
+
+
+def spread(facts: Facts, name: str, told: dict[str, Any], values: list[float]) -> Iterator[str]:
+    """What is wrong with a distribution of the finite values."""
+    there = [value for value in values if math.isfinite(value)]
+    expected: dict[str, float | None] = dict.fromkeys(("mean", "max", *(rank for rank, _ in RANKS)))
+    if there:
+        ranks = {rank: nearest_rank(there, share) for rank, share in RANKS}
+        expected = {"mean": math.fsum(there) / len(there), "max": max(there), **ranks}
+    for key, value in expected.items():
+        if not facts.same(told[key], value):
+            yield f"{name}.{key} is {told[key]}, not {value}"
+
+
+def utilization_of_the_summary(facts: Facts) -> Iterator[str]:
+    """Means over units, of all and of each type, and percentiles; of the columns of the units."""
+    told = facts.folder.summary["utilization"]
+    if any(told[name] != value for name, value in told["allocated"].items()):
+        yield "the headline is not what is allocated"
+    for part, column in (("allocated", "utilization"), ("active", "active")):
+        shares = [row[column] for row in facts.folder.units]
+        of_group = {
+            name: math.fsum(shares[unit] for unit in units) / len(units)
+            for name, units in facts.folder.groups().items()
+        }
+        expected = {"overall": of_group.pop("all"), **{f"by_type.{name}": share for name, share in of_group.items()}}
+        expected |= {f"percentiles.{rank}": nearest_rank(shares, share) for rank, share in RANKS}
+        for name, value in expected.items():
+            group, _, key = name.partition(".")
+            found = told[part][group][key] if key else told[part][group]
+            if not facts.same(found, value, 1e-3):
+                yield f"{part}.{name} is {found}, not {value}"
+
+
+def deadlines_that_were_missed(facts: Facts) -> Iterator[str]:
+    """A job misses its deadline if it has one and is not done by then."""
+    told, jobs = facts.folder.summary.get("deadlines"), facts.folder.jobs
+    if (told is None) != (facts.work.deadline_us is None):
+        yield "deadlines are told without any, or the reverse"
+    if told is None:
+        return
+    n = sum(math.isfinite(row["deadline_us"]) for row in jobs)
+    missed = sum(is_missed(row) for row in jobs)
+    if (told["missed"], told["missed_pct"]) != (missed, 100.0 * missed / max(1, n)):
+        yield f"{told['missed']} ({told['missed_pct']} %) missed, not {missed} of {n}"
+
+
+def is_missed(job: dict[str, Any]) -> bool:
+    return math.isfinite(job["deadline_us"]) and not job["finish_us"] <= job["deadline_us"]

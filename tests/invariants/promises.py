@@ -1,0 +1,78 @@
+"""What policies promise: order, no idling, requests that are met."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tests.demands import takes
+from tests.invariants.facts import Facts
+
+SLACK = 1e-9
+IN_ORDER = {"fcfs", "symphony", "symphony_recommended", "deadline_batch"}  # within each application
+IN_ORDER_TOGETHER = {"edf", "edf_drop", "least_laxity"}  # the same with consolidate=yes
+MEETS_REQUESTS = {"easy_backfill", "conservative_backfill", "earliest_completion"}
+MEETS_REQUESTS |= {"llf", "ff", "ffd", "bf", "bfd", "dcbf", "abf"}
+
+
+def in_order_of_arrival(facts: Facts) -> Iterator[str]:
+    """Of a policy that promises it: no task starts before an older one."""
+    if not facts.policy.starts_in_order or facts.scenario.outages:
+        return
+    begins = [row["init_us"] for row in facts.folder.tasks]
+    for task, (before, after) in enumerate(zip(begins, begins[1:], strict=False)):
+        if not facts.is_missing(after) and not before <= after:
+            yield f"task {task + 1} starts before task {task}"
+
+
+def order_within_an_application(facts: Facts) -> Iterator[str]:
+    """Requests of one application start in the order in which they came."""
+    name, work = facts.policy.name, facts.work
+    keeps = name in IN_ORDER or (name in IN_ORDER_TOGETHER and facts.policy.consolidate == "yes")
+    if not keeps or not facts.scenario.applications or facts.scenario.outages:
+        return
+    last: dict[int, float] = {}
+    for row in facts.folder.tasks:
+        code = int(work.application[row["job"]])
+        if row["unit"] >= 0:
+            if row["init_us"] < last.get(code, 0.0):
+                yield f"task {row['task']} starts before an older one of application {code}"
+            last[code] = max(row["init_us"], last.get(code, 0.0))
+
+
+def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
+    """Of a policy that promises it, for equal demands: from the loads and queues right after every event."""
+    demands = np.array(facts.demand)
+    is_equal = np.isnan(demands).all() or (demands == demands[0]).all()
+    if not facts.policy.work_conserving or facts.is_batch or not is_equal or facts.policy.may_overcommit:
+        return
+    capacity = np.array([facts.capacity(unit) for unit in range(facts.n_units)])
+    speed = facts.scenario.affinity[facts.unit_type][:, facts.kind]
+    last_begin = [run[0].begin if (run := facts.last_run(t)) else np.inf for t in range(len(facts.job))]
+    for time in facts.moments:
+        if time == facts.scenario.horizon_us:
+            continue  # what was to come then was cut off
+        load = np.array([facts.load(unit, time) for unit in range(facts.n_units)])
+        is_up = np.array([not facts.is_down(unit, time) for unit in range(facts.n_units)])
+        for task, begin in enumerate(last_begin):
+            is_there = any(h.begin <= time < h.end for h in facts.holds_of.get(task, ()))
+            if facts.arrival[task] > time or begin <= time or is_there:
+                continue
+            needs = takes(facts.demand[task], capacity)
+            room = (load + needs <= capacity * (1 - SLACK)) & (load < capacity * (1 - SLACK))
+            room |= (load < capacity * SLACK) & (needs <= capacity)
+            idle = np.flatnonzero(room & is_up & (speed[:, task] > 0))
+            if len(idle):
+                yield f"at {time} task {task} waits while units {idle.tolist()} have room"
+
+
+def requests_are_met(facts: Facts) -> Iterator[str]:
+    """A unit's type provides what its tasks request, of what it has."""
+    name, options = facts.policy.name, facts.policy
+    is_strict = name in MEETS_REQUESTS or (name == "optimal" and options.requests == "strict")
+    if not is_strict or facts.work.requests is None:
+        return
+    for hold in facts.folder.holds:
+        provided = facts.types[facts.unit_type[hold.unit]].attributes
+        for resource, wanted in facts.work.requests.items():
+            if wanted[hold.task] > provided.get(resource, np.inf):
+                yield f"task {hold.task} ran on unit {hold.unit}, which has too little of {resource}"
