@@ -1,7 +1,7 @@
 """What must hold of every result, whoever scheduled: checked from the tables and the scenario alone.
 
-``violations`` reads what a reader of the result folder gets, and computes everything once more in plain loops. Each rule
-is a function of :class:`~tests.invariants.facts.Facts` that yields what it finds wrong.
+``violations`` reads what a reader of the result folder gets, and computes everything once more in plain loops. Each
+rule is a function of :class:`~tests.invariants.facts.Facts` that yields what it finds wrong.
 """
 
 from collections.abc import Callable, Iterator

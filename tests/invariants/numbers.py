@@ -62,16 +62,15 @@ def spread(facts: Facts, name: str, told: dict[str, Any], values: list[float]) -
 
 
 def utilization_of_the_summary(facts: Facts) -> Iterator[str]:
-    """Means over units, of all and of each type, and percentiles; of the columns of the units."""
+    """Of all units and of each type, the allocated share weighted by their capacity; and percentiles over units."""
     told = facts.folder.summary["utilization"]
     if any(told[name] != value for name, value in told["allocated"].items()):
         yield "the headline is not what is allocated"
-    for part, column in (("allocated", "utilization"), ("active", "active")):
+    groups = facts.folder.groups()
+    both = {name: facts.folder.shares(units, 0.0, facts.makespan) for name, units in groups.items()}
+    for place, (part, column) in enumerate((("allocated", "utilization"), ("active", "active"))):
         shares = [row[column] for row in facts.folder.units]
-        of_group = {
-            name: math.fsum(shares[unit] for unit in units) / len(units)
-            for name, units in facts.folder.groups().items()
-        }
+        of_group = {name: values[place] for name, values in both.items()}
         expected = {"overall": of_group.pop("all"), **{f"by_type.{name}": share for name, share in of_group.items()}}
         expected |= {f"percentiles.{rank}": nearest_rank(shares, share) for rank, share in RANKS}
         for name, value in expected.items():

@@ -1,5 +1,6 @@
 """What policies promise: order, no idling, requests that are met."""
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +20,7 @@ def in_order_of_arrival(facts: Facts) -> Iterator[str]:
     if not facts.policy.starts_in_order or facts.scenario.outages:
         return
     begins = [row["init_us"] for row in facts.folder.tasks]
-    for task, (before, after) in enumerate(zip(begins, begins[1:], strict=False)):
+    for task, (before, after) in enumerate(itertools.pairwise(begins)):
         if not facts.is_missing(after) and not before <= after:
             yield f"task {task + 1} starts before task {task}"
 

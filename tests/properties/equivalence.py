@@ -118,19 +118,31 @@ def unlike(compiled: vs.Result | Refused, reference: vs.Result | Refused) -> lis
     ]
 
 
-def check(seed: int, policy: type[Policy]) -> tuple[list[str], str]:
-    """Run any scenario of a seed on both engines, and check the result. Returns what is wrong, with what it takes to
-    run it again, and how the run ended."""
+class Checked(NamedTuple):
+    """What one scenario showed."""
+
+    options: dict[str, Any]
+    end: str  # how the run ended, or "refused"
+    differences: list[str]  # between the engines
+    violations: list[str]  # of the rules
+
+    @property
+    def all(self) -> list[str]:
+        """All that is wrong."""
+        return self.differences + self.violations
+
+
+def check(seed: int, policy: type[Policy]) -> Checked:
+    """Run any scenario of a seed on both engines, compare them, and check what they tell."""
     choices = options_of(policy)
     options = choices[seed % len(choices)]
     scenario = any_scenario(seed, policy, options)
     compiled, reference = run(scenario, "compiled"), run(scenario, "reference")
-    found = unlike(compiled, reference)
+    differ = unlike(compiled, reference)
     if isinstance(compiled, Refused):
-        return [f"seed {seed}, {policy.name} {options}: {text}" for text in found], compiled.words
-    bound = resolve(policy, scenario.options)
-    found += violations(scenario, compiled, bound)
-    return [f"seed {seed}, {policy.name} {options}: {text}" for text in found], str(compiled.exit_reason)
+        return Checked(options, "refused", differ, [])
+    found = violations(scenario, compiled, resolve(policy, scenario.options))
+    return Checked(options, str(compiled.exit_reason), differ, found)
 
 
 def is_slow(policy: type[Policy]) -> bool:
