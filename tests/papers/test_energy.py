@@ -12,6 +12,8 @@ from vinesim.papers.data import Data
 from vinesim.papers.registry import items
 from vinesim.studies.sweep import sweep
 
+pytestmark = pytest.mark.slow  # simulates the thesis' batches of thousands of servers: minutes
+
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 
 # Not reproduced: times of the thesis' computers (T3, T7, F10, F12), rows and cells that its other tables contradict

@@ -19,6 +19,8 @@ from vinesim.papers.registry import items
 from vinesim.papers.single import scenario
 from vinesim.studies.sweep import sweep
 
+pytestmark = pytest.mark.slow  # simulates the paper's studies and solves schedules: minutes
+
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 FILES = {"a": "group_a.yaml", "b": "group_b.yaml", "optimum": "optimum.yaml"}
 EXPECTED = {

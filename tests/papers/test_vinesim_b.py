@@ -11,6 +11,8 @@ from vinesim.papers.data import Data
 from vinesim.papers.registry import items
 from vinesim.papers.reproduce import gather
 
+pytestmark = pytest.mark.slow  # simulates the report's studies in their size: minutes
+
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 LATENCY = "jobs.latency_us.mean"
 ITEMS = ("fig11", "fig12", "fig13", "fig14", "table4", "fig16", "fig18", "fig18-why")

@@ -106,16 +106,17 @@ def table(tables: Tables) -> Table:
 
 
 def by_minute(tables: Tables) -> Mapping[str, np.ndarray]:
-    """For each minute of arrival and application with requests in it: minute, application, requests, missed_pct."""
+    """For each minute of arrival and application with requests in it: application, requests, missed_pct. In the order
+    of the minutes, of which only those with requests take room, however late they are."""
     work = tables.scenario.workload
     assert work.application is not None
     n_codes = int(work.application.max()) + 1
-    key = (tables.arrival_us // MINUTE_US).astype(np.int64) * n_codes + work.application
+    minute = np.unique(tables.arrival_us // MINUTE_US, return_inverse=True)[1]
+    key = minute * n_codes + work.application
     requests = np.bincount(key)
     missed = np.bincount(key[missed_jobs(tables)], minlength=len(requests))
     there = np.flatnonzero(requests)
     return {
-        "minute": there // n_codes,
         "application": there % n_codes,
         "requests": requests[there],
         "missed_pct": 100.0 * missed[there] / requests[there],

@@ -31,6 +31,26 @@ def test_the_table_is_the_jobs_counted(name):
         assert result.summary["applications"]["mean"]["missed_pct"] == pytest.approx(table["missed_pct"].mean())
 
 
+def test_minutes_may_be_as_late_as_any_number():
+    """Two requests in the first minute, one of them missed; one in a minute far away; one beyond all whole numbers."""
+    work = vs.Workload(
+        np.zeros(4, int),
+        np.arange(5),
+        np.array([0.0, 1e6, 1e14, 1e25]),
+        np.array([50e6, 50e6, 50e6, 1e15]),
+        *np.zeros((3, 4)),
+        np.full(4, -1),
+        application=np.zeros(4, int),
+        deadline_us=np.array([60e6, 60e6, 2e14, 1e26]),
+        task_types=(vs.TaskType("T"),),
+    )
+    scenario = vs.Scenario(vs.Datacenter([0], [0], [0], (vs.ProcessorType("GPU"),)), work, affinity=[[1.0]])
+    table = vs.simulate(scenario, engine="reference").applications
+    assert table["missed"].tolist() == [1]
+    assert table["missed_pct_worst_minute"].tolist() == [50.0]
+    assert table["missed_pct_minutes"].tolist() == [pytest.approx(50.0 / 3)]
+
+
 def test_without_applications_there_is_no_table():
     scenario = request_scenario(0, "fcfs")
     work = vs.Workload(**{**vars(scenario.workload), "application": None, "deadline_us": None})
