@@ -8,7 +8,7 @@ demo: .venv/demo.done  ## set up and simulate the papers' 500 jobs
 	$(BIN)/vinesim run examples/quickstart.yaml --out out/quickstart
 
 test: .venv/dev.done  ## set up and run the tests
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 check: .venv/dev.done  ## lint, types, import contracts
 	$(BIN)/ruff check .
@@ -19,11 +19,12 @@ check: .venv/dev.done  ## lint, types, import contracts
 bench: .venv/dev.done  ## measure, beside the peers
 	$(BIN)/python -m benchmarks
 
-verify: .venv/dev.done  ## closed forms, killed sweeps, damaged files, slow tests: an hour
+verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps, damaged files, slow tests: an hour
 	$(BIN)/python -m verification
+	$(BIN)/python -m verification.scenarios
 	$(BIN)/python -m verification.kill 40
 	$(BIN)/python -m verification.bitflips
-	$(BIN)/python -m pytest -n 2 -m slow tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
 
 docs: .venv/dev.done  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

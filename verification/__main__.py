@@ -1,7 +1,7 @@
 """``python -m verification``: the closed forms, how often the intervals hold them, and what a wrong policy turns.
 
-``python -m verification.run_equivalence``: the two engines. ``python -m verification.kill``: sweeps that are killed.
-``python -m verification.bitflips``: files that are damaged.
+``python -m verification.scenarios``: any scenarios under every policy. ``python -m verification.kill``: sweeps that are
+killed. ``python -m verification.bitflips``: files that are damaged.
 """
 
 import sys

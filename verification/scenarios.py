@@ -6,12 +6,13 @@ Each runs on both engines; their results must be equal bit for bit, and every ru
 import argparse
 import sys
 import time
+import traceback
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
-from tests.properties.equivalence import check, every_policy, shares
+from tests.properties.equivalence import Checked, check, every_policy, shares
 from vinesim import InputWarning
 
 FIRST_SEED = 1_000_000
@@ -36,7 +37,12 @@ def look_at(name: str, n: int, first_seed: int) -> Found:
     ends: Counter[str] = Counter()
     different, violating, texts = 0, 0, []
     for seed in range(first_seed, first_seed + n):
-        checked = check(seed, policy)
+        try:
+            checked = check(seed, policy)
+        except Exception as wrong:  # of the package, of a policy, or of a rule that cannot read the result
+            where = traceback.extract_tb(wrong.__traceback__)[-1]
+            text = f"{type(wrong).__name__}: {wrong} ({where.filename}:{where.lineno})"
+            checked = Checked({}, "crashed", [], [text])
         ends[checked.end] += 1
         different += bool(checked.differences)
         violating += bool(checked.violations)

@@ -18,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -99,7 +99,24 @@ def run_python(block: Block, names: dict[str, object], where: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+SLOW = {  # pages whose examples take a minute or more, and why
+    "data_placement": "sweeps of the report's studies",
+    "energy_placement": "batches of thousands of servers",
+    "howto/energy_latency": "a sweep with long runs",
+    "howto/optimal": "a solver looks for schedules",
+    "rbss": "sweeps of the paper's nodes",
+    "howto/reproduce": "reproduces figures",
+    "symphony": "minutes of requests, many times",
+}
+
+
+def marked(page: Path) -> Any:
+    """The page; marked where it takes long."""
+    why = [reason for name, reason in SLOW.items() if name in str(page.relative_to(ROOT))]
+    return pytest.param(page, marks=pytest.mark.slow(reason=why[0]) if why else (), id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", map(marked, PAGES))
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)

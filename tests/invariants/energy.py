@@ -22,9 +22,11 @@ def energy_is_the_integral_of_power(facts: Facts) -> Iterator[str]:
         yield "energy is told without powers, or the reverse"
     if not is_known or is_counted_by_period(facts):
         return
+    watt = 0.0 if facts.scenario.power_w is None else float(facts.scenario.power_w.max())
+    rounding = 1e-3 * watt * facts.makespan * J  # powers of units are added up in one sum
     for unit, row in enumerate(rows):
+        size = max(rounding, sum(abs(row[f"{name}_j"]) for name in PARTS))
         for part, joule in zip(PARTS, spent(facts, unit), strict=True):
-            size = sum(abs(row[f"{name}_j"]) for name in PARTS)
             if not facts.same(row[f"{part}_j"], joule, size):
                 yield f"unit {unit}: {part}_j is {row[f'{part}_j']}, not {joule}"
 

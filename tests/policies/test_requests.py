@@ -8,7 +8,6 @@ import pytest
 
 import vinesim as vs
 from tests.policies.test_battery import watched
-from tests.properties.equivalence import differences
 from tests.requests_scenarios import request_scenario
 from tests.strategies import all_options
 from vinesim.policies.registry import policies
@@ -23,13 +22,6 @@ def runs(name, n, **kind):
     for seed in range(n):
         scenario = request_scenario(seed, name, choices[seed % len(choices)], **kind)
         yield scenario, vs.simulate(scenario)
-
-
-@EVERY
-def test_both_engines_give_the_same_tables(name):
-    choices = all_options(policies()[name])
-    for seed in range(max(150, len(choices))):
-        assert differences(request_scenario(seed, name, choices[seed % len(choices)])) == []
 
 
 @EVERY
@@ -95,12 +87,8 @@ def test_applications_stay_on_their_nodes(name):
     for scenario, result in runs(name, 100):
         code = scenario.workload.application[result.tasks["job"]]
         for a, application in enumerate(scenario.applications):
-            used = {(int(r), int(s)) for r, s in zip(result.tasks["rack"], result.tasks["shelf"], strict=True)}
-            used = {
-                (0, int(s))
-                for s, c, u in zip(result.tasks["shelf"], code, result.tasks["unit"], strict=True)
-                if c == a and u >= 0
-            }
+            mine = (code == a) & (result.tasks["unit"] >= 0)
+            used = set(zip(result.tasks["rack"][mine].tolist(), result.tasks["shelf"][mine].tolist(), strict=True))
             if application.nodes:
                 assert used <= set(application.nodes)
                 checked += len(used)
@@ -202,6 +190,9 @@ class Rules:
     def __init__(self, scenario, policy):
         self.scenario, self.policy = scenario, policy
         self.seen = {}  # (application, processor type) -> sizes, times
+        self.slowdown = {}  # of each task when it started
+        self.expected = {}  # when what was last started on a unit is expected to end
+        self.loads = {}  # application -> mean of its pending requests, the last number, when that was
 
     def time(self, model, task, a, p):
         return model.overhead_us[p, a] + model.task_operations[task] / model.affinity[p, a]
@@ -256,8 +247,45 @@ class Rules:
 
         return self.strict(model, state, view, key)
 
+    def deadline_batch(self, model, state, view):
+        best = None
+        for tasks in pieces(self.scenario, model, state, view).values():
+            task, a = tasks[0], int(self.scenario.workload.application[model.task_job[tasks[0]]])
+            due, fastest_us = self.due(model, task), self.shortest(model, task)
+            if view.now_us + fastest_us > due:
+                return "drop", task
+            for p in fastest(self.scenario, model, a):
+                units = places(self.scenario, model, state, a, p)
+                limit = min(self.scenario.applications[a].batch_limit, len(tasks)) if units else 0
+                fits = [k for k in range(1, limit + 1) if self.batch_us(model, state, tasks[:k], a, p, units[0], True)
+                        <= due - view.now_us]  # fmt: skip
+                if fits:
+                    if best is None or (due - fastest_us, a) < best[0]:
+                        best = (due - fastest_us, a), (task, max(fits), units[0])
+                    break
+        return None if best is None else best[1]
+
+    def batch_us(self, model, state, tasks, a, p, unit, in_company):
+        """True time, but for noise, of requests that start together."""
+        alone = model.overhead_us[p, a] + sum(model.task_operations[t] / model.affinity[p, a] for t in tasks)
+        return alone * (self.company(model, state, unit) if in_company else 1.0)
+
+    def company(self, model, state, unit):
+        """How much slower a task is that joins a unit."""
+        return max(1.0, (len(state.running[unit]) + 1) / model.unit_parallelism[unit])
+
+    def told(self, model, state, view, task, size):
+        """Learn from a completion."""
+        unit, a = view.unit, int(self.scenario.workload.application[model.task_job[task]])
+        took = view.now_us - state.task_init_us[task]
+        if self.policy.contention == "yes":
+            took /= (self.slowdown[task] + self.company(model, state, unit)) / 2  # when it began, and when it ended
+        sizes, times = self.seen.setdefault((a, int(model.unit_type[unit])), ([], []))
+        sizes.append(size)
+        times.append(took)
+
     def predicted(self, a, p, size):
-        """Least squares through the last observations, by NumPy."""
+        """Least squares through the last observations, by NumPy; 0 without any."""
         sizes, times = (np.array(v[-self.policy.window :]) for v in self.seen.get((a, p), ([], [])))
         if not len(sizes):
             return 0.0
@@ -266,39 +294,142 @@ class Rules:
         slope, base = np.polyfit(sizes, times, 1)
         return max(0.0, slope * size + base if slope > 0 else times.mean())
 
+    def estimated(self, model, a, p, size):
+        """The same, or without any the longest of the other types, if so wished."""
+        if (a, p) in self.seen or self.policy.prior == "zero":
+            return self.predicted(a, p, size)
+        return max(self.predicted(a, other, size) for other in fastest(self.scenario, model, a))
+
+    def in_batch(self, model, tasks, a, p, room, slowdown):
+        """How many of the requests start together."""
+        most = min(self.scenario.applications[a].batch_limit, len(tasks))
+        if self.policy.trim == "no" or (a, p) not in self.seen:
+            return most
+        sizes = np.cumsum([model.task_operations[t] for t in tasks[:most]])
+        fits = [k + 1 for k, size in enumerate(sizes) if self.predicted(a, p, size) * slowdown <= room + 1e-9]
+        return max(fits, default=most)
+
+    def mean_load(self, a, n, now):
+        tau = self.policy.load_tau_us
+        if not tau:
+            return n
+        mean, last, then = self.loads.get(a, (0.0, 0.0, 0.0))
+        mean = last + (mean - last) * math.exp((then - now) / tau)
+        self.loads[a] = mean, float(n), now
+        return max(mean, 1e-9)
+
     def symphony(self, model, state, view):
         best = None
         for a, tasks in sorted(pieces(self.scenario, model, state, view).items()):
-            application = self.scenario.applications[a]
-            load = len(tasks) / application.average_load
-            choice = None
-            for p in fastest(self.scenario, model, a):
-                units = places(self.scenario, model, state, a, p)
-                if units:
-                    size = model.task_operations[tasks[0]]
-                    slack = self.due(model, tasks[0]) - view.now_us - self.predicted(a, p, size)
-                    value = -math.copysign(abs(slack) ** self.policy.power, slack) * load
-                    if choice is None or value < choice[0] - 1e-9 * abs(value):
-                        choice = (value, tasks[0], min(application.batch_limit, len(tasks)), units[0])
-            if choice is not None and (best is None or choice[0] > best[0] + 1e-9 * abs(best[0])):
-                best = choice
-        return None if best is None else best[1:]
+            load = self.mean_load(a, len(tasks), view.now_us) / self.scenario.applications[a].average_load
+            chosen = self.resource(model, state, view, a, tasks)
+            if chosen is None:
+                continue
+            slack, p = chosen
+            value = self.urgency(slack, load)
+            if best is None or value > best[0] + 1e-9 * abs(best[0]):
+                best = value, a, p, tasks
+        if best is None:
+            return None
+        _, a, p, tasks = best
+        unit = places(self.scenario, model, state, a, p)[0]
+        slowdown = self.company(model, state, unit)
+        heeded = slowdown if self.policy.contention == "yes" else 1.0
+        count = self.in_batch(model, tasks, a, p, self.due(model, tasks[0]) - view.now_us, heeded)
+        size = sum(model.task_operations[t] for t in tasks[:count])
+        self.slowdown[tasks[0]] = slowdown
+        self.expected[unit] = view.now_us + self.estimated(model, a, p, size) * heeded
+        if a in self.loads:
+            mean, n, then = self.loads[a]
+            self.loads[a] = mean, n - count, then
+        return tasks[0], count, unit
+
+    symphony_recommended = symphony
+
+    def resource(self, model, state, view, a, tasks):
+        """(slack, processor type) by equation 5; None: the application waits."""
+        o, application = self.policy, self.scenario.applications[a]
+        free, busy = [], []
+        for p in fastest(self.scenario, model, a):
+            nodes = {int(model.unit_node[u]) for u in self.allowed(model, application, p)}
+            if len(nodes) < application.nodes_per_request:
+                continue
+            units = places(self.scenario, model, state, a, p)
+            slowdown = self.company(model, state, units[0]) if units and o.contention == "yes" else 1.0
+            room, count = self.due(model, tasks[0]) - view.now_us, 1
+            if o.estimate == "batch":
+                count = self.in_batch(model, tasks, a, p, room, slowdown)
+            size = sum(model.task_operations[t] for t in tasks[:count])
+            slack = room - self.estimated(model, a, p, size) * slowdown
+            if units:
+                free.append((slack, p))
+            elif self.may_wait(model, view, application, tasks, p, slack):
+                busy.append((slack, p))
+        if not free:
+            return None
+        most, longest = first_largest(free, lambda s: s), max((s for s, _ in busy), default=-math.inf)
+        in_time = [found for found in free if found[0] >= -1e-9]
+        # Rounding decides nothing: in the scenarios a slack is often 0, but for rounding.
+        if (o.resource == "wait" and longest > most[0] + 1e-9) or (o.defer != "no" and most[0] < -1e-9 <= longest):
+            return None
+        if o.resource == "absolute":
+            return first_largest(free, lambda s: -abs(s))
+        if o.resource == "fit" and in_time:
+            return first_largest(in_time, lambda s: -s)
+        return most
+
+    def allowed(self, model, application, p):
+        """The units of a type on the application's nodes."""
+        nodes = application.nodes
+        return [
+            u
+            for u in np.flatnonzero(model.unit_type == p)
+            if not nodes
+            or (int(model.node_rack[model.unit_node[u]]), int(model.node_shelf[model.unit_node[u]])) in nodes
+        ]
+
+    def may_wait(self, model, view, application, tasks, p, slack):
+        """Whether it is worth to wait for a type that is taken."""
+        if self.policy.defer != "bounded":
+            return True
+        if len(tasks) > self.policy.backlog * application.batch_limit:
+            return False
+        free_us = [self.expected.get(u, 0.0) for u in self.allowed(model, application, p)]
+        return min(free_us) <= view.now_us + slack
+
+    def urgency(self, slack, load):
+        """Equations 2 and 4; the exponential as its logarithm, which keeps the order."""
+        o = self.policy
+        if o.urgency == "exponential":
+            return -slack / o.slack_unit_us + (0.0 if o.load == "off" else math.log2(load))
+        power = 1.0 if o.urgency == "linear" else o.power
+        weight = 1.0 if o.load == "off" else 1 / load if o.load == "fixed" and slack > 0 else load
+        value = -math.copysign(abs(slack) ** power, slack) * weight
+        return abs(value) if o.order == "absolute" else value
 
 
-@pytest.mark.parametrize("name", ["fcfs", "edf", "edf_drop", "least_laxity", "symphony"])
+def first_largest(found, key):
+    """The first of the (slack, type) whose key is the largest but for rounding."""
+    best = found[0]
+    for one in found[1:]:
+        if key(one[0]) > key(best[0]) + 1e-9 * abs(key(best[0])):
+            best = one
+    return best
+
+
+LEARNING = ("symphony", "symphony_recommended")
+
+
+@EVERY
 def test_the_rule_is_its_definition(name):
+    """With every value of every option, and some of them together."""
     started = 0
 
     def compare(policy, model, state, view, action, before):
         nonlocal started, told, in_parts
-        if name == "symphony" and view.task >= 0 and view.task != told:
+        if name in LEARNING and view.task >= 0 and view.task != told:
             told = view.task
-            a = int(scenario.workload.application[model.task_job[told]])
-            key = (a, int(model.unit_type[view.unit]))
-            size = model.task_operations[[told, *state.together[told]]].sum()
-            sizes, times = rules.seen.setdefault(key, ([], []))
-            sizes.append(size)
-            times.append(view.now_us - state.task_init_us[told])
+            rules.told(model, state, view, told, model.task_operations[[told, *state.together[told]]].sum())
         is_more = state.next_finish_us() == view.now_us or state.next_arrival_us() == view.now_us
         if is_more or not state.pending:
             assert action.task == -1
@@ -306,6 +437,7 @@ def test_the_rule_is_its_definition(name):
         if in_parts:  # the other parts of the request
             in_parts -= 1
             assert action.task >= 0
+            rules.slowdown[action.task] = 1.0
             return
         expected = getattr(rules, name)(model, state, view)
         if expected is None:
@@ -320,8 +452,8 @@ def test_the_rule_is_its_definition(name):
         else:
             assert (action.task, action.n_tasks, action.unit) == expected
 
-    choices = [{}] if name == "symphony" else all_options(policies()[name])
-    for seed in range(80):
+    choices = all_options(policies()[name])
+    for seed in range(max(80, 2 * len(choices))):
         scenario = request_scenario(seed, name, choices[seed % len(choices)])
         policy = policies()[name].from_options(choices[seed % len(choices)])
         rules, told, in_parts = Rules(scenario, policy), -1, 0

@@ -1,47 +1,14 @@
-"""Nodes go down and come up: both engines mean the same, nothing runs on a node that is down, every task ends once."""
-
-from dataclasses import replace
+"""Nodes go down and come up: nothing runs on a node that is down, every task ends once. Both engines: engines_agree."""
 
 import numpy as np
 import pytest
 
 import vinesim as vs
 from tests.policies.kinds.resource_based_scan import TWINS
-from tests.properties.equivalence import differences, options_of
 from tests.strategies import Limits, seeded_scenario, with_policy
-from vinesim.engine.outages import check_policy
-from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.registry import policies, resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-OUTAGES = Limits(outages=True)
 N_SCENARIOS = 25
-
-
-def drained(case):
-    """The same outages, with nodes that are drained."""
-    return replace(case, outages=[replace(outage, running="finish") for outage in case.outages])
-
-
-def suited(case):
-    """The scenario, drained if its policy does not take tasks back."""
-    try:
-        check_policy(case, resolve(case.policy, case.options))
-    except vs.InputError:
-        return drained(case)
-    return case
-
-
-ONLINE = {name: policy for name, policy in policies().items() if issubclass(policy, OnlinePolicy)}
-ONLINE = {name: policy for name, policy in ONLINE.items() if not getattr(policy, "plans", False)}
-
-
-@pytest.mark.parametrize("name", ONLINE)
-def test_both_engines_mean_the_same(name):
-    choices = options_of(ONLINE[name])
-    for seed in range(N_SCENARIOS):
-        case = suited(seeded_scenario(seed, name, choices[seed * 7919 % len(choices)], OUTAGES))
-        assert differences(case) == [], seed
 
 
 @pytest.mark.parametrize("name", TWINS)

@@ -189,8 +189,11 @@ def test_distributions_are_those_of_the_columns(two_racks):
         (jobs["latency_us"], jobs["task_type"]),
         (tasks["finish_us"] - tasks["arrival_us"], tasks["task_type"]),
         (tasks["finish_us"] - tasks["init_us"], tasks["task_type"]),
+        (tasks["init_us"] - tasks["arrival_us"], tasks["task_type"]),
     ]
-    for measure, (values, types) in zip(found, columns, strict=False):
+    titles = ["Latency of jobs", "Latency of tasks", "Response of tasks", "Waiting of tasks"]
+    assert [measure["title"] for measure in found] == titles
+    for measure, (values, types) in zip(found, columns, strict=True):
         assert next(group["name"] for group in measure["groups"]) == "all"
         for group, code in zip(measure["groups"], (None, *np.unique(types)), strict=True):
             chosen = values if code is None else values[types == code]

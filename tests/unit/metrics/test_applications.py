@@ -12,6 +12,7 @@ from vinesim.metrics.tables import Tables
 
 @pytest.mark.parametrize("name", ["symphony", "edf_drop", "fcfs"])
 def test_the_table_is_the_jobs_counted(name):
+    dropped = 0
     for seed in range(40):
         scenario = request_scenario(seed, name)
         result = vs.simulate(scenario)
@@ -23,12 +24,16 @@ def test_the_table_is_the_jobs_counted(name):
             assert table["missed"][i] == missed.sum()
             numbers = result.summary["applications"][str(table["name"][i])]
             assert numbers["missed_pct"] == pytest.approx(100 * missed.mean())
-            units = result.tasks["unit"][result.tasks["job"] == np.flatnonzero(mine)[0]]
-            assert (table["dropped"][i] > 0) or (units >= 0).all()
+            never = [
+                job for job in np.flatnonzero(mine) if (result.tasks["unit"][result.tasks["job"] == job] < 0).all()
+            ]
+            assert table["dropped"][i] == len(never)
+            dropped += len(never)
         shares = 1 - table["missed_pct"] / 100
         jain = 1.0 if not shares.any() else shares.sum() ** 2 / (len(shares) * (shares**2).sum())
         assert result.summary["applications"]["mean"]["jain"] == pytest.approx(jain)
         assert result.summary["applications"]["mean"]["missed_pct"] == pytest.approx(table["missed_pct"].mean())
+    assert (dropped > 0) == (name == "edf_drop")
 
 
 def test_minutes_may_be_as_late_as_any_number():
