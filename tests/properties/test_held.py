@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 import vinesim as vs
 from tests.demands import demands_of, taken
+from tests.invariants import violations
 from tests.policies.kinds.consolidate import Consolidate
 from tests.policies.kinds.overcommit import Pile, PileInBatches
 from tests.policies.kinds.repack import Repack
-from tests.properties.held_plainly import Folder, Room, close, is_number, nearest_rank
+from tests.properties.held_plainly import Folder, Room, close, is_number
 from tests.strategies import Limits, scenarios, seeded_scenario
 from vinesim.cli import tables
 from vinesim.formats.checksums import write_sums
@@ -29,6 +30,7 @@ from vinesim.formats.result_folder import write_result
 from vinesim.formats.result_tables import open_result
 from vinesim.formats.timeline import write_timeline
 from vinesim.metrics.waiting import waiting_of
+from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage
 from vinesim.report import run as page
 from vinesim.report.activity import find_stretches
@@ -67,105 +69,26 @@ def check(case):
         path = Path(name) / "run"
         result = vs.simulate(case, engine="reference")
         write_result(path, result, lambda draft: write_record(draft, case))
-        folder = Folder(path)
-        check_amounts(case, result, folder)
-        check_segments(folder)
-        check_units(folder)
-        check_summary(folder)
+        folder = Folder.read(path)
+        assert violations(case, folder, resolve(case.policy, case.options)) == []
+        count_kinds(folder)
         check_terminal(folder, result)
-        check_series(folder, result)
         check_page(folder)
         check_gantt(folder)
         check_timeline(folder)
         check_explain(case, folder)
 
 
-def check_amounts(case, result, folder):
-    """Each hold is what the task's demand is of that unit; of those started together the first holds it for all."""
-    demand, behind = demands_of(case.workload), set(result.outcome.followers.tolist())
-    starts = Counter()
-    for hold in folder.holds:
-        expected = taken(demand[hold.task], folder.capacity[hold.unit])
-        if hold.outcome == "interrupted":
-            assert hold.amount in (expected, 0.0)
-            starts[hold.unit, hold.begin] += hold.amount > 0 or expected == 0.0
-        else:
-            assert hold.amount == (0.0 if hold.task in behind else expected)
-    assert all(starts.values()), "the first of those started together holds something"
-
-
-def check_segments(folder):
-    """Where a task is: from its first start to its end without a gap, but for the runs that were lost."""
-    lost = result_lost = 0
-    for row in folder.tasks:
-        mine = sorted((h for h in folder.holds if h.task == row["task"]), key=lambda h: (h.begin, h.end))
-        runs = [h for h in mine if h.outcome != "interrupted"]
-        lost += len(mine) - len(runs)
-        result_lost += row.get("restarts", 0)
-        lost_us = sum(h.end - h.begin for h in mine if h.outcome == "interrupted")
-        assert lost_us == pytest.approx(row.get("lost_us", 0.0))
-        if row["unit"] < 0:
-            assert not runs
-            continue
-        assert (runs[0].begin, runs[-1].unit) == (row["init_us"], row["unit"])
-        assert all(a.end == b.begin and a.outcome == "moved" and a.unit != b.unit for a, b in itertools.pairwise(runs))
-        end = row["finish_us"]
-        assert (runs[-1].end, runs[-1].outcome) == (
-            (end, "finished") if is_number(end) else (folder.makespan, "unfinished")
-        )
-        executing = [max(0.0, h.end - h.start) for h in runs if is_number(h.start)]
-        if is_number(row["start_us"]):
-            last = end if is_number(end) else folder.makespan
-            assert sum(executing) == pytest.approx(last - row["start_us"])
-        else:
-            assert not executing
-    assert lost == result_lost
-    if folder.has_segments:
-        rows = folder.rows("segments")
-        assert rows == sorted(rows, key=lambda row: (row["task"], row["segment"]))
-        assert all(a["segment"] + 1 == b["segment"] for a, b in itertools.pairwise(rows) if a["task"] == b["task"])
-        assert sum(row["segment"] == 0 for row in rows) == len({row["task"] for row in rows})
-        pairs = [(a, b) for a, b in itertools.pairwise(rows) if a["task"] == b["task"]]
-        assert all(a["end_us"] <= b["begin_us"] for a, b in pairs)
-    several = len(folder.holds) > sum(row["unit"] >= 0 for row in folder.tasks)
-    assert folder.has_segments == several
-    SEEN["moved"] += any(h.outcome == "moved" for h in folder.holds)
-    SEEN["lost"] += lost > 0
-
-
-def check_units(folder):
-    for number, row in enumerate(folder.units):
-        allocated, active = folder.measured(number, 0.0, folder.makespan)
-        span = folder.makespan
-        assert close(row["allocated_us"], allocated)
-        assert close(row["active_us"], active)
-        assert close(row["utilization"], allocated / span if span else 0.0)
-        assert close(row["active"], active / span if span else 0.0)
-        SEEN["over"] += row["utilization"] > 1.01
-        SEEN["differ"] += abs(row["utilization"] - row["active"]) > 0.01
-
-
-def check_summary(folder):
-    told = folder.summary["utilization"]
-    assert {name: told[name] for name in told["allocated"]} == told["allocated"]
-    for place, part in enumerate((told["allocated"], told["active"])):
-        of_group = {name: folder.shares(units, 0.0, folder.makespan)[place] for name, units in folder.groups().items()}
-        assert close(part["overall"], of_group.pop("all"))
-        assert part["by_type"].keys() == of_group.keys()
-        assert all(close(part["by_type"][name], share) for name, share in of_group.items())
-        each = [folder.shares([unit], 0.0, folder.makespan)[place] for unit in range(len(folder.units))]
-        for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999)):
-            assert close(part["percentiles"][name], nearest_rank(each, share))
+def count_kinds(folder):
+    """Which of the things that can happen to units did."""
+    outcomes = {h.outcome for h in folder.holds}
+    SEEN["moved"] += "moved" in outcomes
+    SEEN["lost"] += "interrupted" in outcomes
+    SEEN["over"] += any(row["utilization"] > 1.01 for row in folder.units)
+    SEEN["differ"] += any(abs(row["utilization"] - row["active"]) > 0.01 for row in folder.units)
+    SEEN["sampled"] += folder.utilization is not None
     mean = sum(row["utilization"] for row in folder.units) / len(folder.units)
-    SEEN["weighted"] += abs(told["overall"] - mean) > 0.01
-    waits = [folder.wait(row) for row in folder.tasks if row["unit"] >= 0]
-    spread = folder.summary["tasks"]["wait_us"]
-    if not waits:
-        assert spread["mean"] is None
-        return
-    assert close(spread["mean"], sum(waits) / len(waits))
-    assert close(spread["max"], max(waits))
-    assert close(spread["p50"], nearest_rank(waits, 0.5))
+    SEEN["weighted"] += abs(folder.summary["utilization"]["overall"] - mean) > 0.01
 
 
 def check_terminal(folder, result):
@@ -181,18 +104,6 @@ def check_terminal(folder, result):
     shown = {name: value for name, value in told.items() if name.split(",")[0] in titles}
     assert shown.keys() == expected.keys()
     assert all(abs(float(shown[name].rstrip("%")) - value) <= 0.0501 for name, value in expected.items())
-
-
-def check_series(folder, result):
-    if result.utilization is None:
-        return
-    table = {name: values.tolist() for name, values in result.utilization.items()}
-    groups = folder.groups()
-    for begin, end, group, allocated, active in zip(*table.values(), strict=True):
-        expected = folder.shares(groups[group], begin, end)
-        assert close(allocated, expected[0])
-        assert close(active, expected[1])
-    SEEN["sampled"] += 1
 
 
 def check_page(folder):
