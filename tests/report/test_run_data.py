@@ -181,9 +181,11 @@ def test_too_many_samples_are_averaged(two_racks, copied):
     np.testing.assert_allclose(share @ np.diff(edges), 70.0, rtol=1e-3)
 
 
-def test_distributions_are_those_of_the_columns(two_racks):
-    tasks, jobs = read_table(two_racks / "tasks.parquet"), read_table(two_racks / "jobs.parquet")
-    with open_result(two_racks) as result:
+@pytest.mark.parametrize(("name", "n_without_waits"), [("two_racks", 1), ("example", 0)])
+def test_distributions_are_those_of_the_columns(request, name, n_without_waits):
+    folder, n_zero = request.getfixturevalue(name), 0
+    tasks, jobs = read_table(folder / "tasks.parquet"), read_table(folder / "jobs.parquet")
+    with open_result(folder) as result:
         found = distributions(result)["measures"]
     columns = [
         (jobs["latency_us"], jobs["task_type"]),
@@ -195,13 +197,17 @@ def test_distributions_are_those_of_the_columns(two_racks):
     assert [measure["title"] for measure in found] == titles
     for measure, (values, types) in zip(found, columns, strict=True):
         assert next(group["name"] for group in measure["groups"]) == "all"
-        for group, code in zip(measure["groups"], (None, *np.unique(types)), strict=True):
+        codes = np.unique(types) if len(np.unique(types)) > 1 else ()
+        for group, code in zip(measure["groups"], (None, *codes), strict=True):
             chosen = values if code is None else values[types == code]
-            assert sum(group["linear"]) == sum(group["log"]) == len(chosen)
+            assert sum(group["linear"]) == len(chosen)
+            assert group["log"] is None if not values.any() else sum(group["log"]) == len(chosen)
             expected, _ = np.histogram(chosen, N_BINS, tuple(measure["linear"]))
             assert np.abs(np.cumsum(expected) - np.cumsum(group["linear"])).max() <= 2  # rounding at an edge
             exact = np.quantile(chosen, PROBABILITIES, method="inverted_cdf")
             np.testing.assert_allclose(group["quantiles"], exact, rtol=1e-5)
+        n_zero += not values.any()
+    assert n_zero == n_without_waits
 
 
 def test_one_value_only_has_a_histogram(example, copied):
