@@ -204,8 +204,12 @@ def test_distributions_are_those_of_the_columns(request, name, n_without_waits):
             assert group["log"] is None if not values.any() else sum(group["log"]) == len(chosen)
             expected, _ = np.histogram(chosen, N_BINS, tuple(measure["linear"]))
             assert np.abs(np.cumsum(expected) - np.cumsum(group["linear"])).max() <= 2  # rounding at an edge
-            exact = np.quantile(chosen, PROBABILITIES, method="inverted_cdf")
-            np.testing.assert_allclose(group["quantiles"], exact, rtol=1e-5)
+            low, high = (  # n x share may be a whole number but for rounding: then either neighbour will do
+                np.quantile(chosen, np.clip(np.array(PROBABILITIES) + by, 0, 1), method="inverted_cdf")
+                for by in (-1e-9, 1e-9)
+            )
+            assert (low * (1 - 1e-5) <= group["quantiles"]).all()
+            assert (group["quantiles"] <= high * (1 + 1e-5)).all()
         n_zero += not values.any()
     assert n_zero == n_without_waits
 
