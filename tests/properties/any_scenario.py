@@ -92,8 +92,10 @@ def resized(dice: SeededDice, case: vs.Scenario, policy: type[Policy]) -> vs.Sce
     time, amount, late_us = dice.pick(TIMES), dice.pick(AMOUNTS), dice.pick(LATE_US)
     if (is_batch and not policy.steady) or time != 1.0:  # type: ignore[attr-defined]
         late_us = 0.0
-    if is_batch:
+    if is_batch or policy.name == "test_on_the_hour":  # it has an hour of its own
         time = 1.0
+    if policy.name == "test_repack":  # and this one a tolerance
+        amount = 1.0
     work, center, network = case.workload, case.datacenter, case.network
 
     def times(values: Any, factor: float = time) -> Any:
