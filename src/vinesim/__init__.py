@@ -1,4 +1,4 @@
-"""VineSim: simulate, compare and plan heterogeneous datacenters and their schedulers.
+"""VineSim: simulate and compare heterogeneous datacenters and their schedulers.
 
 ``vs.simulate(vs.Scenario(datacenter, workload, policy="high"))`` is the one verb; see the documentation's tutorial.
 Names are loaded when they are first used, so importing the package costs next to nothing.
@@ -107,3 +107,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_MODULES[name]), attribute)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})

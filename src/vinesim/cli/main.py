@@ -7,9 +7,9 @@ import typer
 
 app = typer.Typer(
     name="vinesim",
-    help="Simulate, compare and plan heterogeneous datacenters and the schedulers that run them.",
+    help="Simulate and compare heterogeneous datacenters and the schedulers that run them.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )

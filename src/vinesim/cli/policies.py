@@ -6,13 +6,17 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
+from vinesim.cli.completion import policy_names
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("policies")(policies)
 
 
-def policies(name: str = typer.Argument(None, help="Explain this one; file.py:Class is one too.")) -> None:
+def policies(
+    name: str = typer.Argument(None, help="Explain this one; file.py:Class is one too.", autocompletion=policy_names),
+) -> None:
     """List the scheduling policies, or explain one with its options."""
     from rich.console import Console
     from rich.table import Table
@@ -27,7 +31,7 @@ def policies(name: str = typer.Argument(None, help="Explain this one; file.py:Cl
         for title in ("name", "rule", "options"):
             table.add_column(title)
         for key, policy in found.items():
-            table.add_row(key, _reflowed(policy).split("\n\n")[0], ", ".join(options(policy)))
+            table.add_row(key, rule(policy), ", ".join(options(policy)))
         console.print(table)
         return
     policy = find(name)
@@ -37,6 +41,11 @@ def policies(name: str = typer.Argument(None, help="Explain this one; file.py:Cl
     promises = ("work_conserving", "starts_in_order", "deterministic", "needs_estimates")
     others = ("may_overcommit", "sees_every_event", "steady")
     console.print("  promises: " + (", ".join(p for p in (*promises, *others) if getattr(policy, p, False)) or "none"))
+
+
+def rule(policy: Any) -> str:
+    """What a policy does, in a sentence or two: the first paragraph of its docstring."""
+    return _reflowed(policy).split("\n\n")[0]
 
 
 def _reflowed(policy: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from vinesim.cli.completion import policy_names, policy_options
 from vinesim.model.errors import InputError, Problem
 
 
@@ -23,8 +24,12 @@ def run(
     ),
     iat: float = typer.Option(None, metavar="US", help="Inter-arrival time of the jobs, us."),
     arrivals: Path = typer.Option(None, help="Arrival times, one a line, us, job by job."),
-    policy: str = typer.Option(None, help="A policy's name, or file.py:Class. `vinesim policies` lists them."),
-    option: list[str] = typer.Option([], metavar="KEY=VALUE", help="An option of the policy."),
+    policy: str = typer.Option(
+        None, help="A policy's name, or file.py:Class. `vinesim policies` lists them.", autocompletion=policy_names
+    ),
+    option: list[str] = typer.Option(
+        [], metavar="KEY=VALUE", help="An option of the policy.", autocompletion=policy_options
+    ),
     affinity: Path = typer.Option(None, help="Affinity table; without it, Table 1 of the paper."),
     prices: Path = typer.Option(None, help="Price list: `type price` a line."),
     power: Path = typer.Option(None, help="Power table, W."),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.packages import is_installed, missing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure
@@ -47,16 +47,13 @@ def matplotlib() -> Any:
     try:
         import matplotlib
     except ModuleNotFoundError:
-        remedy = 'Install it: pip install "vinesim[plot]"'
-        raise InputError([Problem("figures", "the package matplotlib", "it is not installed", remedy)]) from None
+        raise missing("figures", "matplotlib") from None
     return matplotlib
 
 
 def is_available() -> bool:
     """Whether figures can be drawn here."""
-    from importlib.util import find_spec
-
-    return find_spec("matplotlib") is not None
+    return is_installed("matplotlib")
 
 
 def save(figure: "Figure", stem: str | os.PathLike[str]) -> list[Path]:

@@ -2,18 +2,17 @@
 
 from typing import Any
 
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.packages import missing
 
 SEED = 1
 
 
-def cp_sat() -> Any:
-    """The module ``cp_model``; without OR-Tools an :class:`InputError` that says how to install it."""
+def cp_sat(where: str = "policy optimal") -> Any:
+    """The module ``cp_model``; without OR-Tools an :class:`InputError` for ``where`` that says how to install it."""
     try:
         from ortools.sat.python import cp_model
     except ModuleNotFoundError:
-        remedy = 'Install it: pip install "vinesim[optimal]"'
-        raise InputError([Problem("policy optimal", "the package ortools", "it is not installed", remedy)]) from None
+        raise missing(where, "ortools") from None
     return cp_model
 
 

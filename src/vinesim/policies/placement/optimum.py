@@ -9,6 +9,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import BatchServers, BatchTasks
+from vinesim.policies.optimal.solver import cp_sat
 from vinesim.policies.placement.instance import Instance
 from vinesim.state.demand import amounts
 
@@ -92,9 +93,4 @@ def _solver(n_pairs: int, found: str) -> Any:
     if n_pairs > MAX_PAIRS:
         expected = f"at most {MAX_PAIRS:,} pairs of a task and a server"
         raise InputError([Problem("optimum", expected, found, "Prove it for a smaller case.")])
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        problem = Problem("optimum", "OR-Tools", "it is not installed", "pip install vinesim[optimal]")
-        raise InputError([problem]) from None
-    return cp_model
+    return cp_sat("optimum")

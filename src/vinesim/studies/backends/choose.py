@@ -1,9 +1,9 @@
 """Open the back-end of a name."""
 
-import importlib.util
 from collections.abc import Callable
 
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.packages import is_installed, missing_problem
 from vinesim.studies.backends.contract import Backend
 
 BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}  # name -> the package it needs
@@ -14,9 +14,8 @@ def check_backend(backend: str, workers: int | None, address: str | None) -> Non
     problems = []
     if backend not in BACKENDS:
         problems.append(Problem("--backend", "one of " + ", ".join(BACKENDS), repr(backend)))
-    elif importlib.util.find_spec(BACKENDS[backend]) is None:
-        remedy = f"Install it: pip install 'vinesim[{backend}]'."
-        problems.append(Problem(f"--backend {backend}", f"the package {BACKENDS[backend]}", "it is not there", remedy))
+    elif not is_installed(BACKENDS[backend]):
+        problems.append(missing_problem(f"--backend {backend}", BACKENDS[backend]))
     if workers is not None and workers < 1:
         problems.append(Problem("--workers", "1 or more", f"{workers}"))
     if address is not None and backend == "loky":
