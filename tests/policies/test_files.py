@@ -93,3 +93,11 @@ def test_compiling_is_told_when_the_code_is_not_on_the_disk_and_at_no_other_time
 
     assert told() == "compiling the policy Patient for this machine: a few seconds, until its code or VineSim changes"
     assert told() == ""
+
+
+def test_modules_of_the_same_name_beside_two_policies_are_not_mixed_up(tmp_path):
+    for folder, unit in (("one", 1), ("two", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text("from beside import UNIT\n" + PATIENT + "    unit = UNIT\n")
+        (tmp_path / folder / "beside.py").write_text(f"UNIT = {unit}\n")
+    assert [resolve(f"{tmp_path}/{folder}/mine.py:Patient").unit for folder in ("one", "two", "one")] == [1, 2, 1]

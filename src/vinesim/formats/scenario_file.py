@@ -158,6 +158,9 @@ class _Builder:
                 check(name, self.document.options)
             except InputError as error:
                 for problem in error.problems:
+                    if not problem.where.startswith("policy"):  # a line of the policy's own file
+                        self.source.adopt(InputError([problem]), ("policy",), problem.where.rpartition(":")[0])
+                        continue
                     option = problem.where.removeprefix("policy.options.")
                     steps = ("options", option) if option in self.document.options else ("policy",)
                     self.source.add(steps, problem.expected, problem.found, problem.remedy)

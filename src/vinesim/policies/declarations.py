@@ -87,7 +87,7 @@ def functions_of(function: Any) -> set[Any]:
         closure = inspect.getclosurevars(value)
         for used in (*closure.globals.values(), *closure.nonlocals.values()):
             if inspect.ismodule(used):
-                ahead += [getattr(used, name, None) for name in value.__code__.co_names]
+                ahead += [vars(used).get(name) for name in value.__code__.co_names]
             else:
                 ahead.append(used)
     return seen

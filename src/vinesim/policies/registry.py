@@ -30,6 +30,7 @@ from vinesim.policies.first_fit import FirstFit, FirstFitDecreasing
 from vinesim.policies.flat import Flat
 from vinesim.policies.high import High
 from vinesim.policies.least_loaded import LeastLoadedFirst
+from vinesim.policies.names import unknown_names
 from vinesim.policies.optimal.policy import Optimal
 from vinesim.policies.pref import Pref
 from vinesim.policies.resource_based.fifo import RbFifo
@@ -51,6 +52,7 @@ BUILT_IN: tuple[type[Policy], ...] = (
 )
 ENTRY_POINTS = "vinesim.policies"
 _LOG = logging.getLogger(__name__)
+_folders: set[str] = set()  # of the policy files that were loaded
 
 
 @cache
@@ -74,11 +76,16 @@ def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
     if isinstance(policy, Policy):
         if options:
             raise InputError([Problem("policy.options", "none beside a policy object", ", ".join(options))])
-        check_declarations(policy)
-        return policy
-    found = find(policy).from_options(options)
-    check_declarations(found)
-    return found
+        return _checked(policy)
+    return _checked(find(policy).from_options(options))
+
+
+def _checked(policy: Policy) -> Policy:
+    """The policy. Raises :class:`InputError` if it is put together wrongly or uses names that mean nothing."""
+    check_declarations(policy)
+    if problems := unknown_names(policy):
+        raise InputError(problems)
+    return policy
 
 
 def find(policy: Any) -> type[Policy]:
@@ -106,8 +113,9 @@ def _from_file(spec: str) -> type[Policy]:
     module = ModuleType(module_name)
     module.__file__ = str(path)
     beside = str(path.absolute().parent)
-    for other in [m for m in sys.modules.values() if _is_in(m, beside)]:  # helpers beside it may have been edited too
-        del sys.modules[other.__name__]
+    _folders.add(beside)
+    for other in [m for m in sys.modules.values() if _is_in(m, _folders)]:
+        del sys.modules[other.__name__]  # helpers beside it may have been edited too; others may be called as they are
     sys.modules[module_name] = module
     sys.path.insert(0, beside)
     try:  # not by Python's importer: its byte code cache takes a file for unchanged if its time in seconds is
@@ -133,12 +141,12 @@ def _from_file(spec: str) -> type[Policy]:
     return found[name] if name else next(iter(found.values()))
 
 
-def _is_in(module: Any, folder: str) -> bool:
-    """Whether a module's file lies in that folder itself."""
+def _is_in(module: Any, folders: set[str]) -> bool:
+    """Whether a module's file lies in one of the folders itself."""
     file = getattr(module, "__file__", None)
     return (
         isinstance(file, str)
-        and os.path.dirname(os.path.abspath(file)) == folder
+        and os.path.dirname(os.path.abspath(file)) in folders
         and module is not sys.modules.get("__main__")
     )
 

@@ -1,0 +1,108 @@
+"""Names in a policy's functions that stand for nothing, found from their byte code before anything runs or compiles.
+
+Checked are names of the module and of its modules' contents; and what a decision reads of ``view.options``,
+``view.scratch`` and ``view`` itself. Attributes of anything else are left to the run.
+"""
+
+import builtins
+import dis
+import inspect
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from vinesim.formats.yaml_source import did_you_mean
+from vinesim.model.errors import Problem
+from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.declarations import functions_of
+from vinesim.state.layout import View
+
+_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def unknown_names(policy: Policy) -> list[Problem]:
+    """A problem for each name without a meaning in ``decide`` or ``place``, and in what they call of the files in
+    their folder. VineSim's own policies have none."""
+    rule = policy.decide if isinstance(policy, OnlinePolicy) else type(policy).place
+    if rule.__module__.split(".")[0] == "vinesim":
+        return []
+    is_online = isinstance(policy, OnlinePolicy)
+    parts = {
+        "options": tuple(item.name for item in fields(policy)),
+        "scratch": tuple(policy.scratch) if isinstance(policy, OnlinePolicy) else (),
+    }
+    own = Path(rule.__code__.co_filename).parent
+    found: dict[Problem, None] = {}
+    for function in functions_of(rule):
+        if Path(function.__code__.co_filename).parent != own:
+            continue
+        view = function.__code__.co_varnames[2] if is_online and function is rule else None
+        for line, name, known in _faults(function, function.__code__, view, parts):
+            where = f"{_short(function.__code__.co_filename)}:{line}"
+            expected = f"one of {', '.join(known)}" if 0 < len(known) < 20 else "a name that is defined"
+            found[Problem(where, expected, name, did_you_mean(name.rpartition(".")[2], known))] = None
+    return list(found)
+
+
+def _short(file: str) -> str:
+    """A file as the user would write it, if it lies below where they are."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+
+
+def _faults(
+    function: FunctionType, code: CodeType, view: str | None, parts: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[int, str, Collection[str]]]:
+    """(line, name, what there is) of each name without a meaning, in a code and those nested in it."""
+    names = {**vars(builtins), **function.__globals__}
+    for line, path in _paths(code):
+        yield from _fault(line, path, view, parts, names)
+    for inner in code.co_consts:
+        if inspect.iscode(inner):
+            yield from _faults(function, inner, None, parts)
+
+
+def _fault(
+    line: int, path: tuple[str, ...], view: str | None, parts: Mapping[str, tuple[str, ...]], names: dict[str, Any]
+) -> Iterator[tuple[int, str, Collection[str]]]:
+    kind, first, *rest = path
+    if kind == "local":
+        if first == view and rest:
+            if rest[0] not in View._fields:
+                yield line, f"{first}.{rest[0]}", View._fields
+            elif rest[0] in parts and len(rest) > 1 and rest[1] not in parts[rest[0]]:
+                yield line, f"{first}.{rest[0]}.{rest[1]}", parts[rest[0]]
+        return
+    if first not in names:
+        yield line, first, names
+        return
+    value = names[first]
+    for i, attribute in enumerate(rest):
+        if not isinstance(value, ModuleType):
+            return
+        if not hasattr(value, attribute):
+            yield line, ".".join((first, *rest[: i + 1])), dir(value)
+            return
+        value = getattr(value, attribute)
+
+
+def _paths(code: CodeType) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, "global" or "local", name, attribute, attribute ...) of each name that a code reads."""
+    path: tuple[str, ...] = ()
+    line = code.co_firstlineno
+    for step in dis.get_instructions(code):
+        if path and step.opname in _ATTRIBUTE:
+            path = (*path, step.argval)
+            continue
+        if path:
+            yield line, path
+        path = ()
+        line = (step.positions.lineno if step.positions else None) or line
+        if step.opname == "LOAD_GLOBAL":
+            path = ("global", step.argval)
+        elif step.opname.startswith("LOAD_FAST"):
+            path = ("local", step.argval[-1] if isinstance(step.argval, tuple) else step.argval)
+    if path:
+        yield line, path
