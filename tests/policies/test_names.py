@@ -14,6 +14,7 @@ from vinesim.policies.registry import resolve
 POLICY = """
 import math
 from dataclasses import dataclass
+from typing import Literal
 import beside
 from vinesim.policies import BatchPolicy, OnlinePolicy, first_free, nothing, oldest_pending, start
 from vinesim.state import queries
@@ -27,6 +28,7 @@ def helper(x):
 class Mine(OnlinePolicy):
     scratch = {{"last": ("i8", "units")}}
     patience: float = 1.0
+    mode: Literal["only", "first"] = "only"
 
     @staticmethod
     def decide(model, state, view):
@@ -52,13 +54,14 @@ def write(folder, **parts: str) -> str:
 @pytest.mark.parametrize(
     ("parts", "where", "found"),
     [
-        ({"decide": "FACTR > 1"}, "mine.py:20", "found FACTR. Did you mean FACTOR?"),
-        ({"decide": "queries.oldest_pendin(model, state)"}, "mine.py:20", "found queries.oldest_pendin. Did you mean"),
-        ({"decide": "math.flor(1.0)"}, "mine.py:20", "found math.flor. Did you mean floor?"),
-        ({"decide": "view.nov_us > 1"}, "mine.py:20", "found view.nov_us. Did you mean now_us?"),
-        ({"decide": "view.options.patienc"}, "mine.py:20", "one of patience, found view.options.patienc. Did you mean"),
-        ({"decide": "view.scratch.lst[0]"}, "mine.py:20", "one of last, found view.scratch.lst. Did you mean last?"),
-        ({"helper": "FACTR"}, "mine.py:11", "found FACTR"),
+        ({"decide": "FACTR > 1"}, "mine.py:22", "found FACTR. Did you mean FACTOR?"),
+        ({"decide": "queries.oldest_pendin(model, state)"}, "mine.py:22", "found queries.oldest_pendin. Did you mean"),
+        ({"decide": "math.flor(1.0)"}, "mine.py:22", "found math.flor. Did you mean floor?"),
+        ({"decide": "view.nov_us > 1"}, "mine.py:22", "found view.nov_us. Did you mean now_us?"),
+        ({"decide": "view.options.patienc"}, "mine.py:22", "one of patience, mode, found view.options.patienc. Did"),
+        ({"decide": "view.scratch.lst[0]"}, "mine.py:22", "one of last, found view.scratch.lst. Did you mean last?"),
+        ({"decide": "view.options.mode.onli"}, "mine.py:22", "one of only, first, found view.options.mode.onli."),
+        ({"helper": "FACTR"}, "mine.py:12", "found FACTR"),
         ({"beside": "os.nam"}, "beside.py:4", "found os.nam. Did you mean name?"),
     ],
 )
@@ -83,7 +86,7 @@ def test_all_of_them_are_listed(tmp_path):
 
 
 def test_batch_policies_are_checked_too(tmp_path):
-    with pytest.raises(vs.InputError, match=r"mine\.py:26: .* found FACTR"):
+    with pytest.raises(vs.InputError, match=r"mine\.py:28: .* found FACTR"):
         resolve(f"{write(tmp_path, place='FACTR')}:Batches")
 
 
@@ -97,7 +100,7 @@ def test_the_place_stands_in_the_message_of_a_scenario_file(tmp_path):
     file = write(tmp_path, decide="FACTR > 1")
     with pytest.raises(vs.InputError) as error:
         vs.read_scenario("examples/quickstart.yaml", [f"policy={file}:Mine"], check_policy=resolve)
-    assert [problem.where for problem in error.value.problems] == [f"{file}:20"]
+    assert [problem.where for problem in error.value.problems] == [f"{file}:22"]
 
 
 def test_none_of_the_policies_of_these_tests_has_one():

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from vinesim.cli.completion import policy_names
+from vinesim.formats.options_text import option_text
 
 
 def register(app: typer.Typer) -> None:
@@ -61,5 +62,5 @@ def options(policy: Any) -> dict[str, tuple[str, Any]]:
     for item in fields(policy):
         hint = hints[item.name]
         words = " | ".join(map(str, get_args(hint))) if get_origin(hint) is Literal else getattr(hint, "__name__", "")
-        found[item.name] = (words, item.default)
+        found[item.name] = ("no | yes", option_text(item.default)) if hint is bool else (words, item.default)
     return found

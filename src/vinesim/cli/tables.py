@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vinesim.cli.unfinished import unfinished
+from vinesim.formats.options_text import options_text
 from vinesim.formats.quantities import format_time_us
 from vinesim.metrics.numbers import differ
 from vinesim.model.result import ExitReason, Result
@@ -62,7 +63,7 @@ def _run_table(summary: dict[str, Any]) -> Table:
     table = Table(title="Run", title_justify="left", show_header=False, box=SIMPLE, pad_edge=False)
     table.add_column("")
     table.add_column("", justify="right")
-    options = ", ".join(f"{name}={value}" for name, value in provenance["options"].items())
+    options = options_text(provenance["options"])
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
     if "period_us" in provenance:
         table.add_row("period", _time(provenance["period_us"]))

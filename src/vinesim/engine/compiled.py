@@ -132,7 +132,7 @@ class CompiledRun:
         self.state = build_state(model, seed, made.counts_free, has_outages)
         self._decide = policy.decide
         self._loop = made.loop
-        self._options = build_options(policy.number_of_options())
+        self._options = build_options(policy.values_of_options())
         self.scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
         self._sees_every_event = policy.sees_every_event

@@ -161,7 +161,7 @@ class _Blocks:
         self.scenario, self.policy, self.times, self.n_runs = scenario, policy, times, len(seeds)
         self.wanted, self.method, self.warm_up = wanted, method, warm_up
         self.model = build_model(scenario, policy.groups)
-        self.options = build_options(policy.number_of_options())
+        self.options = build_options(policy.values_of_options())
         self.random = _streams(seeds, policy)
         self.has_company = has_company(self.model, policy.may_overcommit)
         self.needed = {"task_finish_us"}.union(*(some for name, some in NEEDED.items() if wanted(name)))

@@ -274,7 +274,7 @@ class ReferenceRun:
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
         self.state = ReferenceState(model, seed)
         self._decide = policy.decide
-        self._options = plain_options(policy.number_of_options())
+        self._options = plain_options(policy.values_of_options())
         self.scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
         self._sees_every_event = policy.sees_every_event

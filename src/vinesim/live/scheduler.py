@@ -78,7 +78,7 @@ class Scheduler:
         self._of_tasks, self._of_jobs = (
             [name for name, (_, size) in self._policy.scratch.items() if size == what] for what in ("tasks", "jobs")
         )
-        self._options = plain_options(self._policy.number_of_options())
+        self._options = plain_options(self._policy.values_of_options())
         self._lock = RLock()
         self._now_us = -math.inf
         self._registered: list[Registration] = []

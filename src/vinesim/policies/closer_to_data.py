@@ -27,7 +27,7 @@ class CloserToData(OnlinePolicy):
         task = oldest_pending(model, state)
         while task >= 0:
             unit = -1
-            if view.options.distance == 1:
+            if view.options.distance.coordinates:
                 unit = closest_free(model, state, task)
             else:
                 for tier in range(3):

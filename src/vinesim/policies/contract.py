@@ -12,6 +12,7 @@ from vinesim.formats.quantities import time_us
 from vinesim.formats.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PERIOD_US
+from vinesim.state.scratch import OptionValue
 
 
 @lru_cache(maxsize=256)
@@ -36,9 +37,10 @@ class Policy:
     may_overcommit: ClassVar[bool] = False  # may load a unit beyond its capacity
     may_drop: ClassVar[bool] = False  # may give a task up, which then never runs
 
-    def number_of_options(self) -> dict[str, float | int]:
-        """The options as numbers, as a kernel sees them: a choice is the position of its word, None is infinite."""
-        numbers: dict[str, float | int] = {}
+    def values_of_options(self) -> dict[str, OptionValue]:
+        """The options as a kernel sees them: numbers; None is infinite; a choice tells of each word whether it is the
+        one, so that ``view.options.mode.only`` is true or false."""
+        values: dict[str, OptionValue] = {}
         kind: Any = type(self)
         hints = _hints(kind)
         for item in fields(self):
@@ -47,12 +49,20 @@ class Policy:
                 if value not in get_args(hint):
                     expected = "one of " + ", ".join(map(str, get_args(hint)))
                     raise InputError([Problem(f"policy.options.{item.name}", expected, repr(value))])
-                numbers[item.name] = get_args(hint).index(value)
+                is_number = all(isinstance(word, int | float) for word in get_args(hint))
+                values[item.name] = value if is_number else {word: word == value for word in get_args(hint)}
             elif isinstance(value, bool):
-                numbers[item.name] = int(value)
+                values[item.name] = int(value)
             else:
-                numbers[item.name] = math.inf if value is None else value
-        return numbers
+                values[item.name] = math.inf if value is None else value
+        return values
+
+    @classmethod
+    def choices(cls) -> dict[str, tuple[Any, ...]]:
+        """The words, or numbers, of each option that is a choice."""
+        kind: Any = cls
+        hints = _hints(kind)
+        return {i.name: get_args(hints[i.name]) for i in fields(cls) if get_origin(hints[i.name]) is Literal}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> "Policy":

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import fields
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
     for attribute, hint in vars(kind).get("__annotations__", {}).items():
         if "ClassVar" not in str(hint) and attribute not in known:
             yield f"@dataclass(frozen=True) above class {kind.__name__}", f"an option {attribute} without it"
+    for name, words in kind.choices().items():
+        if wrong := [word for word in words if not isinstance(word, int | float) and not is_word(word)]:
+            yield f"an option {name} whose words are Python names, as view.options.{name}.word", repr(wrong[0])
     if "period_us" in known:
         yield "no option period_us: the period is the scenario's, and servers.period_us tells it", "one"
     if not isinstance(policy, OnlinePolicy):
@@ -72,6 +76,11 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
                 f'scratch: name -> (dtype, size), as "last": ("i8", "units"); sizes {", ".join(SIZES)}',
                 (f"{array!r}: {declared!r}"),
             )
+
+
+def is_word(text: Any) -> bool:
+    """Whether a kernel can read it as an attribute."""
+    return isinstance(text, str) and text.isidentifier() and not iskeyword(text)
 
 
 def functions_of(function: Any) -> set[Any]:

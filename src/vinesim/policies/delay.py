@@ -42,11 +42,11 @@ class Delay(OnlinePolicy):
             preferred = preferred_type(model, state, task)
             if expiry_us <= view.now_us:
                 unit = fastest_free(model, state, task)
-            elif view.options.wait_for == 0:
+            elif view.options.wait_for.type:
                 unit = first_free(model, state, task, preferred)
             else:
                 unit = first_free(model, state, task, -1, 0)
-                if unit < 0 and view.options.wait_for == 2:
+                if unit < 0 and view.options.wait_for.rack:
                     unit = first_free(model, state, task, -1, 1)
             if unit >= 0:
                 return start(task, unit)

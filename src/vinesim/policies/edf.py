@@ -23,8 +23,6 @@ from vinesim.state.queries import (
     time_on_type_us,
 )
 
-ALONE, KEEPS_ORDER = 0, 1  # values of the option consolidate: no and yes
-
 
 @dataclass(frozen=True)
 class Edf(OnlinePolicy):
@@ -80,7 +78,7 @@ class EdfDrop(Edf):
             return nothing()
         if view.now_us + fastest_us(model, state, task) > deadline_us(model, state, task):
             return give_up(model, state, view, task)
-        return start_first(model, state, view, task, view.options.consolidate)
+        return start_first(model, state, view, task)
 
 
 @dataclass(frozen=True)
@@ -109,16 +107,12 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
     if has_next_part(view):
         return next_part(model, state, view)
     task = first_in_order(model, state, view, by_laxity)
-    return nothing() if task < 0 else start_first(model, state, view, task, view.options.consolidate)
+    return nothing() if task < 0 else start_first(model, state, view, task)
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
     """Put the requests that have just arrived into the queue: the first part of each."""
-    if (
-        view.options.consolidate == KEEPS_ORDER
-        or view.job < 0
-        or view.scratch.heap_seen[0] >= model.job_first[view.job + 1]
-    ):
+    if view.options.consolidate.yes or view.job < 0 or view.scratch.heap_seen[0] >= model.job_first[view.job + 1]:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
         g = group(model, state, task)
@@ -149,7 +143,7 @@ def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
 
 def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
     """The request that comes first of those that are still pending, -1 if there is none."""
-    if view.options.consolidate == KEEPS_ORDER:
+    if view.options.consolidate.yes:
         return first_of_applications(model, state, by_laxity)
     scratch = view.scratch
     while scratch.heap_size[0] > 0:
@@ -159,14 +153,14 @@ def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
     return -1
 
 
-def start_first(model: Any, state: Any, view: Any, task: int, consolidate: int) -> Any:
+def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
     """Start it, or wait."""
     processor_type = fastest_available(model, state, task)
     if processor_type < 0:
         return nothing()
     g = group(model, state, task)
     count = 1
-    if consolidate != ALONE and first_pending(model, state, g) == task:
+    if not view.options.consolidate.no and first_pending(model, state, g) == task:
         count = min(batch_limit(model, g), group_size(model, state, task))
     return issue(model, state, view, task, count, processor_type)
 

@@ -1,7 +1,7 @@
 """FCFS over requests of several applications."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.symphony.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
@@ -25,10 +25,10 @@ class Fcfs(OnlinePolicy):
     groups: ClassVar[tuple[str, ...]] = ("application", "part")
     scratch: ClassVar = PARTS_SCRATCH
 
-    consolidate: Literal["no", "yes"] = "no"
+    consolidate: bool = False
 
     def __post_init__(self) -> None:
-        if self.consolidate == "no":  # a batch overtakes other applications
+        if not self.consolidate:  # a batch overtakes other applications
             object.__setattr__(self, "starts_in_order", True)
 
     @staticmethod

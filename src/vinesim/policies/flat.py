@@ -31,7 +31,7 @@ class Flat(OnlinePolicy):
     def decide(model: Any, state: Any, view: Any) -> Any:
         task = oldest_pending(model, state)
         while task >= 0:
-            unit = random_free(model, state, task) if view.options.order == 0 else first_free(model, state, task)
+            unit = random_free(model, state, task) if view.options.order.per_task else first_free(model, state, task)
             if unit >= 0:
                 return start(task, unit)
             task = next_pending(model, state, task)

@@ -1,7 +1,7 @@
 """HIGH, the best-available scheduler."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import fastest_free, next_pending, nothing, oldest_pending, start
@@ -19,10 +19,10 @@ class High(OnlinePolicy):
     source: ClassVar[str] = "VineSim report, 5.3.2 HIGH and 8.3 Best-Available"
     work_conserving: ClassVar[bool] = True
 
-    in_order: Literal["no", "yes"] = "no"
+    in_order: bool = False
 
     def __post_init__(self) -> None:
-        if self.in_order == "yes":  # the option changes what is promised
+        if self.in_order:  # the option changes what is promised
             object.__setattr__(self, "starts_in_order", True)
             object.__setattr__(self, "work_conserving", False)
 

@@ -20,18 +20,22 @@ from vinesim.policies.declarations import functions_of
 from vinesim.state.layout import View
 
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view.options, view.options.mode ...
 
 
 def unknown_names(policy: Policy) -> list[Problem]:
     """A problem for each name without a meaning in ``decide`` or ``place``, and in what they call of the files in
     their folder. VineSim's own policies have none."""
-    rule = policy.decide if isinstance(policy, OnlinePolicy) else type(policy).place
+    rule: Any = policy.decide if isinstance(policy, OnlinePolicy) else getattr(type(policy), "place", None)
+    if rule is None:
+        return []
     if rule.__module__.split(".")[0] == "vinesim":
         return []
     is_online = isinstance(policy, OnlinePolicy)
-    parts = {
-        "options": tuple(item.name for item in fields(policy)),
-        "scratch": tuple(policy.scratch) if isinstance(policy, OnlinePolicy) else (),
+    parts: dict[tuple[str, ...], Collection[Any]] = {
+        ("options",): [item.name for item in fields(policy)],
+        ("scratch",): list(policy.scratch) if isinstance(policy, OnlinePolicy) else [],
+        **{("options", name): words for name, words in policy.choices().items()},
     }
     own = Path(rule.__code__.co_filename).parent
     found: dict[Problem, None] = {}
@@ -53,7 +57,7 @@ def _short(file: str) -> str:
 
 
 def _faults(
-    function: FunctionType, code: CodeType, view: str | None, parts: Mapping[str, tuple[str, ...]]
+    function: FunctionType, code: CodeType, view: str | None, parts: Parts
 ) -> Iterator[tuple[int, str, Collection[str]]]:
     """(line, name, what there is) of each name without a meaning, in a code and those nested in it."""
     names = {**vars(builtins), **function.__globals__}
@@ -65,15 +69,17 @@ def _faults(
 
 
 def _fault(
-    line: int, path: tuple[str, ...], view: str | None, parts: Mapping[str, tuple[str, ...]], names: dict[str, Any]
+    line: int, path: tuple[str, ...], view: str | None, parts: Parts, names: dict[str, Any]
 ) -> Iterator[tuple[int, str, Collection[str]]]:
     kind, first, *rest = path
     if kind == "local":
         if first == view and rest:
             if rest[0] not in View._fields:
                 yield line, f"{first}.{rest[0]}", View._fields
-            elif rest[0] in parts and len(rest) > 1 and rest[1] not in parts[rest[0]]:
-                yield line, f"{first}.{rest[0]}.{rest[1]}", parts[rest[0]]
+            for i in (1, 2):
+                if len(rest) > i and (known := parts.get(tuple(rest[:i]))) is not None and rest[i] not in known:
+                    yield line, ".".join((first, *rest[: i + 1])), known
+                    break
         return
     if first not in names:
         yield line, first, names

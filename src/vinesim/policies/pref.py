@@ -29,10 +29,10 @@ class Pref(OnlinePolicy):
     groups: ClassVar[tuple[str, ...]] = ("preferred_type",)
 
     mode: Literal["only", "first"] = "only"
-    in_order: Literal["no", "yes"] = "no"
+    in_order: bool = False
 
     def __post_init__(self) -> None:
-        if self.in_order == "yes":  # the option changes what is promised
+        if self.in_order:  # the option changes what is promised
             object.__setattr__(self, "starts_in_order", True)
 
     @staticmethod
@@ -43,7 +43,7 @@ class Pref(OnlinePolicy):
             unit = -1
             if preferred >= 0:
                 unit = first_free(model, state, task, preferred)
-            if unit < 0 and (preferred < 0 or view.options.mode == 1):
+            if unit < 0 and (preferred < 0 or view.options.mode.first):
                 unit = fastest_free(model, state, task)
             if unit >= 0:
                 return start(task, unit)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.options_text import options_text
 from vinesim.formats.quantities import format_time_us
 from vinesim.formats.result_tables import ResultTables, open_result
 from vinesim.metrics.numbers import differ
@@ -145,7 +146,7 @@ def _ended(summary: dict[str, Any]) -> str:
 
 def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
     where = summary["provenance"]
-    options = ", ".join(f"{name}={value}" for name, value in (where.get("options") or {}).items())
+    options = options_text(where.get("options") or {})
     facts = [
         ("Policy", str(where["policy"])),
         ("Options of the policy", options or "none"),

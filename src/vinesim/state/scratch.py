@@ -30,18 +30,27 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-def build_options(numbers: Mapping[str, float | int]) -> Any:
-    """A record with the options' numbers as fields."""
-    fields = [(name, "i8" if isinstance(value, int) else "f8") for name, value in numbers.items()]
-    record = np.zeros(1, np.dtype(fields or [("none", "i8")]))
-    for name, value in numbers.items():
-        record[name] = value
+OptionValue = float | int | dict[str, bool]  # a number, or for each word of a choice whether it is the one
+
+
+def build_options(values: Mapping[str, OptionValue]) -> Any:
+    """A record with the options as fields; a choice is a record of its words."""
+    record = np.zeros(1, np.dtype([(name, _dtype_of(value)) for name, value in values.items()] or [("none", "i8")]))
+    for name, value in values.items():
+        record[name] = tuple(value.values()) if isinstance(value, dict) else value
     return record.view(np.recarray)[0]
 
 
-def plain_options(numbers: Mapping[str, float | int]) -> Any:
+def _dtype_of(value: OptionValue) -> Any:
+    if isinstance(value, dict):
+        return [(word, "?") for word in value]
+    return "i8" if isinstance(value, int) else "f8"
+
+
+def plain_options(values: Mapping[str, OptionValue]) -> Any:
     """The same for plain Python, where a record would answer ``size`` or ``max`` itself."""
-    return SimpleNamespace(**numbers)
+    plain = {k: SimpleNamespace(**value) if isinstance(value, dict) else value for k, value in values.items()}
+    return SimpleNamespace(**plain)
 
 
 def is_size(size: str) -> bool:

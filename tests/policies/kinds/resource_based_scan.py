@@ -79,7 +79,7 @@ class Call:
         deployed = set(self.model.unit_type.tolist())
         on_cpu = min((self.time(task, p) for p in deployed if self.model.type_is_cpu[p]), default=float("inf"))
         on_other = min((self.time(task, p) for p in deployed if not self.model.type_is_cpu[p]), default=float("inf"))
-        return on_cpu <= on_other if self.options.kind == 0 else on_other == float("inf")
+        return on_cpu <= on_other if self.options.kind.best else on_other == float("inf")
 
     def can_be(self, task, unit, share=1.0):
         """Whether the unit's type can run the task and provides a share of its requests."""
@@ -91,7 +91,7 @@ class Call:
         if not self.can_be(task, unit) or not self.room.takes(task, unit):
             return False
         model, p = self.model, self.model.unit_type[unit]
-        return self.options.node_rule == 0 or not any(
+        return self.options.node_rule.fit or not any(
             self.time(task, model.unit_type[other]) < self.time(task, p)
             and model.type_is_cpu[model.unit_type[other]] == model.type_is_cpu[p]
             and self.can_be(task, other)
@@ -145,7 +145,7 @@ class Call:
             return None
         type_of = self.model.unit_type
         limit = min(self.time(first, type_of[u]) for u in others if self.can_be(first, u))
-        queue = self.queues[False] if self.options.scan == 1 else self.queues[False][::-1]
+        queue = self.queues[False] if self.options.scan.head else self.queues[False][::-1]
         for task in queue:
             if self.is_optimal(task, cpu) and self.time(task, type_of[cpu]) <= limit:
                 return task
@@ -246,7 +246,7 @@ def note(model, state, view, memory):
     for task in state.pending:
         if task not in memory.estimate:
             seen = memory.times.get(state.task_type_of(task), [])
-            is_learned = view.options.estimate == 1 and seen
+            is_learned = view.options.estimate.learned and seen
             memory.estimate[task] = sum(seen, 0.0) / len(seen) if is_learned else estimate_us(model, state, task)
 
 

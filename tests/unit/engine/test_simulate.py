@@ -75,7 +75,7 @@ def test_the_content_id_changes_with_what_decides_the_outcome_only():
 def test_provenance_says_where_a_result_comes_from():
     provenance = vs.simulate(scenario()).provenance
     assert provenance["policy"] == "high"
-    assert provenance["options"] == {"in_order": "no"}
+    assert provenance["options"] == {"in_order": False}
     assert provenance["content_id"] == scenario().content_id
 
 

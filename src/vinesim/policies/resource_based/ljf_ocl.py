@@ -39,5 +39,5 @@ class RbLjfOcl(ResourceBased):
     def decide(model: Any, state: Any, view: Any) -> Any:
         options = view.options
         relaxing = RELAXES + TWO_PHASE * options.two_phase + SKIPS_EMPTY * (1 - options.count_empty)
-        moving = FROM_TAIL if options.scan == 0 else FROM_HEAD
+        moving = FROM_TAIL if options.scan.tail else FROM_HEAD
         return schedule(model, state, view, LONGEST_AGED, relaxing, moving)

@@ -52,7 +52,7 @@ def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) 
 def told(model: Any, state: Any, view: Any, task: int) -> float:
     """The estimate of the task as it enters its queue."""
     kind = task_type(model, state, task)
-    if view.options.estimate == 1 and view.scratch.ended[kind] > 0:
+    if view.options.estimate.learned and view.scratch.ended[kind] > 0:
         return view.scratch.ended_us[kind] / view.scratch.ended[kind]
     return estimate_us(model, state, task)
 
@@ -70,7 +70,7 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
         scratch.cpu_us[task] = fastest_us(model, state, task, True)
         accelerator_us = fastest_us(model, state, task, False)
         is_faster = accelerator_us < scratch.cpu_us[task]
-        scratch.for_accelerator[task] = is_faster if view.options.kind == 0 else accelerator_us < float("inf")
+        scratch.for_accelerator[task] = is_faster if view.options.kind.best else accelerator_us < float("inf")
     group, item = group_of(model, task), task + 1
     queue = 2 * group + int(scratch.for_accelerator[task])
     held = int(scratch.held[task])

@@ -143,7 +143,7 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
         return False
     return (
         rule == ANY_FIT
-        or options.node_rule == 0
+        or options.node_rule.fit
         or not faster_is_free(model, state, options, task, model.unit_type[unit])
     )
 

@@ -28,9 +28,6 @@ from vinesim.state.queries import (
     task_type,
 )
 
-SIGNED, ABSOLUTE, FIT, WAIT = range(4)  # readings of eq. 5
-NEVER, ALWAYS, BOUNDED = range(3)  # whether to defer
-
 
 @dataclass(frozen=True)
 class Symphony(OnlinePolicy):
@@ -79,10 +76,10 @@ class Symphony(OnlinePolicy):
     load: Literal["literal", "fixed", "off"] = "literal"
     load_tau_us: float = 0.0
     estimate: Literal["head", "batch"] = "head"
-    trim: Literal["no", "yes"] = "no"
+    trim: bool = False
     defer: Literal["no", "yes", "bounded"] = "no"
     backlog: int = 2
-    contention: Literal["no", "yes"] = "no"
+    contention: bool = False
     prior: Literal["zero", "other"] = "zero"
     window: int = LONGEST
 
@@ -179,16 +176,16 @@ def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int
         if near < 0 or abs(slack) < abs(slack_near):
             near, slack_near = p, slack
     chosen, slack = most, slack_most
-    if options.resource == ABSOLUTE:
+    if options.resource.absolute:
         chosen, slack = near, slack_near
-    elif options.resource == FIT and least >= 0:
+    elif options.resource.fit and least >= 0:
         chosen, slack = least, slack_least
-    elif options.resource == WAIT and busy >= 0 and slack_busy > slack_most:
+    elif options.resource.wait and busy >= 0 and slack_busy > slack_most:
         chosen = -1
-    if options.defer != NEVER and slack_most < 0.0 and busy >= 0 and slack_busy >= 0.0:
+    if not options.defer.no and slack_most < 0.0 and busy >= 0 and slack_busy >= 0.0:
         chosen = -1
     value = urgency(slack, load, options.urgency, options.power, options.load, options.slack_unit_us)
-    return chosen, abs(value) if options.order == ABSOLUTE and options.urgency < 2 else value
+    return chosen, abs(value) if options.order.absolute and not options.urgency.exponential else value
 
 
 def pending(model: Any, state: Any, view: Any, g: int, task: int) -> float:
@@ -207,7 +204,7 @@ def estimate(model: Any, view: Any, g: int, kind: int, processor_type: int, size
     """EPT of a size, alone on its unit."""
     book = view.scratch
     row = row_of(model, g, processor_type)
-    if is_known(book, row) or view.options.prior == 0:
+    if is_known(book, row) or view.options.prior.zero:
         return predict(book, row, size)
     longest = 0.0
     for i in range(model.ranking.shape[1]):
@@ -225,7 +222,7 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
         slowdown = slowdown_with(model, state, task, least_busy(model, state, task, processor_type))
     size = operations(model, state, task)
     due = deadline_us(model, state, task)
-    if options.estimate == 1:
+    if options.estimate.batch:
         most = min(batch_limit(model, g), group_size(model, state, task))
         if options.trim:
             row, room = row_of(model, g, processor_type), due - view.now_us
@@ -239,7 +236,7 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
 def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, slack: float) -> bool:
     """Whether it is worth to wait for a taken type: under ``bounded`` not with a backlog, nor for one that is not
     expected to be free in time."""
-    if view.options.defer != BOUNDED:
+    if not view.options.defer.bounded:
         return True
     if group_size(model, state, task) > view.options.backlog * batch_limit(model, g):
         return False
@@ -265,7 +262,7 @@ def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type:
         count = trimmed(model, state, scratch, row, task, count, room, known)[0]
     if options.contention:
         scratch.slowdown[task] = slowdown
-    if options.defer == BOUNDED:
+    if options.defer.bounded:
         size = batch_size(model, state, task, count)
         took = estimate(model, view, g, task_type(model, state, task), processor_type, size)
         scratch.expected_us[unit] = view.now_us + took * (slowdown if options.contention else 1.0)

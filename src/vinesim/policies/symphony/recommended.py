@@ -22,8 +22,8 @@ class SymphonyRecommended(Symphony):
     source: ClassVar[str] = "Symphony paper, section IV, with VineSim's readings"
 
     estimate: Literal["head", "batch"] = "batch"
-    trim: Literal["no", "yes"] = "yes"
+    trim: bool = True
     defer: Literal["no", "yes", "bounded"] = "bounded"
     backlog: int = 2
-    contention: Literal["no", "yes"] = "yes"
+    contention: bool = True
     prior: Literal["zero", "other"] = "other"

@@ -5,9 +5,7 @@ U = -slack^p L the signed p-th root -slack L^(1/p), in place of U = 2^-slack L i
 """
 
 import math
-
-LINEAR, POLYNOMIAL, EXPONENTIAL = 0, 1, 2  # how urgency follows from slack
-LITERAL, FIXED, NO_LOAD = 0, 1, 2  # how the load counts
+from typing import Any
 
 
 def slack_us(deadline_us: float, now_us: float, estimate_us: float) -> float:
@@ -20,15 +18,16 @@ def load_of(n_pending: float, average_load: float) -> float:
     return n_pending / average_load
 
 
-def urgency(slack: float, load: float, form: int, power: float, weight: int, unit_us: float) -> float:
+def urgency(slack: float, load: float, form: Any, power: float, weight: Any, unit_us: float) -> float:
     """Eq. 2 and 4 for an available resource: grows as the slack shrinks, odd-symmetric about 0, weighted by the load.
 
-    ``weight`` LITERAL multiplies whatever the sign is: with slack left, load makes less urgent. FIXED divides there.
-    ``unit_us`` is the unit of slack in 2^-slack.
+    ``form`` and ``weight`` are Symphony's options ``urgency`` and ``load``. The weight ``literal`` multiplies whatever
+    the sign is: with slack left, load makes less urgent; ``fixed`` divides there. ``unit_us`` is the unit of slack in
+    2^-slack.
     """
-    if form == EXPONENTIAL:
-        return -slack / unit_us + (0.0 if weight == NO_LOAD else math.log2(load))
-    if weight == NO_LOAD:
+    if form.exponential:
+        return -slack / unit_us + (0.0 if weight.off else math.log2(load))
+    if weight.off:
         return -slack
-    factor = load if form == LINEAR else load ** (1.0 / power)
-    return -slack / factor if weight == FIXED and slack > 0.0 else -slack * factor
+    factor = load if form.linear else load ** (1.0 / power)
+    return -slack / factor if weight.fixed and slack > 0.0 else -slack * factor
