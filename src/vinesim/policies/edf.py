@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.fcfs import fastest_available
-from vinesim.policies.heap import HEAP_SCRATCH, pop, push
+from vinesim.policies.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
 from vinesim.policies.symphony.parts import PARTS_SCRATCH, give_up, has_next_part, issue, next_part
 from vinesim.policies.symphony.registered import batch_limit, can_use
 from vinesim.state.layout import PENDING
@@ -42,7 +42,7 @@ class Edf(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "part")
-    scratch: ClassVar = {**HEAP_SCRATCH, **PARTS_SCRATCH}
+    scratch: ClassVar = {**PRIORITY_QUEUE, **PARTS_SCRATCH}
 
     consolidate: Literal["no", "yes", "overtaking"] = "no"
 
@@ -112,13 +112,13 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
     """Put the requests that have just arrived into the queue: the first part of each."""
-    if view.options.consolidate.yes or view.job < 0 or view.scratch.heap_seen[0] >= model.job_first[view.job + 1]:
+    if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
         g = group(model, state, task)
         if model.group_lead[g] == g:
-            push(view.scratch, task, urgency(model, state, task, by_laxity))
-    view.scratch.heap_seen[0] = model.job_first[view.job + 1]
+            queue_push(view.scratch, task, urgency(model, state, task, by_laxity))
+    view.scratch.queue_seen[0] = model.job_first[view.job + 1]
 
 
 def urgency(model: Any, state: Any, task: int, by_laxity: bool) -> float:
@@ -145,12 +145,11 @@ def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
     """The request that comes first of those that are still pending, -1 if there is none."""
     if view.options.consolidate.yes:
         return first_of_applications(model, state, by_laxity)
-    scratch = view.scratch
-    while scratch.heap_size[0] > 0:
-        if state.task_unit[scratch.heap[0]] == PENDING:
-            return scratch.heap[0]
-        pop(scratch)
-    return -1
+    task = queue_first(view.scratch)
+    while task >= 0 and state.task_unit[task] != PENDING:
+        queue_pop(view.scratch)
+        task = queue_first(view.scratch)
+    return task
 
 
 def start_first(model: Any, state: Any, view: Any, task: int) -> Any:

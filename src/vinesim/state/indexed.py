@@ -75,6 +75,11 @@ def group_of(model, task):
     return not_negative(model.task_group[task]) if model.task_group.shape[0] > 0 else np.int64(0)
 
 
+@compiled_form_of(queries.n_arrived)
+def n_arrived(model, state):
+    return np.int64(state.run[0].n_arrived)
+
+
 @compiled_form_of(queries.oldest_pending)
 def oldest_pending(model, state):
     if state.group_head.shape[0] == 1:

@@ -43,6 +43,11 @@ def more_at_once(model: Any, state: Any) -> bool:
     return state.next_finish_us() == state.now_us or state.next_arrival_us() == state.now_us
 
 
+def n_arrived(model: Any, state: Any) -> int:
+    """How many tasks have arrived so far: those of lower numbers, as tasks arrive in the order of their numbers."""
+    return model.job_first[state.next_job]
+
+
 def oldest_pending(model: Any, state: Any) -> int:
     """The task that has been pending longest."""
     return state.pending[0] if state.pending else -1
