@@ -43,6 +43,11 @@ class Table(Mapping[str, np.ndarray]):
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows: {', '.join(self._columns)})"
 
+    def _repr_html_(self) -> str:
+        from vinesim.formats.notebook import table_html
+
+        return table_html(self._columns, self.n_rows)
+
     def to_pandas(self) -> Any:
         """A pandas DataFrame (pandas must be installed)."""
         import pandas
@@ -112,6 +117,17 @@ class Result:
         self._provenance = provenance
         self._tables = tables
         self._summarize = summarize
+
+    def __repr__(self) -> str:
+        n_tasks, n_units = len(self.outcome.task_unit), len(self.outcome.unit_order)
+        n_done = int(np.isfinite(self.outcome.task_finish_us).sum())
+        policy = self.provenance["policy"]
+        return f"Result({self.exit_reason}: {n_done:,} of {n_tasks:,} tasks on {n_units:,} units, policy {policy})"
+
+    def _repr_html_(self) -> str:
+        from vinesim.formats.notebook import summary_html
+
+        return summary_html(self.summary)
 
     @property
     def exit_reason(self) -> ExitReason:
