@@ -13,17 +13,12 @@ def times_in_order(facts: Facts) -> Iterator[str]:
         names = ("arrival_us", "init_us", "start_us", "finish_us")
         times = [(name, row[name]) for name in names if not facts.is_missing(row[name])]
         for (one, before), (other, after) in itertools.pairwise(times):
-            if after < before and not is_rounding(facts, row, before, after):
+            if after < before:
                 yield f"task {row['task']}: {other} {after} is before {one} {before}"
         if not facts.is_missing(row["finish_us"]) and facts.is_missing(row["start_us"]):
             yield f"task {row['task']} ended and never started"
         if any(time > facts.makespan for name, time in times if name != "arrival_us"):
             yield f"task {row['task']}: a time is after the run's end {facts.makespan}"
-
-
-def is_rounding(facts: Facts, row: dict[str, float], before: float, after: float) -> bool:
-    """On a unit that shares its speed a task without work may end by one bit of the clock before it starts."""
-    return facts.shares_speed(row["unit"]) and facts.same(after, before, slack=1e-14)
 
 
 def segments_follow_one_another(facts: Facts) -> Iterator[str]:

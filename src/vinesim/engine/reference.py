@@ -106,7 +106,7 @@ class ReferenceState:
             finish_us = self.now_us + left / self.speed(unit, load)
             if finish_us == math.inf:
                 raise OutOfTime(first, unit, left / self.speed(unit, load))
-            self.task_finish_us[first] = finish_us
+            self.task_finish_us[first] = max(finish_us, self.task_start_us[first])  # not before, by a bit of the clock
             self.queue_finish(first)
 
     def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:

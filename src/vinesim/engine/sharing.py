@@ -57,7 +57,7 @@ def requeue(model, state, unit, load):
         if finish_us == np.inf:
             note_out_of_time(state, first, unit, left / speed(model, unit, load))
             return False
-        state.task_finish_us[first] = finish_us
+        state.task_finish_us[first] = max(finish_us, state.task_start_us[first])  # not before, by a bit of the clock
         event_queue.push(state, first)
     return True
 
