@@ -116,7 +116,7 @@ def marked(page: Path) -> Any:
     return pytest.param(page, marks=pytest.mark.slow(reason=why[0]) if why else (), id=str(page.relative_to(ROOT)))
 
 
-@pytest.mark.parametrize("page", map(marked, PAGES))
+@pytest.mark.parametrize("page", [marked(page) for page in PAGES])
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
