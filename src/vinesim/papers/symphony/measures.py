@@ -13,6 +13,7 @@ SCHEDULERS = (FCFS, EDF, SYMPHONY)
 APPLICATIONS = ("SEARCH", "VIDEO", "SQL", "OPTION")
 MISSED = "applications.mean.missed_pct"  # the mean of the four applications' percentages
 NODES = (3, 5, 7)
+LOADS = (0.6, 0.7, 0.8, 0.9)  # of the study of orders, where units suffice
 CALIBRATED = (
     "service times, batch limits and bursts are assumptions, chosen so that FCFS and Symphony come near the means of "
     "Table IV at 3 and 7 nodes"

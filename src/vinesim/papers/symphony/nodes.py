@@ -1,7 +1,8 @@
-"""How many nodes each scheduler needs: the smallest cluster on which no more than 3 % of the requests miss."""
+"""How many nodes each scheduler needs: the smallest cluster on which no more than so many of the requests miss."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from vinesim.engine.simulate import simulate
 from vinesim.formats.study_file import read_study
 from vinesim.papers.claim import Claim, Kind
-from vinesim.papers.criteria import Between, Each
+from vinesim.papers.criteria import Each, Equal, Share, Within
 from vinesim.papers.data import Data
 from vinesim.papers.item import Item
 from vinesim.papers.single import changed
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 STUDY = Path(__file__).with_name("day.yaml")
-TARGET_PCT = 3.0
+TARGETS_PCT = (10.0, 5.0, 3.0, 1.0)
+PAPERS_PCT = 3.0
 FEWEST, MOST = 1, 12
 LOWEST_SHOWN_PCT = 0.1
 FCFS_BATCHED, DEFERRING = "FCFS, consolidating", "Symphony, deferring"
@@ -36,9 +38,16 @@ POLICIES: dict[str, dict[str, Any]] = {
 }
 
 
-def search(changes: Mapping[str, Any]) -> dict[str, Smallest]:
-    """The smallest cluster of each policy."""
-    return {name: smallest(_missed(setting, changes), FEWEST, MOST, TARGET_PCT) for name, setting in POLICIES.items()}
+Searched = dict[float, dict[str, Smallest]]  # by target, then by policy
+
+
+def search(changes: Mapping[str, Any]) -> Searched:
+    """The smallest cluster of each policy for each target; a run is made once."""
+    values = {name: cache(_missed(setting, changes)) for name, setting in POLICIES.items()}
+    return {
+        target: {name: smallest(value, FEWEST, MOST, target) for name, value in values.items()}
+        for target in TARGETS_PCT
+    }
 
 
 def _missed(setting: Mapping[str, Any], changes: Mapping[str, Any]) -> Any:
@@ -53,33 +62,35 @@ def _missed(setting: Mapping[str, Any], changes: Mapping[str, Any]) -> Any:
     return missed
 
 
-def _sizes(data: Data) -> dict[str, float]:
-    return {name: np.nan if of.size is None else of.size for name, of in data.result("smallest").items()}
-
-
 def _against(data: Data, names: tuple[str, ...]) -> dict[str, float]:
-    """How many times Symphony's nodes the others need."""
-    least = _sizes(data)[SYMPHONY]
-    return {_words(data, name): size / least for name, size in _sizes(data).items() if name in names}
+    """How many times Symphony's nodes the others need, by target."""
+    found: Searched = data.result("smallest")
+    return {
+        f"{name}, {target:g} %: {_words(of[name], of[SYMPHONY])}": _size(of[name]) / _size(of[SYMPHONY])
+        for name in names
+        for target, of in found.items()
+    }
 
 
-def _words(data: Data, name: str) -> str:
-    found: dict[str, Smallest] = data.result("smallest")
-    unsure = "" if found[name].is_certain and found[SYMPHONY].is_certain else ", by means"
-    return f"{name}, {found[name].size} nodes against {found[SYMPHONY].size}{unsure}"
+def _size(found: Smallest) -> float:
+    return np.nan if found.size is None else found.size
+
+
+def _words(one: Smallest, other: Smallest) -> str:
+    unsure = "" if one.is_certain and other.is_certain else ", by means"
+    return f"{one.size} nodes against {other.size}{unsure}"
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
     from vinesim.plots.lines import Axis, Line, Panel, line_figure
 
     lines = []
-    for name, of in data.result("smallest").items():
-        x = np.array(list(of.tried))
-        mean, low, high = (
-            np.array([getattr(i, part) for i in of.tried.values()]) for part in ("estimate", "low", "high")
-        )
+    for name in POLICIES:
+        tried = {size: i for of in data.result("smallest").values() for size, i in of[name].tried.items()}
+        x = np.array(sorted(tried))
+        mean, low, high = (np.array([getattr(tried[n], part) for n in x]) for part in ("estimate", "low", "high"))
         lines.append(Line(name, x, mean, np.maximum(low, mean / 10), high))
-    lines.append(Line(f"{TARGET_PCT:g} %", np.array([FEWEST, MOST]), np.array([TARGET_PCT] * 2)))
+    lines.append(Line(f"{PAPERS_PCT:g} %", np.array([FEWEST, MOST]), np.array([PAPERS_PCT] * 2)))
     x_axis = Axis("nodes", ticks=range(FEWEST, MOST + 1))
     return {
         "symphony-nodes": line_figure(
@@ -93,7 +104,7 @@ def _draw(data: Data) -> dict[str, "Figure"]:
 ITEM = Item(
     id="symphony-nodes",
     paper="symphony",
-    title="The smallest cluster for 3 % of missed requests (by search, 40 minutes, 3 to 6 times each)",
+    title="The smallest cluster for 10, 5, 3 and 1 % of missed requests (by search, 40 minutes, 3 to 6 times each)",
     source="abstract; section V-D",
     runs={"smallest": search},
     draw=_draw,
@@ -101,20 +112,21 @@ ITEM = Item(
         Claim(
             id="SN.1",
             source="abstract; section V-D",
-            statement="For as few misses as Symphony, 3 %, other schedulers need twice as many nodes",
-            expected="2 (7 nodes against 3)",
+            statement="For as few misses as Symphony other schedulers need twice as many nodes, whatever the target",
+            expected="2 (at 3 % 7 nodes against 3)",
             measure=lambda data: _against(data, (FCFS, EDF)),
-            judge=Each(Between(1.5, 2.5)),
+            judge=Each(Within(2, 0.25)),
+            partly=Share(0.5, Within(2, 0.25)),
             note=CALIBRATED,
         ),
         Claim(
             id="SN.2",
             kind=Kind.FINDING,
             source="not in the paper, which does not say whether FCFS consolidates",
-            statement="So does FCFS that consolidates",
-            expected="2",
+            statement="FCFS that consolidates needs no more nodes than Symphony",
+            expected="1",
             measure=lambda data: _against(data, (FCFS_BATCHED,)),
-            judge=Each(Between(1.5, 2.5)),
+            judge=Each(Equal(1)),
             note="nodes are saved by consolidation, in whichever order requests start",
         ),
     ),

@@ -85,6 +85,7 @@ ITEM = Item(
         ),
         Claim(
             id="ST2.4",
+            kind=Kind.GIVEN,
             source="Table IV",
             statement="The desired latency of a video is 45 s on average",
             expected="45 s",
