@@ -113,7 +113,8 @@ def test_times_are_those_of_as_many_applications_as_the_figure_has():
     assert [a.name for a in made.applications] == ["SEARCH", "VIDEO", "SQL", "OPTION", "SEARCH_2", "VIDEO_2"]
     assert set(made.workload.application.tolist()) == set(range(6))
     assert made.workload.n_jobs == made.workload.n_tasks == len(made.workload.deadline_us)
-    assert len({_made(*place).workload.n_jobs // 10_000 for place in ((3, 4), (16, 18), (7, 9))}) == 1
+    requests = [_made(*place).workload.n_jobs for place in ((3, 4), (16, 18), (7, 9))]
+    assert max(requests) < 1.5 * min(requests)
 
 
 def test_a_straight_line_to_the_printed_time_is_the_diagonal():
@@ -121,7 +122,7 @@ def test_a_straight_line_to_the_printed_time_is_the_diagonal():
     assert _over_the_line(Data({}, {"growth": lambda: line})) == pytest.approx({f"{n} nodes": 1 for n in DIAGONAL[1:]})
 
 
-def test_the_calls_of_table_1_need_the_size():
+def test_the_calls_of_table_1_need_the_completions():
     short = {"workload.options.duration_us": "5 s"}
     assert set(alike(short).values()) == {100.0}
     (calls,) = (wrong for wrong in WRONG if wrong.about == "ST1.2")

@@ -48,12 +48,9 @@ def farthest(model: Any, state: Any, task: int, by_laxity: bool) -> float:
     return -due if due < math.inf else due
 
 
-_new_request = Scheduler.new_request
-
-
-def without_size(self: Scheduler, application: int, now_us: float, size: float = 1.0) -> int:
-    """A notification that does not say how large the request is."""
-    return _new_request(self, application, now_us)
+def forgotten(self: Scheduler, grant: int, now_us: float, unit: int | None = None) -> bool:
+    """A completion that does not reach the scheduler."""
+    return True
 
 
 OF_TABLE_4 = ("symphony-table4", "symphony-ablation", "symphony-fig3")
@@ -96,8 +93,8 @@ WRONG = (
     ),
     Wrong(
         of="the scheduler's calls",
-        version="notifications without the size",
-        patches=((Scheduler, "new_request", without_size),),
+        version="completions that do not reach the scheduler",
+        patches=((Scheduler, "complete", forgotten),),
         items=("symphony-table1",),
         about="ST1.2",
     ),
