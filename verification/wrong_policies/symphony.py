@@ -9,21 +9,21 @@ from vinesim.policies import edf, fcfs
 from vinesim.policies.symphony import policy as symphony
 from vinesim.policies.symphony.parts import is_available
 from vinesim.policies.symphony.policy import estimate
-from vinesim.policies.symphony.urgency import EXPONENTIAL, slack_us, urgency
+from vinesim.policies.symphony.urgency import slack_us, urgency
 from vinesim.state.queries import deadline_us, operations, task_type
 
 REPLICATIONS = 2  # of each point
 
 
-def flipped(slack: float, load: float, form: int, power: float, weight: int, unit_us: float) -> float:
+def flipped(slack: float, load: float, form: Any, power: float, weight: Any, unit_us: float) -> float:
     """Urgency that falls as the slack does: the most relaxed application goes first."""
     return -urgency(slack, load, form, power, weight, unit_us)
 
 
-def falling_exponential(slack: float, load: float, form: int, power: float, weight: int, unit_us: float) -> float:
+def falling_exponential(slack: float, load: float, form: Any, power: float, weight: Any, unit_us: float) -> float:
     """The same for the exponential urgency alone."""
     found = urgency(slack, load, form, power, weight, unit_us)
-    return -found if form == EXPONENTIAL else found
+    return -found if form.exponential else found
 
 
 def longer_is_better(model: Any, state: Any, view: Any, g: int, task: int, p: int, is_free: bool) -> float:

@@ -16,6 +16,7 @@ from vinesim.papers.symphony.drawing import MISSED_LABEL
 from vinesim.papers.symphony.measures import APPLICATIONS, EDF, FCFS, LOADS, MISSED, NODES, SYMPHONY, fewer, missed
 from vinesim.policies.symphony.policy import Symphony
 from vinesim.policies.symphony.urgency import urgency
+from vinesim.state.scratch import plain_options
 from vinesim.studies.statistics import Interval
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def raised(weight: str, changes: Mapping[str, Any]) -> dict[str, float]:
     same first request and SPIKE times as many pending; 3 nodes, ``weight`` as in the option ``load``."""
     setting = {"policy": "symphony", "options.load": weight, "datacenter.racks[0].nodes[0].count": 3}
     jobs = run(STUDY, setting, changes).jobs
-    options = Symphony(load=weight).number_of_options()  # type: ignore[arg-type]
+    options = plain_options(Symphony(load=weight).values_of_options())  # type: ignore[arg-type]
     slack = jobs["deadline_us"] - jobs["finish_us"]  # at the start, with the true time in place of the estimate
     share = {}
     for code, name in enumerate(APPLICATIONS):
@@ -53,8 +54,8 @@ def raised(weight: str, changes: Mapping[str, Any]) -> dict[str, float]:
     return share
 
 
-def _urgency(slack: float, load: float, options: Mapping[str, Any]) -> float:
-    return urgency(slack, load, options["urgency"], options["power"], options["load"], options["slack_unit_us"])
+def _urgency(slack: float, load: float, options: Any) -> float:
+    return urgency(slack, load, options.urgency, options.power, options.load, options.slack_unit_us)
 
 
 def _points(data: Data, other: str, load: float) -> Interval:

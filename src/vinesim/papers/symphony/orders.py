@@ -7,7 +7,6 @@ from vinesim.policies.symphony.parts import has_next_part, next_part
 from vinesim.policies.symphony.policy import Symphony, candidate, issued, learn
 from vinesim.state.queries import group, more_at_once, next_pending, nothing, oldest_pending, random_below
 
-URGENT, RELAXED, RANDOM = range(3)  # values of the option first
 DRAWS = 1 << 30  # so many that two applications hardly ever draw the same
 
 
@@ -50,8 +49,8 @@ class Ordered(Symphony):
         return issued(model, state, view, best_group, best, best_type)
 
 
-def rank(state: Any, urgency: float, first: int) -> float:
+def rank(state: Any, urgency: float, first: Any) -> float:
     """The application with the highest goes first."""
-    if first == RANDOM:
+    if first.random:
         return float(random_below(state, DRAWS))
-    return -urgency if first == RELAXED else urgency
+    return -urgency if first.relaxed else urgency
