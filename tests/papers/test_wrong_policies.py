@@ -1,14 +1,19 @@
 """The machinery of ``python -m verification.wrong_policies``: what is wrong is wrong in both engines, and only then."""
 
+from dataclasses import replace
+
 import pytest
 
 import vinesim as vs
 from verification.wrong_policies import __main__ as command
+from verification.wrong_policies import energy
 from verification.wrong_policies import vinesim as report
 from verification.wrong_policies.bench import Bench, _uses
 from verification.wrong_policies.wrong import Wrong
+from vinesim.formats.study_file import read_study
 from vinesim.papers.registry import items
-from vinesim.papers.single import scenario
+from vinesim.papers.single import changed, scenario
+from vinesim.studies.sweep import sweep
 
 STUDY = items()["fig11"].study_file("main")
 FEW = {"policy": "high", "arrivals.iat": 1000, "workload.options.n_jobs": 3, "workload.options.tasks_per_job": 2}
@@ -50,6 +55,45 @@ def test_turned_are_the_claims_with_another_verdict():
     assert bench.turned(Wrong("high", "nothing is wrong", "")) == []
     with pytest.raises(ValueError, match="A5, F99, which are no claims"):
         bench.turned(Wrong("high", "so", "A4 A5 F99"))
+
+
+def test_only_the_runs_of_the_wrong_policy_are_made_again():
+    """What is put together equals the whole sweep with the wrong version, and the usual sweep stays as it was."""
+    item = items()["energy-text"]
+    path = item.study_file("readings")
+    small = {"datacenter.racks[0].count": 1, "workload.options.tasks_per_batch": 10}
+    study = changed(replace(read_study(path), replications=2), small)
+    bench = Bench("energy", 2)
+    bench._sweeps[path] = usual = sweep(study, workers=1)
+    wrong = next(wrong for wrong in energy.WRONG if wrong.of == "rr")
+    before = by_reading(usual)
+    with wrong.in_place():
+        again, whole = bench._again(path, "rr"), sweep(study, workers=1)
+    assert by_reading(again) == by_reading(whole)
+    changed_readings = {reading for reading, k in before if by_reading(again)[reading, k] != before[reading, k]}
+    assert changed_readings == {"RR", "RR, equation 1 for T", "RR, equation 2"}  # ten servers in turn are all of type A
+    assert by_reading(usual) == before
+    assert bench._again(path, "pref") is usual
+
+
+def by_reading(of):
+    columns = zip(*(of.table[name].tolist() for name in ("reading", "replication", "periods.energy_j")), strict=True)
+    return {(reading, replication): joule for reading, replication, joule in columns}
+
+
+@pytest.mark.parametrize(
+    ("policy", "n_units"),
+    [("rr", 2), ("llf", 1), ("bf", 2), ("dcbf", 1), ("abf", 8)],
+)
+def test_wrong_placements_of_the_energy_thesis(policy, n_units):
+    """One batch on eight servers, A B C D in turn."""
+    tiny = {"datacenter.racks[0].units": dict.fromkeys("ABCD", 2), "datacenter.racks[0].count": 1}
+    batch = {"workload.options.n_batches": 1, "workload.options.tasks_per_batch": 40, "horizon": "10 s"}
+    file = items()["energy-text"].study_file("order")
+    wrong = next(wrong for wrong in energy.WRONG if wrong.of == policy)
+    with wrong.in_place():
+        units = vs.simulate(scenario(file, tiny, batch, {"policy": policy})).tasks["unit"]
+    assert len(set(units.tolist())) == n_units
 
 
 ROW = {"paper": "vinesim", "of": "high", "version": "slowest", "about": ["F1"], "turns": ["F1", "F2"]}

@@ -1,16 +1,22 @@
 """Run a paper's items with wrong versions, and see which verdicts turn."""
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from verification.wrong_policies.wrong import Wrong
 from vinesim.formats.study_file import read_study
+from vinesim.model.result import Table
+from vinesim.model.study import Axis
 from vinesim.papers.claim import Kind, Verdict
 from vinesim.papers.item import Item
 from vinesim.papers.registry import chosen
 from vinesim.papers.reproduce import gather
 from vinesim.papers.single import scenario
+from vinesim.studies.sweep import Sweep, sweep
 
 
 class Bench:
@@ -19,7 +25,7 @@ class Bench:
     def __init__(self, paper: str, replications: int | None):
         self.items = chosen([paper])
         self.replications = replications
-        self._sweeps: dict[Path, Any] = {}
+        self._sweeps: dict[Path, Sweep] = {}
 
     @cached_property
     def usual(self) -> dict[str, Verdict]:
@@ -33,15 +39,43 @@ class Bench:
         if unknown:
             raise ValueError(f"{wrong.of}, {wrong.version}: about {', '.join(sorted(unknown))}, which are no claims")
         looked_at = [item for item in self.items if not wrong.items or item.id in wrong.items]
-        spared = {} if wrong.changes else {p: s for p, s in self._sweeps.items() if not _uses(p, wrong.of)}
         with wrong.in_place():
-            found = [self._verdicts(item, spared, wrong.changes) for item in looked_at]
+            again = {} if wrong.changes else {path: self._again(path, wrong.of) for path in self._paths(looked_at)}
+            made = {path: sweep for path, sweep in again.items() if sweep is not None}
+            found = [self._verdicts(item, made, wrong.changes) for item in looked_at]
         return [name for of in found for name, verdict in of.items() if verdict is not usual[name]]
 
-    def _verdicts(self, item: Item, made: dict[Path, Any], changes: Any = None) -> dict[str, Verdict]:
+    def _paths(self, items: list[Item]) -> list[Path]:
+        return list(dict.fromkeys(item.study_file(name) for item in items for name in item.studies))
+
+    def _again(self, study_file: Path, policy: str) -> Sweep | None:
+        """The sweep of a study with the runs of a policy made again; None where that is all of them."""
+        usual = self._sweeps[study_file]
+        if not _uses(study_file, policy):
+            return usual
+        study = usual.study
+        named = [(axis, [setting.get("policy") for setting in axis.settings]) for axis in study.axes]
+        axis = next((axis for axis, policies in named if policy in policies and all(policies)), None)
+        if axis is None:
+            return None
+        part = _of_policy(axis, policy)
+        axes = tuple(part if each is axis else each for each in study.axes)
+        new = sweep(replace(study, axes=axes), workers=1).table
+        column = axis.columns[0]
+        kept = ~np.isin(usual.table[column], [label[0] for label in part.labels])
+        columns = {name: np.concatenate([usual.table[name][kept], new[name]]) for name in usual.table}
+        return replace(usual, _rows=Table(columns))
+
+    def _verdicts(self, item: Item, made: dict[Path, Sweep], changes: Any = None) -> dict[str, Verdict]:
         data = gather(item, workers=1, made=made, changes=changes, replications=self.replications)
         claims = [claim for claim in item.claims if claim.kind is not Kind.GIVEN]
         return {claim.id: claim.check(data).verdict for claim in claims}
+
+
+def _of_policy(axis: Axis, policy: str) -> Axis:
+    """The positions of an axis at which the policy runs."""
+    at = [i for i, setting in enumerate(axis.settings) if setting["policy"] == policy]
+    return replace(axis, labels=tuple(axis.labels[i] for i in at), settings=tuple(axis.settings[i] for i in at))
 
 
 def _uses(study_file: Path, policy: str) -> bool:

@@ -15,7 +15,7 @@ MEGA = 1e6
 DIGITS = 2  # of the numbers above the bars
 
 
-def over_periods(data: Data, study: str, scale: float) -> "Figure":
+def over_periods(data: Data, study: str) -> "Figure":
     """Over-commitment along the batch period: of round robin and best fit, and of the blocks."""
     from vinesim.plots.lines import Axis, Line, Panel, line_figure
 
@@ -24,7 +24,7 @@ def over_periods(data: Data, study: str, scale: float) -> "Figure":
     def panel(title: str, schedulers: Sequence[str]) -> Panel:
         lines = []
         for name in schedulers:
-            values = np.array(list(by_period(data, study, name, scale).values()))
+            values = np.array(list(by_period(data, study, name).values()))
             shown = values > 0
             lines.append(Line(name, periods[shown], values[shown]))
         return Panel(title, lines)
@@ -47,8 +47,9 @@ def reductions(values: Mapping[str, Mapping[str, float]]) -> "Figure":
     return bars(values, "energy saved against RR, %", SAVING)
 
 
-def over_commitment(data: Data, study: str, column: str, scale: float) -> "Figure":
+def over_commitment(data: Data, study: str, column: str) -> "Figure":
     """Over-commitment of every scheduler, one bar a label of ``column``."""
     labels, names = data.labels(study, column), (RR, *SAVING)
-    rows = {label: each(data, study, SLAV, names, scale / MEGA, **{column: label}) for label in labels}
+    found = {label: each(data, study, SLAV, names, **{column: label}) for label in labels}
+    rows = {label: {name: slav / MEGA for name, slav in of.items()} for label, of in found.items()}
     return bars(rows, "demand beyond capacity, $10^6$ demand x s", names)

@@ -19,9 +19,9 @@ def saved(data: Data, study: str, schedulers: Iterable[str] = SAVING, **where: A
     return {name: 100 * (1 - data.mean(study, ENERGY, scheduler=name, **where) / most) for name in schedulers}
 
 
-def each(data: Data, study: str, number: str, schedulers: Iterable[str], scale: float = 1, **where: Any) -> Any:
-    """A number of each scheduler times ``scale``, by its name."""
-    return {name: scale * data.mean(study, number, scheduler=name, **where) for name in schedulers}
+def each(data: Data, study: str, number: str, schedulers: Iterable[str], **where: Any) -> dict[str, float]:
+    """A number of each scheduler, by its name."""
+    return {name: data.mean(study, number, scheduler=name, **where) for name in schedulers}
 
 
 def begins(data: Data, study: str, schedulers: Iterable[str] = SAVING) -> dict[str, float]:
@@ -33,16 +33,16 @@ def begins(data: Data, study: str, schedulers: Iterable[str] = SAVING) -> dict[s
     }
 
 
-def first(data: Data, study: str) -> float:
-    """:func:`begins` for a study of one scheduler."""
-    (found,) = begins(data, study, data.labels(study, "scheduler")).values()
-    return found
-
-
-def by_period(data: Data, study: str, scheduler: str, scale: float = 1) -> dict[str, float]:
-    """The over-commitment of a scheduler at each batch period, times ``scale``."""
+def by_period(data: Data, study: str, scheduler: str) -> dict[str, float]:
+    """The over-commitment of a scheduler at each batch period."""
     periods = data.labels(study, "period_s")
-    return {f"{s:g} s": scale * data.mean(study, SLAV, scheduler=scheduler, period_s=s) for s in periods}
+    return {f"{s:g} s": data.mean(study, SLAV, scheduler=scheduler, period_s=s) for s in periods}
+
+
+def order(data: Data, study: str, **where: Any) -> str:
+    """The schedulers from most energy to least."""
+    energy = each(data, study, ENERGY, BY_ENERGY, **where)
+    return " > ".join(sorted(energy, key=energy.__getitem__, reverse=True))
 
 
 def points(expected: Mapping[str, float] | Iterable[float], tolerance: float) -> Parts:

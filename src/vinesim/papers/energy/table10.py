@@ -1,35 +1,14 @@
-"""Table 10: demand beyond capacity (SLAV) along the batch period; N = 100,000 in the thesis; from smaller ones."""
+"""Table 10: demand beyond capacity (SLAV) along the batch period; N = 100,000."""
 
-from typing import TYPE_CHECKING
+from vinesim.papers.energy.periods import FEW_TASKS, table
 
-from vinesim.papers.data import Data
-from vinesim.papers.energy.drawing import over_periods
-from vinesim.papers.energy.measures import BF
-from vinesim.papers.energy.periods import EIGHTH, failed, onsets, round_robin
-from vinesim.papers.item import Item
-
-if TYPE_CHECKING:
-    from vinesim.plots.style import Figure
-
-SCALE = 5  # of this N against the one of Table 8
-ROUND_ROBIN = (80_317_425, 76_221_800, 72_278_525, 72_626_700, 66_742_350, 53_032_700, 30_912_250)
-ONSETS = {"ABF32": 6, "ABF64": 5, "ABF128": 4, BF: 2}
-
-
-def _draw(data: Data) -> dict[str, "Figure"]:
-    return {"energy-table10": over_periods(data, "periods", SCALE)}
-
-
-ITEM = Item(
-    id="energy-table10",
-    paper="energy",
-    title="Demand beyond capacity over the batch period, N = 100,000 (from N = 20,000 and 2,500)",
-    source="section 4.1, Table 10",
-    studies={"periods": "periods.yaml", "round_robin": "round_robin.yaml"},
-    draw=_draw,
-    claims=(
-        round_robin(10, ROUND_ROBIN, SCALE * EIGHTH),
-        onsets(10, ONSETS, "where it begins is a matter of a few tasks, and there are fewer at N = 20,000"),
-        failed(10, "ABF from 3 s on: 5.56e12, 6.44e12, 4.35e12, whatever the blocks", 2, 6.44e12, SCALE),
-    ),
-)
+CELLS = {
+    7: (80_317_425, 0, 0, 0, 0, 0, 0, 0),
+    6: (76_221_800, 359, 0, 0, 0, 0, 0, 0),
+    5: (72_278_525, 18_060, 197.5, 0, 0, 0, 0, 0),
+    4: (72_626_700, 253_914.3, 41_697, 2772.5, 0, 0, 0, 0),
+    3: (66_742_350, *5 * (5.56e12,), 0, 0),
+    2: (53_032_700, *5 * (6.44e12,), 2.47e9, 3.48e8),
+    1: (30_912_250, *5 * (4.35e12,), 1.17e10, 1.55e9),
+}
+ITEM = table(10, CELLS, "periods_5n.yaml", 100_000, FEW_TASKS + "; the thesis has the means of four runs, here is one")

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from vinesim.papers.claim import Claim, OtherReading
-from vinesim.papers.criteria import Each, Rising, Within
+from vinesim.papers.criteria import Between, Each
 from vinesim.papers.data import Data
 from vinesim.papers.energy.drawing import reductions
 from vinesim.papers.energy.measures import BF, BLOCKS, DCBF, ENERGY, RR, SAVING, points, printed, saved
@@ -19,24 +19,24 @@ PRINTED = {
     5: (24.73684, 26.17849, 27.1167, 27.62014, 27.98627, 28.627, 28.60412),
     10: (26.48402, 27.85388, 28.76712, 29.22374, 29.68037, 28.53881, 28.53881),
 }
-STUDY = {1: "sizes", 2: "sizes", 5: "sizes_large", 10: "sizes_large"}
 ROW = {1: "N, M, T", 2: "2N, 2M, T", 5: "5N, 5M, T", 10: "10N, 10M, T"}
 
 
 def _row(data: Data, size: int, schedulers: tuple[str, ...] = SAVING) -> dict[str, float]:
-    return saved(data, STUDY[size], schedulers, size=size)
+    return saved(data, "sizes", schedulers, size=size)
 
 
 def _plain_blocks(data: Data) -> dict[str, float]:
-    """With blocks of as many servers as threads."""
+    """With blocks of as many servers as threads, at an eighth of the size."""
     most = data.mean("readings", ENERGY, reading=RR)
     found = {name: 100 * (1 - data.mean("readings", ENERGY, reading=f"plain {name}") / most) for name in BLOCKS}
     return found | {name: _row(data, 1)[name] for name in (BF, DCBF)}
 
 
 def _behind(data: Data) -> dict[str, float]:
-    """By how many percentage points blocks of 512 save less than best fit."""
-    return {ROW[size]: _row(data, size)[BF] - _row(data, size)["ABF512"] for size in PRINTED}
+    """By how many percentage points blocks of 512 save less than best fit, and than that in a few blocks."""
+    rows = {ROW[size]: _row(data, size) for size in PRINTED}
+    return {f"{row}, {name}": of[name] - of["ABF512"] for row, of in rows.items() for name in (BF, DCBF)}
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
@@ -61,9 +61,9 @@ def _claim(number: int, size: int) -> Claim:
 ITEM = Item(
     id="energy-table2",
     paper="energy",
-    title="Energy saved against round robin, for four sizes (at an eighth of them)",
+    title="Energy saved against round robin, for four sizes",
     source="section 4.1, Table 2",
-    studies={"sizes": "sizes.yaml", "sizes_large": "sizes_large.yaml", "readings": "readings.yaml"},
+    studies={"sizes": "sizes.yaml", "readings": "readings.yaml"},
     draw=_draw,
     claims=(
         *(_claim(number, size) for number, size in enumerate((1, 2, 5), 1)),
@@ -90,20 +90,11 @@ ITEM = Item(
         Claim(
             id="ET2.6",
             source="section 4.1",
-            statement="With blocks of 512 less than one percentage point is lost against BF",
+            statement="With blocks of 512 less than one percentage point is lost against BF and DCBF",
             expected="below 1",
             measure=_behind,
-            judge=Each(Within(0.5, 1)),
+            judge=Each(Between(0, 1)),
             unit="points",
-        ),
-        Claim(
-            id="ET2.7",
-            source="section 4.1, Table 2",
-            statement="The larger the blocks the more they save, and BF saves most (5N, 5M, T)",
-            expected="rising from ABF32 to ABF512, DCBF, BF",
-            measure=lambda data: _row(data, 5, (*BLOCKS, DCBF, BF)),
-            judge=Rising(),
-            unit="%",
         ),
     ),
 )

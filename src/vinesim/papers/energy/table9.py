@@ -1,35 +1,15 @@
-"""Table 9: demand beyond capacity (SLAV) along the batch period; N = 40,000 in the thesis; from smaller ones."""
+"""Table 9: demand beyond capacity (SLAV) along the batch period; N = 40,000."""
 
-from typing import TYPE_CHECKING
+from vinesim.papers.energy.periods import FEW_TASKS, table
 
-from vinesim.papers.data import Data
-from vinesim.papers.energy.drawing import over_periods
-from vinesim.papers.energy.measures import BF
-from vinesim.papers.energy.periods import EIGHTH, failed, onsets, round_robin
-from vinesim.papers.item import Item
-
-if TYPE_CHECKING:
-    from vinesim.plots.style import Figure
-
-SCALE = 2  # of this N against the one of Table 8
-ROUND_ROBIN = (33_400_000, 32_100_000, 30_600_000, 29_000_000, 29_200_000, 26_600_000, 21_200_000, 12_400_000)
-ONSETS = {"ABF32": 7, "ABF64": 5, "ABF128": 4, "ABF256": 4, "ABF512": 3, BF: 2}
-
-
-def _draw(data: Data) -> dict[str, "Figure"]:
-    return {"energy-table9": over_periods(data, "periods", SCALE)}
-
-
-ITEM = Item(
-    id="energy-table9",
-    paper="energy",
-    title="Demand beyond capacity over the batch period, N = 40,000 (from N = 20,000 and 2,500)",
-    source="section 4.1, Table 9",
-    studies={"periods": "periods.yaml", "round_robin": "round_robin.yaml"},
-    draw=_draw,
-    claims=(
-        round_robin(9, ROUND_ROBIN, SCALE * EIGHTH),
-        onsets(9, ONSETS, "where it begins is a matter of a few tasks, and there are fewer at N = 20,000"),
-        failed(9, "ABF at 2 s: 1.56e10 to 1.07e11", 2, 6.71e10, SCALE),
-    ),
-)
+CELLS = {
+    8: (3.34e7, 0, 0, 0, 0, 0, 0, 0),
+    7: (3.21e7, 166, 0, 0, 0, 0, 0, 0),
+    6: (3.06e7, 8880, 0, 0, 0, 0, 0, 0),
+    5: (2.90e7, 6.51e4, 1550, 0, 0, 0, 0, 0),
+    4: (2.92e7, 3.25e5, 6.37e4, 5810, 8, 0, 0, 0),
+    3: (2.66e7, 7.04e5, 3.17e5, 1.21e5, 2.77e4, 7460, 0, 0),
+    2: (2.12e7, 1.56e10, 6.90e10, 1.07e11, 6.69e10, 6.71e10, 4.15e8, 6.13e7),
+    1: (1.24e7, 1.69e6, 9.18e5, 6.75e5, 4.93e5, 3.75e5, 2.00e9, 2.70e8),
+}
+ITEM = table(9, CELLS, "periods_2n.yaml", 40_000, FEW_TASKS)
