@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vinesim.papers.claim import Claim
-from vinesim.papers.criteria import About, Between, Each, Equal, Parts, Share, Within
+from vinesim.papers.criteria import About, Between, Each, Equal, Parts, Within
 from vinesim.papers.data import Data
 from vinesim.papers.energy.drawing import over_periods
 from vinesim.papers.energy.measures import BF, BLOCKS, DCBF, RR, SLAV, begins, printed
@@ -96,7 +96,6 @@ def _claims(number: int, cells: Cells, onset_note: str) -> Iterator[Claim]:
         _span(in_blocks),
         _quotients(in_blocks),
         judge=Each(About(1)),
-        partly=Share(0.5, About(1)),
         unit="of what is printed",
         note=NEAR_ONSET + (DENSE if any(s <= 3 for _, s in in_blocks) else ""),
     )

@@ -100,7 +100,7 @@ ITEM = Item(
             expected=printed(OVERLOAD.values()),
             measure=lambda data: _quotients(data, OVERLOAD),
             judge=Each(Within(1, 0.25)),
-            partly=Each(Within(1, 0.5)),
+            partly=Each(About(1)),
             unit="of what is printed",
             note="near the load at which the datacenter is full, what goes beyond it depends on a few percent of load",
         ),
