@@ -20,7 +20,7 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
-from vinesim.engine.contract import RULES
+from vinesim.engine.contract import IS_DOWN, RULES
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy
 from vinesim.policies.registry import policies
 from vinesim.state.queries import nothing, oldest_pending, start, start_together, wait_until
@@ -415,7 +415,7 @@ BATCH_BREACHES = {
     "move where it cannot run": (((0, 1), (2, 1)), 4),
     "move without room": (((0, 1), (1, 1)), 5),
     "move to a shared unit": (((0, 1), (3, 1)), 8),
-    "too few": (((0,),), 9),
+    "too few": (((0,),), 10),
 }
 
 
@@ -439,8 +439,17 @@ def test_a_batch_breach_names_its_rule(engine, script, rule):
     assert "policy batch_breach" in str(error.value)
 
 
+@ENGINES
+def test_a_node_that_is_down_takes_nothing(engine):
+    units, down = [("CPU", 0, 0), ("CPU", 0, 1)], (vs.Outage(0, 0, 1.0, 5.0),)
+    case = scenario(Breach, units, jobs=[(2.0, [10])], options={"rule": 0}, outages=down)
+    with pytest.raises(vs.PolicyError) as error:
+        vs.simulate(case, engine=engine)
+    assert RULES[IS_DOWN] in str(error.value)
+
+
 def test_every_rule_is_tried():
-    assert {*BREACHES.values(), *(rule for _, rule in BATCH_BREACHES.values())} == set(range(1, len(RULES)))
+    assert {IS_DOWN, *BREACHES.values(), *(rule for _, rule in BATCH_BREACHES.values())} == set(range(1, len(RULES)))
 
 
 # --- plain Python, and what cannot be compiled ---

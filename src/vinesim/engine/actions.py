@@ -5,6 +5,7 @@ import numpy as np
 from vinesim.engine import sharing
 from vinesim.engine.contract import (
     CANNOT_RUN,
+    IS_DOWN,
     NO_ROOM,
     NOT_A_HEAD,
     NOT_PENDING,
@@ -96,7 +97,9 @@ def broken_rule(model, state, action, may_overcommit):
         return UNKNOWN_UNIT
     if model.affinity[not_negative(model.unit_type[unit]), queries.task_type(model, state, task)] <= 0.0:
         return CANNOT_RUN
-    if not queries.is_up(model, state, unit) or (not may_overcommit and not queries.fits(model, state, task, unit)):
+    if not queries.is_up(model, state, unit):
+        return IS_DOWN
+    if not may_overcommit and not queries.fits(model, state, task, unit):
         return NO_ROOM
     if action.n_tasks != 1:
         group = group_of(model, task)

@@ -171,7 +171,9 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = contract.UNKNOWN_UNIT
     elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
         rule = contract.CANNOT_RUN
-    elif not queries.is_up(model, state, unit) or (not may_overcommit and not queries.fits(model, state, task, unit)):
+    elif not queries.is_up(model, state, unit):
+        rule = contract.IS_DOWN
+    elif not may_overcommit and not queries.fits(model, state, task, unit):
         rule = contract.NO_ROOM
     elif action.n_tasks != 1:
         members = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
