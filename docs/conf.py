@@ -26,5 +26,7 @@ html_theme = "furo"
 html_title = "VineSim"
 html_show_sphinx = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 # The theme's defaults name no host; nothing in the pages is loaded from the network.
 html_theme_options = {"top_of_page_buttons": []}

@@ -1,14 +1,17 @@
 """Draw the pictures of the documentation from real runs: ``python docs/draw_images.py``."""
 
+import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import vinesim as vs
+from vinesim.formats.result_folder import write_result
 from vinesim.papers.data import Data
 from vinesim.papers.registry import items
 from vinesim.papers.reproduce import gather
+from vinesim.plots.gantt import draw_gantt
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.style import DPI
 
@@ -71,8 +74,16 @@ def draw_energy_latency(path: Path) -> None:
     figure.savefig(path, dpi=DPI, metadata={"Software": None})
 
 
+def draw_gantt_chart(path: Path) -> None:
+    """The run that the page on Gantt charts draws."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_result(Path(folder) / "run", vs.simulate(vs.read_scenario(HERE.parent / "examples" / "rbss.yaml")))
+        draw_gantt(Path(folder) / "run", path)
+
+
 if __name__ == "__main__":
     (HERE / "images").mkdir(exist_ok=True)
     draw_utilization(HERE / "images" / "utilization.png")
     draw_data_placement(HERE / "images")
     draw_energy_latency(HERE / "images" / "energy_latency.png")
+    draw_gantt_chart(HERE / "images" / "gantt.png")
