@@ -132,7 +132,7 @@ def results(folder: Path) -> list[Case]:
 def _result_case(folder: Path, name: str, example: str, changes: list[str]) -> Case:
     scenario = read_scenario(ROOT / "examples" / f"{example}.yaml", changes)
     result = vs.simulate(scenario, engine="reference")
-    write_result(folder / name, result, lambda draft: write_record(draft, scenario, result))
+    write_result(folder / name, result, lambda draft: write_record(draft, scenario))
     work = folder / "work"
     shutil.copytree(folder / name, work)
     case = Case(name, folder / name, _read_result, _read_result(work))

@@ -140,7 +140,7 @@ def expected_choice(world, define):
         unit = define(world, task)
         if unit is not None and unit != set():
             return task, unit
-        if world.options.get("in_order") == "yes":
+        if world.options.get("in_order"):
             break
     return None
 

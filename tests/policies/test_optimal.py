@@ -260,5 +260,5 @@ def test_many_runs_are_those_of_single_ones():
 
 def test_without_ortools_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ortools.sat.python", None)
-    with pytest.raises(vs.InputError, match=r"vinesim\[optimal\]"):
+    with pytest.raises(vs.InputError, match='python -m pip install "ortools>='):
         vs.simulate(requesting([1.0]))

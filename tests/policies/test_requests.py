@@ -199,7 +199,7 @@ class Rules:
 
     def queue(self, model, state, view, key):
         queues = pieces(self.scenario, model, state, view)
-        n = 1 if self.policy.consolidate == "yes" else None  # the first of each application stands for it
+        n = 1 if self.policy.consolidate in (True, "yes") else None  # the first of each application stands for it
         task = min((t for tasks in queues.values() for t in tasks[:n]), key=lambda t: (key(t), t))
         a = int(self.scenario.workload.application[model.task_job[task]])
         return task, a, queues
@@ -211,7 +211,7 @@ class Rules:
             if units:
                 limit = self.scenario.applications[a].batch_limit
                 is_first = queues[a][0] == task
-                count = min(limit, len(queues[a])) if self.policy.consolidate != "no" and is_first else 1
+                count = min(limit, len(queues[a])) if self.policy.consolidate not in (False, "no") and is_first else 1
                 return task, count, units[0]
         return None
 
@@ -278,7 +278,7 @@ class Rules:
         """Learn from a completion."""
         unit, a = view.unit, int(self.scenario.workload.application[model.task_job[task]])
         took = view.now_us - state.task_init_us[task]
-        if self.policy.contention == "yes":
+        if self.policy.contention:
             took /= (self.slowdown[task] + self.company(model, state, unit)) / 2  # when it began, and when it ended
         sizes, times = self.seen.setdefault((a, int(model.unit_type[unit])), ([], []))
         sizes.append(size)
@@ -303,7 +303,7 @@ class Rules:
     def in_batch(self, model, tasks, a, p, room, slowdown):
         """How many of the requests start together."""
         most = min(self.scenario.applications[a].batch_limit, len(tasks))
-        if self.policy.trim == "no" or (a, p) not in self.seen:
+        if not self.policy.trim or (a, p) not in self.seen:
             return most
         sizes = np.cumsum([model.task_operations[t] for t in tasks[:most]])
         fits = [k + 1 for k, size in enumerate(sizes) if self.predicted(a, p, size) * slowdown <= room + 1e-9]
@@ -334,7 +334,7 @@ class Rules:
         _, a, p, tasks = best
         unit = places(self.scenario, model, state, a, p)[0]
         slowdown = self.company(model, state, unit)
-        heeded = slowdown if self.policy.contention == "yes" else 1.0
+        heeded = slowdown if self.policy.contention else 1.0
         count = self.in_batch(model, tasks, a, p, self.due(model, tasks[0]) - view.now_us, heeded)
         size = sum(model.task_operations[t] for t in tasks[:count])
         self.slowdown[tasks[0]] = slowdown
@@ -355,7 +355,7 @@ class Rules:
             if len(nodes) < application.nodes_per_request:
                 continue
             units = places(self.scenario, model, state, a, p)
-            slowdown = self.company(model, state, units[0]) if units and o.contention == "yes" else 1.0
+            slowdown = self.company(model, state, units[0]) if units and o.contention else 1.0
             room, count = self.due(model, tasks[0]) - view.now_us, 1
             if o.estimate == "batch":
                 count = self.in_batch(model, tasks, a, p, room, slowdown)

@@ -74,7 +74,8 @@ def test_the_result_is_as_if_every_period_was_run(policy):
         period_us = (0.3, 0.11, 1.0, 2.3)[seed % 4]
         options = choices[seed % len(choices)]
         scenario = seeded_scenario(seed, policy, options, replace(LIMITS.get(policy, Limits()), jobs=6))
-        counted = Accounting(ENERGIES[seed % 3], wake_up_j=0.5, migration_j=0.25)
+        shares_speed = any((p.parallelism or p.capacity) < p.capacity for p in scenario.datacenter.processor_types)
+        counted = Accounting(ENERGIES[seed % (2 if shares_speed else 3)], wake_up_j=0.5, migration_j=0.25)
         price = Electricity(Series([0.0, 3.0], [1.0, 5.0], 7.0))
         end_us = min(scenario.horizon_us, 60 * period_us)
         scenario = replace(scenario, accounting=counted, electricity=price, horizon_us=end_us, period_us=period_us)

@@ -92,7 +92,7 @@ def test_without_cpu_versions_nothing_moves_to_a_cpu():
         speeds[[p for p in range(len(types)) if types[p].is_cpu]] = 0.0
         own = replace(case, affinity=speeds)
         assert tables(own) == tables(with_policy(own, "rb_ljf_ba")), seed
-    assert n_moved > 10
+    assert n_moved > 5
 
 
 @NAMES

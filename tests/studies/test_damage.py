@@ -142,7 +142,7 @@ def test_a_journal_of_valid_json_and_another_shape_is_one_clear_message(make_stu
         lines.write(with_checksum(b'{"run_id":[1],"checksum":"%s","numbers":{"a":1}}' % BLANK.encode()) + b"\n")
     for words in (["report", out], ["compare", out, "--by", "arrivals.poisson.mean", "--of", "makespan_us"]):
         told = vinesim(*words)
-        assert (told.code, len(told.err.splitlines())) == (2, 2)
+        assert (told.code, len(told.err.splitlines())) == (2, 2), told.err
         assert f"{journal}: expected an intact file of a sweep, found 1 damaged line. Run vinesim" in told.err
     with pytest.warns(InputWarning, match=journal.name):
         sweep(make_study(), out, workers=1)

@@ -53,6 +53,7 @@ from vinesim.state.queries import (
     tier,
     time_on_type_us,
     transfer_us,
+    unit_tasks,
     wait_until,
 )
 
@@ -120,5 +121,6 @@ __all__ = [
     "tier",
     "time_on_type_us",
     "transfer_us",
+    "unit_tasks",
     "wait_until",
 ]

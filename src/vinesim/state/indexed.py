@@ -354,6 +354,11 @@ def holds_part(model, state, task, node):
     return False
 
 
+@compiled_form_of(queries.unit_tasks)
+def unit_tasks(model, state, unit):
+    return np.int64(state.unit_tasks[unit])
+
+
 @compiled_form_of(queries.node_tasks)
 def node_tasks(model, state, node):
     n = np.int64(0)

@@ -265,6 +265,11 @@ def _holds_part(model: Any, state: Any, task: int, node: int) -> bool:
     return False
 
 
+def unit_tasks(model: Any, state: Any, unit: int) -> int:
+    """How many tasks run on a unit; those that were started together count as one."""
+    return len(state.running[unit])
+
+
 def node_tasks(model: Any, state: Any, node: int) -> int:
     """How many tasks run on the units of a node; those that were started together count as one."""
     return sum(len(state.running[unit]) for unit in range(model.node_first[node], model.node_first[node + 1]))

@@ -35,10 +35,11 @@ class Room:
     def __init__(self, model, state, options):
         self.model, self.state, self.options = model, state, options
         self.load = [float(load) for load in state.unit_load]
+        self.n_tasks = [len(tasks) for tasks in state.running]
 
     def is_free(self, unit):
         capacity = self.state.unit_open[unit]
-        return self.load[unit] < capacity * FULL and (self.options.sharing or self.load[unit] == 0.0)
+        return self.load[unit] < capacity * FULL and (self.options.sharing or self.n_tasks[unit] == 0)
 
     def takes(self, task, unit):
         wanted = demand(self.model, self.state, task, unit)
@@ -46,6 +47,7 @@ class Room:
 
     def take(self, task, unit):
         self.load[unit] += demand(self.model, self.state, task, unit)
+        self.n_tasks[unit] += 1
 
 
 class Call:

@@ -21,6 +21,7 @@ from vinesim.state.queries import (
     nothing,
     start,
     task_type,
+    unit_tasks,
     wait_until,
 )
 
@@ -110,7 +111,7 @@ def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, m
 
 def is_free(model: Any, state: Any, options: Any, unit: int) -> bool:
     """Whether the unit can take a job."""
-    return has_room(model, state, unit) and (options.sharing or state.unit_load[unit] == 0.0)
+    return has_room(model, state, unit) and (options.sharing or unit_tasks(model, state, unit) == 0)
 
 
 def order_devices(model: Any, scratch: Any) -> None:

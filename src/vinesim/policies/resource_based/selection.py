@@ -8,7 +8,7 @@ from typing import Any
 from vinesim.policies.resource_based.family import BY_CPU_TIME, BY_LENGTH, IN_ORDER, STAYS, STRICT, TO_MOVE
 from vinesim.policies.resource_based.queues import without_started
 from vinesim.state.layout import PENDING
-from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us
+from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us, unit_tasks
 from vinesim.state.skew_heap import comes_before, join, without_root
 
 ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what a task must be beside fitting; IN_TIME: and optimal
@@ -17,7 +17,7 @@ ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what a task must be beside fitting; IN_T
 def next_free(model: Any, state: Any, options: Any, processor_type: int, unit: int) -> int:
     """The first unit of a type, ``unit`` or after it, that can take a job."""
     found = next_with_room(model, state, processor_type, unit)
-    while found >= 0 and not options.sharing and state.unit_load[found] > 0.0:
+    while found >= 0 and not options.sharing and unit_tasks(model, state, found) > 0:
         found = next_with_room(model, state, processor_type, found + 1)
     return found
 
