@@ -203,7 +203,7 @@ def finish(model, state, task):
 
 @kernel
 def move(model, state, task, unit):
-    """A running task goes on on another unit, at no cost and in the same time. Units that share speed cannot."""
+    """A running task migrates to another unit; its finish time is unchanged. No unit of the two shares its speed."""
     old = np.int64(state.task_unit[task])
     state.unit_tasks[old] -= 1
     demand = queries.demand(model, state, task, old)

@@ -99,7 +99,7 @@ class ReferenceState:
     def requeue_first(self, unit: int, load: float) -> None:
         for task in self.running[unit]:
             self.queued.pop(task, None)
-            self.task_finish_us[task] = math.inf  # not known: company may come
+            self.task_finish_us[task] = math.inf  # not known: others may join
         if self.running[unit]:
             first = min(self.running[unit], key=lambda task: self.work_due[task])
             left = max(0.0, self.work_due[first] - self.work_done[unit])

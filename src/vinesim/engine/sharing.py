@@ -2,7 +2,7 @@
 
 Every running task of a unit gets the same share, so one clock per unit measures the full-speed service that each of
 its tasks has had (``work_done``); a task is due when that clock has gone on by its service time. Only the task that
-is due first has its finish in the event queue; the event moves when the company changes. The finish of the others is
+is due first has its finish in the event queue; the event moves when a task joins or leaves. The finish of the others is
 infinite: not known.
 Source: Symphony paper, section on the resource map (a CPU runs several requests); egalitarian processor sharing.
 """

@@ -45,7 +45,7 @@ class Model(NamedTuple):
     task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] where there is one group
     task_times_us: np.ndarray  # [N, P] float64: measured times, or [0, 0] where operations / affinity decides
     task_factor: np.ndarray  # [N] float64: what the true time is multiplied with, or [0]
-    task_estimate_us: np.ndarray  # [N] float64: what is told about the time, or [0]
+    task_estimate_us: np.ndarray  # [N] float64: the scheduler's estimates of the run times, or [0]
     task_request: np.ndarray  # [N, Q] float64: least of each of the Q resources, or [0, 0]
     type_resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = the resource is not of its kind
     type_is_cpu: np.ndarray  # [P] bool: a CPU; else an accelerator

@@ -114,8 +114,8 @@ def operations(model: Any, state: Any, task: int) -> float:
 
 
 def estimate_us(model: Any, state: Any, task: int) -> float:
-    """What is told about a task's time: the workload's estimate; without one the mean of its execution times on the
-    deployed processor types that can run it."""
+    """The scheduler's estimate of a task's run time: the workload's; without one the mean of its execution times on
+    the deployed processor types that can run it."""
     if len(model.task_estimate_us):
         return model.task_estimate_us[task]
     total, n = 0.0, 0

@@ -41,8 +41,8 @@ def batches(study: Study, runs: Iterable[Run]) -> Iterator[Batch]:
     """The runs in batches; each run is in one of them.
 
     Runs that set everything but arrivals and seed alike are put together, where the rest of the workload depends
-    neither on arrivals nor, for different seeds, on the seed. A batch's runs are in their order; batches may come
-    between one another's runs. Raises :class:`InputError`, with the point, when a scenario is wrong.
+    neither on arrivals nor, for different seeds, on the seed. A batch's runs are in their order; the runs of
+    several batches may interleave. Raises :class:`InputError`, with the point, when a scenario is wrong.
     """
     rest = _Rest()
     alike: dict[str, list[Run]] = {}

@@ -234,7 +234,7 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
 
 
 def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, slack: float) -> bool:
-    """Whether it is worth to wait for a taken type: under ``bounded`` not with a backlog, nor for one that is not
+    """Whether it is worth waiting for a taken type: under ``bounded`` not with a backlog, nor for one that is not
     expected to be free in time."""
     if not view.options.defer.bounded:
         return True
