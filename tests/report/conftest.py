@@ -75,6 +75,26 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def mostly_at_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of 100 tasks of type A 96 start at once and 4 wait 10 us; of two tasks of type B one waits 1 us."""
+    types, kinds = (ProcessorType("FOR_A"), ProcessorType("FOR_B")), (TaskType("A"), TaskType("B"))
+    center = Datacenter(np.array([0] * 96 + [1]), np.zeros(97, np.int32), np.arange(97), types)
+    n = 102
+    workload = vs.Workload(
+        job_task_type=[0, 1],
+        job_first=[0, 100, n],
+        arrival_us=np.zeros(2),
+        operations=np.array([10.0] * 100 + [1.0] * 2),
+        **{name: np.zeros(n) for name in ("data_bytes", "data_rack", "data_shelf")},
+        preferred_type=np.full(n, -1),
+        task_types=kinds,
+    )
+    folder = tmp_path_factory.mktemp("run") / "mostly"
+    write_result(folder, vs.simulate(Scenario(center, workload, affinity=np.eye(2)), engine="reference"))
+    return folder
+
+
 STUDY = """
 description: Latency & <em>load</em>
 scenario:

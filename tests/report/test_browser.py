@@ -207,6 +207,23 @@ def test_the_latency_chart_changes_its_shape_and_is_read_by_keyboard(opened):
     assert page.locator("#latency button[aria-pressed=false]").count() == 1
 
 
+@pytest.mark.parametrize(("shape", "at_1_us"), [("Cumulative", "96%"), ("Tail", "4%")])
+def test_what_takes_no_time_counts_on_a_logarithmic_axis_too(opened, shape, at_1_us):
+    """0 has no place on that axis; the share of a type that takes no time is that with which its curve begins."""
+    page = opened("mostly_at_once")
+    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting of tasks")
+    page.get_by_role("radio", name=shape).check(force=True)
+    page.get_by_role("radio", name="Log").check(force=True)
+    page.locator("#latency .chart").focus()
+    told = {}
+    for key in ["ArrowLeft"] * 3 + ["ArrowRight"] * 3:
+        page.keyboard.press(key)
+        when, _, shares = page.locator("#latency [role=status]").text_content().partition(": ")
+        told[when] = dict(share.split(" ") for share in shares.split(", ") if share)
+    assert told["1.00 us"]["A"] == at_1_us
+    assert told["10.0 us"]["all"] == {"Cumulative": "100%", "Tail": "1%"}[shape]  # 0 has no place there: the last step
+
+
 def test_the_theme_button_and_print(opened):
     page = opened("example", "dark")
     color = "getComputedStyle(document.body).backgroundColor"

@@ -61,19 +61,23 @@
   function curves() {
     const tail = shape === "tail";
     const { size, x } = timeAxis(measure.linear[1]);
+    const starts = []; // of each curve, at its left end: what takes no time has no place on a logarithmic axis, and counts
     const tables = measure.groups.map((g) => {
       const n = g.linear.reduce((a, b) => a + b, 0);
-      const points = new Map(tail ? [] : [[measure.linear[0] / size, 0]]);
+      const lowest = measure.linear[0] / size;
+      const points = new Map(tail || (x.log && lowest <= 0) ? [] : [[lowest, 0]]);
+      let start = tail ? 1 : 0;
       g.quantiles.forEach((q, i) => {
         const share = tail ? 1 - probabilities[i] : probabilities[i];
-        if (!(tail && share * n < 0.999) && !(x.log && q <= 0)) points.set(q / size, share);
+        if (x.log && q <= 0) start = share;
+        else if (!(tail && share * n < 0.999)) points.set(q / size, share);
       });
-      if (x.log) [...points.keys()].forEach((key) => key <= 0 && points.delete(key));
+      starts.push(start);
       const keys = [...points.keys()].sort((a, b) => a - b);
       return [keys, keys.map((key) => points.get(key))];
     });
     const [xs, ...ys] = uPlot.join(tables);
-    ys.forEach((y) => carry(y, tail));
+    ys.forEach((y, i) => carry(y, starts[i], tail));
     return {
       label: `${measure.title}, ${tail ? "share that takes longer" : "share that takes no longer"}`,
       x,
@@ -89,8 +93,8 @@
   }
 
   /** Between its own quantiles a curve keeps its value, so that the pointer finds one everywhere. */
-  function carry(values, tail) {
-    let last = tail ? 1 : 0;
+  function carry(values, start, tail) {
+    let last = start;
     const end = values.findLastIndex((value) => value != null);
     for (let i = 0; i < values.length; i++) {
       if (values[i] != null) last = values[i];
