@@ -30,6 +30,7 @@ def vinesim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("COLUMNS", "100")
         with warnings.catch_warnings():
             warnings.simplefilter("default")
+            capsys.readouterr()  # what was said before
             code = report_errors(app)
         captured = capsys.readouterr()
         return Finished(code, captured.out, captured.err)
