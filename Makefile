@@ -1,14 +1,17 @@
-# make demo | test | check | bench | verify | docs | lock | clean
+# make demo | test | test-policy | check | bench | verify | docs | lock | clean
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench verify docs setup lock clean
+.PHONY: demo test test-policy check bench verify docs setup lock clean
 
 demo: .venv/demo.done  ## set up and simulate the papers' 500 jobs
 	$(BIN)/vinesim run examples/quickstart.yaml --out out/quickstart
 
 test: .venv/dev.done  ## set up and run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+
+test-policy: .venv/dev.done  ## check one policy on both engines: make test-policy NAME=rb_fifo
+	$(BIN)/python -m pytest -n 0 --policy $(NAME) tests/policies tests/properties
 
 check: .venv/dev.done  ## lint, types, import contracts
 	$(BIN)/ruff check .

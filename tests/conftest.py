@@ -1,4 +1,5 @@
-"""Tests of one policy go to one worker (``--dist loadgroup``), so that its loop is compiled once."""
+"""Tests of one policy: those go to one worker (``--dist loadgroup``), so that its loop is compiled once, and
+``--policy NAME`` runs them alone."""
 
 import pytest
 
@@ -6,15 +7,33 @@ from vinesim.policies.contract import Policy
 from vinesim.policies.registry import policies
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--policy``."""
+    parser.addoption("--policy", metavar="NAME", help="run only the tests that have this policy as a parameter")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put them into the group of the policy that is their parameter."""
-    for item in items:
-        for value in getattr(item, "callspec", None).params.values() if hasattr(item, "callspec") else ():
-            name = value.name if isinstance(value, type) and issubclass(value, Policy) else value
-            if isinstance(name, str) and (name in policies() or name.startswith("test_")):
-                item.add_marker(pytest.mark.xdist_group(_loop_of(name)))
-                break
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Group the tests by the policy that is their parameter; leave out those of others than the wanted one."""
+    wanted = config.getoption("--policy")
+    if wanted is not None and wanted not in policies():
+        raise pytest.UsageError(f"--policy {wanted}: expected one of {', '.join(policies())}")
+    names = {item: _policy_of(item) for item in items}
+    for item, name in names.items():
+        if name is not None:
+            item.add_marker(pytest.mark.xdist_group(_loop_of(name)))
+    if wanted is not None:
+        config.hook.pytest_deselected(items=[item for item in items if names[item] != wanted])
+        items[:] = [item for item in items if names[item] == wanted]
+
+
+def _policy_of(item: pytest.Item) -> str | None:
+    """The name of the first policy among a test's parameters."""
+    for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
+        name = value.name if isinstance(value, type) and issubclass(value, Policy) else value
+        if isinstance(name, str) and (name in policies() or name.startswith("test_")):
+            return name
+    return None
 
 
 def _loop_of(name: str) -> str:
