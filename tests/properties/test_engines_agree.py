@@ -36,6 +36,8 @@ def test_any_scenario_gives_the_same_tables_and_what_they_say_holds(policy):
 
 
 FAILED_ONCE = [
+    ("test_periodic_first_fit", 1_000_066),  # tasks without work made a unit active, on one that shares its speed
+    ("test_pile_in_batches", 1_000_066),
     ("rb_ljf", 1_000_155),  # a task without work ended before it started, by a bit, on a unit that shares its speed
 ]
 

@@ -224,6 +224,15 @@ class CompiledRun:
     def unit_load(self) -> np.ndarray:
         return self.state.unit_load
 
+    def is_due(self, tasks: np.ndarray) -> np.ndarray:
+        """Of running tasks on units that share their speed: those that have had all their time, and end at this
+        instant, one after the other."""
+        model, state, due = self.model, self.state, np.zeros(len(tasks), bool)
+        unit = state.task_unit[tasks]
+        shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
+        due[shared] = state.work_due[tasks[shared]] <= state.work_done[unit[shared]]
+        return due
+
     def columns(self) -> dict[str, np.ndarray]:
         """The task columns that the run filled."""
         names = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")

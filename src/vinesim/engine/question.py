@@ -42,6 +42,7 @@ class Questions:
     def _running(self, columns: Columns) -> np.ndarray:
         """The tasks that run, the oldest first; with ``new_first`` those that were placed last, in front."""
         found = np.flatnonzero((columns["task_unit"] >= 0) & (columns["task_finish_us"] > self._run.now_us))
+        found = found[~self._run.is_due(found)]
         if not self._policy.new_first:
             return found
         return found[np.argsort(-columns["task_init_us"][found], kind="stable")]

@@ -385,6 +385,16 @@ class ReferenceRun:
     def unit_load(self) -> np.ndarray:
         return np.array(self.state.unit_load)
 
+    def is_due(self, tasks: np.ndarray) -> np.ndarray:
+        """Of running tasks on units that share their speed: those that have had all their time, and end at this
+        instant, one after the other."""
+        state = self.state
+        units = [state.task_unit[task] for task in tasks]
+        due = [
+            state.is_shared(u) and state.work_due[t] <= state.work_done[u] for t, u in zip(tasks, units, strict=True)
+        ]
+        return np.array(due, bool)
+
     def columns(self) -> dict[str, np.ndarray]:
         state = self.state
         return {
