@@ -8,7 +8,7 @@ import time
 from unittest.mock import patch
 
 from benchmarks.report import Report, Table, figure
-from vinesim.formats.study_file import study
+from vinesim.formats.study.file import study
 from vinesim.studies.backends import BACKENDS, open_backend
 from vinesim.studies.sweep import sweep
 

@@ -16,8 +16,8 @@ import numpy as np
 import vinesim as vs
 from benchmarks.measure import best_of
 from benchmarks.report import Report, Table, figure
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.result_tables import open_result
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.tables import open_result
 from vinesim.studies.chunks import Chunk, chunk_of
 from vinesim.studies.damage import intact_parts
 from vinesim.studies.journal import Journal, read_journals
@@ -33,8 +33,8 @@ WITHOUT: dict[str, Callable[..., Any]] = {
     "vinesim.studies.parts.is_intact": lambda data: True,
     "vinesim.studies.journal.with_checksum": lambda data: data,
     "vinesim.studies.journal.is_intact": lambda data: True,
-    "vinesim.formats.result_folder.write_sums": lambda folder: None,
-    "vinesim.formats.result_tables.check_sums": lambda *_: [],
+    "vinesim.formats.results.folder.write_sums": lambda folder: None,
+    "vinesim.formats.results.tables.check_sums": lambda *_: [],
 }
 
 

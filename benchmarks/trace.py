@@ -10,7 +10,7 @@ from benchmarks.report import Report, Table, Target, figure
 CHILD = """
 import json, time
 import vinesim as vs
-from vinesim.formats.trace import read_trace
+from vinesim.formats.papers.trace import read_trace
 from benchmarks.measure import forget_peak, memory_bytes
 forget_peak()
 before = memory_bytes("VmRSS")

@@ -7,7 +7,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import vinesim as vs
-from vinesim.formats.result_folder import write_result
+from vinesim.formats.results.folder import write_result
 from vinesim.papers.data import Data
 from vinesim.papers.registry import items
 from vinesim.papers.reproduce import gather

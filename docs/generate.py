@@ -329,15 +329,16 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
-    from vinesim.formats import limits, quantities, workload_table
+    from vinesim.formats.scenario import workload_table
+    from vinesim.formats.source import limits, quantities
 
     modules = {
-        "Deployment": "deployment",
-        "Trace": "trace",
-        "Arrivals": "arrivals",
-        "Price list": "prices",
-        "Affinity and power": "tables",
-        "Network file": "network",
+        "Deployment": "papers.deployment",
+        "Trace": "papers.trace",
+        "Arrivals": "papers.arrivals",
+        "Price list": "papers.prices",
+        "Affinity and power": "papers.tables",
+        "Network file": "scenario.network",
     }
     text = [
         "# File formats",
@@ -392,7 +393,7 @@ def formats() -> str:
 
 def scenario_file() -> str:
     """The fields of a scenario file, from its JSON Schema."""
-    from vinesim.formats.scenario_file import scenario_schema
+    from vinesim.formats.scenario.file import scenario_schema
 
     schema = scenario_schema()
     definitions = schema.get("$defs", {})
@@ -415,7 +416,7 @@ def scenario_file() -> str:
 
 def study_file() -> str:
     """The fields of a study file, from its JSON Schema."""
-    from vinesim.formats.study_file import study_schema
+    from vinesim.formats.study.file import study_schema
 
     schema = study_schema()
     schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has a page of its own

@@ -8,10 +8,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 import vinesim as vs
-from vinesim.formats.explain_record import write_record
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.study_file import study as study_of
-from vinesim.formats.timeline import write_timeline
+from vinesim.formats.results.explain_record import write_record
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.timeline import write_timeline
+from vinesim.formats.study.file import study as study_of
 from vinesim.metrics.waiting import waiting_of
 from vinesim.policies.documents import read_scenario
 from vinesim.report.page import write_report
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from vinesim.policies.high import High
+from vinesim.policies.online.high import High
 
 STOP = Path(__file__).parent / "stop"
 

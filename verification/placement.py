@@ -5,7 +5,7 @@ import sys
 
 from benchmarks.placement import question as full_size
 from tests.properties.test_placement import question
-from vinesim.policies.best_fit import BestFit
+from vinesim.policies.placement.best_fit import BestFit
 
 VARIANTS = ("fitted", "literal", "fitfirst", "marginal")
 PENALTIES = (1000.0, 1.0, 0.0, 20.0)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from vinesim.formats.deployment import write_deployment
-from vinesim.formats.trace import write_trace
+from vinesim.formats.papers.deployment import write_deployment
+from vinesim.formats.papers.trace import write_trace
 from vinesim.model.datacenter import Datacenter
 from vinesim.workloads.registry import GENERATORS
 

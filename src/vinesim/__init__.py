@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vinesim.engine.many import Runs, simulate_many
     from vinesim.engine.patience import Progress
     from vinesim.engine.simulate import simulate
-    from vinesim.formats.study_file import read_study, study
+    from vinesim.formats.study.file import read_study, study
     from vinesim.live.scheduler import Scheduler
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
     from vinesim.model.datacenter import Datacenter
@@ -35,7 +35,7 @@ _HOMES = {
     "engine.many": ("Runs", "simulate_many"),
     "engine.patience": ("Progress",),
     "engine.simulate": ("simulate",),
-    "formats.study_file": ("read_study", "study"),
+    "formats.study.file": ("read_study", "study"),
     "live.scheduler": ("Scheduler",),
     "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
     "model.datacenter": ("Datacenter",),

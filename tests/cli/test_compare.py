@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vinesim.cli.compare import print_comparison
-from vinesim.formats.study_file import study
+from vinesim.formats.study.file import study
 from vinesim.model.result import Table
 from vinesim.studies.compare import compare
 

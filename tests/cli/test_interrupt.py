@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.policies.kinds.endless import N_STARTED
-from vinesim.formats.parquet import read_table
+from vinesim.formats.results.parquet import read_table
 
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "tests" / "policies" / "kinds" / "endless.py"

@@ -19,7 +19,7 @@ from rich.console import Console
 from vinesim.cli.progress import watching
 from vinesim.cli.tables import LATENCIES, latency_table
 from vinesim.engine.simulate import Progress
-from vinesim.formats.quantities import format_time_us
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.model import columns
 
 
@@ -187,7 +187,7 @@ def test_a_full_disk_leaves_nothing(vinesim, paper, tmp_path, monkeypatch):
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("vinesim.formats.result_folder.write_table", full)
+    monkeypatch.setattr("vinesim.formats.results.folder.write_table", full)
     done = vinesim(*paper.words, "--out", tmp_path / "out")
     assert done.code == 2
     assert "No space left on device" in done.err

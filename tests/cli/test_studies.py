@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from vinesim.formats.study_file import study_schema
+from vinesim.formats.study.file import study_schema
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -7,7 +7,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.engine.many import simulate_many
-from vinesim.formats.parquet import read_table
+from vinesim.formats.results.parquet import read_table
 from vinesim.metrics.numbers import flat
 from vinesim.studies.sweep import read_sweep
 

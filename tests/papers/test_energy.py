@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.papers.small import small_data
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.result import Table
 from vinesim.papers.claim import Verdict
 from vinesim.papers.data import Data

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.study import Study
 from vinesim.papers.claim import Verdict
 from vinesim.papers.data import Data

@@ -7,7 +7,7 @@ import pytest
 
 import vinesim as vs
 from tests.papers.rbss_reference import total_us
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.papers.registry import items
 from vinesim.papers.single import changed
 from vinesim.studies.expand import expand, scenario_of

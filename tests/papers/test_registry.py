@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.errors import InputError
 from vinesim.papers.claim import Kind
 from vinesim.papers.registry import chosen, items

@@ -8,7 +8,7 @@ import pytest
 
 from verification.wrong_policies.symphony import WRONG
 from vinesim.engine.simulate import simulate
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.study import Axis
 from vinesim.papers.claim import Verdict
 from vinesim.papers.data import Data

@@ -10,7 +10,7 @@ from verification.wrong_policies import energy
 from verification.wrong_policies import vinesim as report
 from verification.wrong_policies.bench import Bench, _uses
 from verification.wrong_policies.wrong import Wrong
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.papers.registry import items
 from vinesim.papers.single import changed, scenario
 from vinesim.studies.sweep import sweep

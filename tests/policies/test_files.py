@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import vinesim as vs
-from vinesim.policies.delay import Delay
+from vinesim.policies.online.delay import Delay
 from vinesim.policies.registry import resolve
 
 PATIENT = Path("examples/my_policy.py").read_text()

@@ -8,7 +8,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.policies import identity
-from vinesim.policies.best_fit import BestFit
+from vinesim.policies.placement.best_fit import BestFit
 from vinesim.policies.registry import policies
 from vinesim.studies import identity as of_runs
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from vinesim.policies.best_fit import BestFit
 from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.placement.best_fit import BestFit
 from vinesim.policies.registry import policies, resolve
 
 SCENARIO = {

@@ -23,7 +23,7 @@ from tests.policies.kinds.slots import Slots
 from tests.policies.kinds.witness import Witness
 from tests.properties.any_scenario import any_scenario
 from tests.strategies import Limits, all_options
-from vinesim.formats.result_folder import TABLES
+from vinesim.formats.results.folder import TABLES
 from vinesim.policies.contract import BatchPolicy, Policy
 from vinesim.policies.registry import policies, resolve
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.parquet import read_table
-from vinesim.formats.result_folder import TABLES, to_json
+from vinesim.formats.results.folder import TABLES, to_json
+from vinesim.formats.results.parquet import read_table
 
 EPS = 1e-9
 

@@ -24,11 +24,11 @@ from tests.policies.kinds.repack import Repack
 from tests.properties.held_plainly import Folder, Room, close, is_number
 from tests.strategies import Limits, scenarios, seeded_scenario
 from vinesim.cli import tables
-from vinesim.formats.checksums import write_sums
-from vinesim.formats.explain_record import write_record
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.result_tables import open_result
-from vinesim.formats.timeline import write_timeline
+from vinesim.formats.results.checksums import write_sums
+from vinesim.formats.results.explain_record import write_record
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.tables import open_result
+from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.waiting import waiting_of
 from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage

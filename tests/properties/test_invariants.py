@@ -14,9 +14,9 @@ from tests.policies.kinds.repack import Repack
 from tests.properties.held_plainly import Folder
 from tests.requests_scenarios import request_scenario
 from tests.strategies import Limits, seeded_scenario
-from vinesim.formats.result_folder import write_result
+from vinesim.formats.results.folder import write_result
 from vinesim.model.application import Application
-from vinesim.policies.high import High
+from vinesim.policies.online.high import High
 from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from vinesim.formats.result_folder import write_result
+from vinesim.formats.results.folder import write_result
 from vinesim.model.accounting import Accounting
 from vinesim.model.electricity import Electricity, Series
 from vinesim.policies.contract import BatchPolicy

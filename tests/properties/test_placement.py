@@ -20,14 +20,14 @@ from vinesim.cli.tables import print_summary
 from vinesim.metrics.bounds import energy_bound
 from vinesim.model.accounting import Accounting
 from vinesim.model.catalog import SERVER_TYPES
-from vinesim.policies.best_fit import BestFit, BestFitDecreasing
-from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.contract import BatchServers, BatchTasks
-from vinesim.policies.first_fit import FirstFit, FirstFitDecreasing
-from vinesim.policies.least_loaded import LeastLoadedFirst
-from vinesim.policies.placement import best_fit
-from vinesim.policies.placement.optimum import least_energy
-from vinesim.policies.round_robin import RoundRobin
+from vinesim.policies.placement.best_fit import BestFit, BestFitDecreasing
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
+from vinesim.policies.placement.first_fit import FirstFit, FirstFitDecreasing
+from vinesim.policies.placement.kernels import best_fit
+from vinesim.policies.placement.kernels.optimum import least_energy
+from vinesim.policies.placement.least_loaded import LeastLoadedFirst
+from vinesim.policies.placement.round_robin import RoundRobin
 from vinesim.workloads.registry import generator
 
 N_INSTANCES = int(os.environ.get("VINESIM_PLACEMENTS", "500"))
@@ -517,7 +517,7 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 import numpy as np
 from tests.properties.test_placement import question
-from vinesim.policies.blocked_best_fit import AcceleratedBestFit
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
 for seed in range(6):
     tasks, servers = question(seed, n_servers=20, n_tasks=12)
     for pad in ("none", "pow2"):
@@ -543,9 +543,9 @@ def test_the_cuda_kernel_in_the_simulator_places_as_the_cpu_does():
 
 @pytest.mark.parametrize("fault", ["lost", "moved", "load"])
 def test_a_wrong_answer_of_the_gpu_is_an_error(fault):
-    from vinesim.policies.placement.best_fit import Cost, best_fit_in_blocks
-    from vinesim.policies.placement.instance import Instance
-    from vinesim.policies.placement.on_gpu import check
+    from vinesim.policies.placement.kernels.best_fit import Cost, best_fit_in_blocks
+    from vinesim.policies.placement.kernels.instance import Instance
+    from vinesim.policies.placement.kernels.on_gpu import check
 
     tasks, servers = question(5, n_servers=20, n_tasks=30, loaded=False, nasty=False)
     cost = Cost("fitted", 1000.0, PERIOD_US)

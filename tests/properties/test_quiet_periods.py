@@ -19,7 +19,7 @@ from vinesim.metrics.numbers import flat
 from vinesim.model.accounting import Accounting
 from vinesim.model.electricity import Electricity, Series
 from vinesim.policies.contract import BatchPolicy
-from vinesim.policies.placing import Placing
+from vinesim.policies.placement.placing import Placing
 from vinesim.policies.registry import policies
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")

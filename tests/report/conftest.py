@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from vinesim.formats.checksums import BLANK, with_checksum
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.study_file import read_study
+from vinesim.formats.results.checksums import BLANK, with_checksum
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.study.file import read_study
 from vinesim.metrics.numbers import numbers
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter

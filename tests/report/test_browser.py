@@ -165,7 +165,7 @@ def test_play_and_pause_by_keyboard(opened):
 
 
 def test_the_value_of_a_unit_is_that_of_the_tables(opened, two_racks):
-    from vinesim.formats.parquet import read_table
+    from vinesim.formats.results.parquet import read_table
 
     units = read_table(two_racks / "units.parquet")
     page = opened("two_racks")
@@ -270,7 +270,7 @@ def test_curves_of_a_sweep(opened, sweep):
 
 
 def test_a_page_of_shared_units_tells_both_measures(opened, shared):
-    from vinesim.formats.parquet import read_table
+    from vinesim.formats.results.parquet import read_table
 
     units = read_table(shared / "units.parquet")
     page = opened("shared")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.report.conftest import EVIL, EXAMPLES
-from vinesim.formats.quantities import format_time_us
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.errors import InputError
 from vinesim.report.page import write_report
 

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from vinesim.formats.checksums import write_sums
-from vinesim.formats.result_tables import open_result
+from vinesim.formats.results.checksums import write_sums
+from vinesim.formats.results.tables import open_result
 from vinesim.model.errors import InputError, InputWarning
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import vinesim as vs
 from tests.report.conftest import stalled, transfers
-from vinesim.formats.checksums import write_sums
-from vinesim.formats.parquet import read_table, write_table
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.result_tables import open_result
+from vinesim.formats.results.checksums import write_sums
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.parquet import read_table, write_table
+from vinesim.formats.results.tables import open_result
 from vinesim.metrics import periods as period_accounts
 from vinesim.metrics.segments import segments_of
 from vinesim.metrics.utilization import time_series

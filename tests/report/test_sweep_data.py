@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from tests.report.conftest import STUDY
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.errors import InputError
 from vinesim.report.rounding import rounded
 from vinesim.report.sweep import read_points, sweep_page

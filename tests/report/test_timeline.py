@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
-from vinesim.formats.parquet import read_table
-from vinesim.formats.timeline import write_timeline
+from vinesim.formats.results.parquet import read_table
+from vinesim.formats.results.timeline import write_timeline
 
 
 @pytest.fixture

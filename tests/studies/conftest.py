@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vinesim.formats.study_file import study
+from vinesim.formats.study.file import study
 from vinesim.model.study import Study
 
 POLICIES = '''
@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from vinesim.policies.high import High
+from vinesim.policies.online.high import High
 
 HERE = Path(__file__).parent
 

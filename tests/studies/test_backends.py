@@ -147,7 +147,7 @@ def test_a_policy_of_a_script_goes_with_the_study(make_study, tmp_path):
 from dataclasses import dataclass
 from typing import ClassVar
 from vinesim import study, sweep
-from vinesim.policies.high import High
+from vinesim.policies.online.high import High
 
 @dataclass(frozen=True)
 class Mine(High):

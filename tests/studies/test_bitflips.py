@@ -42,6 +42,6 @@ def test_damage_of_results_is_found_or_does_no_harm(tmp_path):
 )
 def test_without_a_check_damage_is_missed(cases, monkeypatch, check, kind):
     monkeypatch.setattr(check, lambda _: True)
-    monkeypatch.setattr("vinesim.formats.study_file.is_text_intact", lambda _: True)
+    monkeypatch.setattr("vinesim.formats.study.file.is_text_intact", lambda _: True)
     failing, work, dice = cases[1], cases[0].folder.parent / "work", random.Random(1)
     assert "missed" in (judge(failing, kind, HARMS[0], work, dice) for _ in range(40))

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.studies.conftest import files
 from tests.studies.test_sweep import Crash, counting, crashing, stopping
-from vinesim.formats.checksums import BLANK, is_intact, with_checksum
+from vinesim.formats.results.checksums import BLANK, is_intact, with_checksum
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.studies import work
 from vinesim.studies.compare import compare

@@ -32,7 +32,7 @@ from typing import ClassVar
 
 import psutil
 
-from vinesim.policies.high import High
+from vinesim.policies.online.high import High
 
 HERE = Path(__file__).parent
 

@@ -6,8 +6,8 @@ import pytest
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.policies.kinds.overcommit import PileInBatches
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.result_tables import open_result
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.tables import open_result
 
 pytest.importorskip("matplotlib")
 from vinesim.plots import gantt

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from verification.wrong_policies.wrong import Wrong
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.result import Table
 from vinesim.model.study import Axis
 from vinesim.papers.claim import Kind, Verdict

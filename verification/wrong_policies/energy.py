@@ -8,13 +8,13 @@ import numpy as np
 
 from verification.wrong_policies.wrong import Wrong
 from vinesim.papers.energy import speed
-from vinesim.policies.best_fit import BestFit
-from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
-from vinesim.policies.first_fit import FirstFit
-from vinesim.policies.least_loaded import LeastLoadedFirst
-from vinesim.policies.placement.best_fit import Cost, best_fit, best_fit_in_blocks
-from vinesim.policies.placement.instance import Instance
-from vinesim.policies.round_robin import RoundRobin
+from vinesim.policies.placement.best_fit import BestFit
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
+from vinesim.policies.placement.first_fit import FirstFit
+from vinesim.policies.placement.kernels.best_fit import Cost, best_fit, best_fit_in_blocks
+from vinesim.policies.placement.kernels.instance import Instance
+from vinesim.policies.placement.least_loaded import LeastLoadedFirst
+from vinesim.policies.placement.round_robin import RoundRobin
 
 REPLICATIONS = 2  # of each point: two to tell how much they differ
 

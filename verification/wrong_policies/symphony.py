@@ -5,9 +5,9 @@ from typing import Any
 
 from verification.wrong_policies.wrong import Wrong
 from vinesim.live.scheduler import Scheduler
-from vinesim.policies import edf, fcfs
+from vinesim.policies.requests import edf, fcfs
+from vinesim.policies.requests.parts import is_available
 from vinesim.policies.symphony import policy as symphony
-from vinesim.policies.symphony.parts import is_available
 from vinesim.policies.symphony.policy import estimate
 from vinesim.policies.symphony.urgency import slack_us, urgency
 from vinesim.state.queries import deadline_us, operations, task_type

@@ -3,8 +3,8 @@
 from typing import Any
 
 from verification.wrong_policies.wrong import Wrong
-from vinesim.policies import closer_to_data, flat, high, pref
-from vinesim.policies.delay import Delay
+from vinesim.policies.online import closer_to_data, flat, high, pref
+from vinesim.policies.online.delay import Delay
 from vinesim.state.queries import (
     fastest_free,
     first_free,

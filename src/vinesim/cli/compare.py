@@ -35,7 +35,7 @@ def compare(
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON and nothing else."),
 ) -> None:
     """Compare the labels on an axis of a sweep in one number, by replications that met the same random numbers."""
-    from vinesim.formats.result_folder import to_json
+    from vinesim.formats.results.folder import to_json
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.sweep import read_sweep
 

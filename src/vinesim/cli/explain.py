@@ -24,7 +24,7 @@ def explain(
     as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
 ) -> None:
     """Say why a job waited: which units could run it, what was on them, and who took them."""
-    from vinesim.formats.result_folder import to_json
+    from vinesim.formats.results.folder import to_json
     from vinesim.metrics.waiting import waiting_of
 
     found = waiting_of(folder, job)
@@ -142,6 +142,6 @@ def _line(opening: "Opening") -> str:
 
 
 def _time(value: Any) -> str:
-    from vinesim.formats.quantities import format_time_us
+    from vinesim.formats.source.quantities import format_time_us
 
     return "-" if value is None else format_time_us(value)

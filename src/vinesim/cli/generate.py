@@ -28,8 +28,8 @@ def generate(
 ) -> None:
     """Generate a workload, or list the generators and their options."""
     from vinesim.cli.arguments import key_values
-    from vinesim.formats.trace import write_trace
-    from vinesim.formats.workload_table import write_workload
+    from vinesim.formats.papers.trace import write_trace
+    from vinesim.formats.scenario.workload_table import write_workload
     from vinesim.model.catalog import PROCESSOR_TYPES
     from vinesim.workloads.registry import COMMON, GENERATORS
     from vinesim.workloads.registry import generator as find

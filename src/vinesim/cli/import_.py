@@ -9,7 +9,7 @@ import typer
 from vinesim.model.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from vinesim.formats.import_report import ImportReport
+    from vinesim.formats.importers.report import ImportReport
 
 JOBS = typer.Option(1000, help="How many jobs to draw.")
 NODES = typer.Option(4, help="Nodes of the scenario, each with one unit of each type.")
@@ -40,10 +40,10 @@ def swf(
     as_json: bool = JSON,
 ) -> None:
     """Import a Standard Workload Format log: each job becomes as many tasks as it had processors, or one."""
-    from vinesim.formats.machines import PROCESSOR_TYPE
-    from vinesim.formats.swf import read_swf
-    from vinesim.formats.swf_scenario import write_swf_scenario
-    from vinesim.formats.workload_table import write_workload
+    from vinesim.formats.importers.machines import PROCESSOR_TYPE
+    from vinesim.formats.importers.swf import read_swf
+    from vinesim.formats.importers.swf_scenario import write_swf_scenario
+    from vinesim.formats.scenario.workload_table import write_workload
     from vinesim.model.parallel_jobs import warn_of_parallel_jobs
 
     _check_output(output)
@@ -70,9 +70,9 @@ def gavel(
     as_json: bool = JSON,
 ) -> None:
     """Draw training jobs from throughputs that were measured on types of GPUs, as the scheduler Gavel uses them."""
-    from vinesim.formats.gavel import read_gavel
-    from vinesim.formats.measured_table import write_measured
-    from vinesim.formats.quantities import time_us
+    from vinesim.formats.importers.gavel import read_gavel
+    from vinesim.formats.importers.measured_table import write_measured
+    from vinesim.formats.source.quantities import time_us
     from vinesim.workloads.measured import measured_jobs
 
     _check_output(output)
@@ -97,8 +97,8 @@ def starpu(
     as_json: bool = JSON,
 ) -> None:
     """Draw kernels from times that were measured on the devices of a machine, as the runtime StarPU keeps them."""
-    from vinesim.formats.measured_table import write_measured
-    from vinesim.formats.starpu import read_starpu
+    from vinesim.formats.importers.measured_table import write_measured
+    from vinesim.formats.importers.starpu import read_starpu
     from vinesim.workloads.measured import measured_jobs
 
     _check_output(output)
@@ -116,8 +116,8 @@ def requests(
     as_json: bool = JSON,
 ) -> None:
     """Count the requests of a log: a series of arrivals for the generator `requests`."""
-    from vinesim.formats.quantities import format_time_us, time_us
-    from vinesim.formats.request_times import counted, read_request_times, write_counts
+    from vinesim.formats.importers.request_times import counted, read_request_times, write_counts
+    from vinesim.formats.source.quantities import format_time_us, time_us
 
     interval_us = time_us(interval, "--interval")
     times_us, report = read_request_times(log, time)

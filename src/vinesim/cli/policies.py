@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from vinesim.cli.completion import policy_names
-from vinesim.formats.options_text import option_text
+from vinesim.formats.source.options_text import option_text
 
 
 def register(app: typer.Typer) -> None:

@@ -56,7 +56,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
         print("vinesim: stopping; again Ctrl-C to stop at once", file=sys.stderr)  # noqa: T201
 
     def watch(progress: Any) -> bool:
-        from vinesim.formats.quantities import format_time_us
+        from vinesim.formats.source.quantities import format_time_us
 
         if not quiet and time.monotonic() - begun > SHOW_AFTER_S:
             bar.start()

@@ -15,7 +15,7 @@ def report(
     output: Path = typer.Option(None, "-o", "--output", metavar="FILE", help="The page; else report.html in DIR."),
 ) -> None:
     """Write one HTML page about a run or a sweep: it opens in a browser, also without a network."""
-    from vinesim.formats.result_folder import REPORT
+    from vinesim.formats.results.folder import REPORT
     from vinesim.report.page import write_report
 
     page = output or folder / REPORT

@@ -48,8 +48,8 @@ def run(
     from vinesim.cli.progress import watching
     from vinesim.cli.unfinished import unfinished
     from vinesim.engine.simulate import simulate
-    from vinesim.formats.explain_record import write_record
-    from vinesim.formats.result_folder import check_target, to_json, write_result
+    from vinesim.formats.results.explain_record import write_record
+    from vinesim.formats.results.folder import check_target, to_json, write_result
 
     if explain and out is None:
         raise InputError([Problem("--explain", "--out DIR beside it", "none", "Say where the result goes.")])
@@ -122,8 +122,8 @@ def _of_text_files(
 ) -> Any:
     """The scenario of the papers' text files."""
     from vinesim.cli.arguments import key_values, only_one_source
-    from vinesim.formats.quantities import time_us
-    from vinesim.formats.text_scenario import read_text_scenario
+    from vinesim.formats.papers.scenario import read_text_scenario
+    from vinesim.formats.source.quantities import time_us
     from vinesim.policies.replacing import changed
 
     only_one_source(None, changes, inputs)
@@ -141,7 +141,7 @@ def _of_text_files(
 
 def _with(scenario: Any, network: str | None, sampling: float | None) -> Any:
     """The scenario with another network and sampling."""
-    from vinesim.formats.network import read_network
+    from vinesim.formats.scenario.network import read_network
     from vinesim.policies.replacing import changed
 
     new: dict[str, Any] = {}

@@ -12,7 +12,7 @@ def register(app: typer.Typer) -> None:
 
 def schema(study: bool = typer.Option(False, "--study", help="Of study files, instead of scenario files.")) -> None:
     """Print the JSON Schema of scenario files (or of study files), for editors."""
-    from vinesim.formats.scenario_file import scenario_schema
-    from vinesim.formats.study_file import study_schema
+    from vinesim.formats.scenario.file import scenario_schema
+    from vinesim.formats.study.file import study_schema
 
     typer.echo(json.dumps(study_schema() if study else scenario_schema(), indent=2))

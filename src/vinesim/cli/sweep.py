@@ -36,7 +36,7 @@ def sweep(
     """Run every combination of a study's axes, and what is missing only; then a table of the points."""
     from vinesim.cli.exit_codes import of_sweep
     from vinesim.cli.unfinished import reasons_of
-    from vinesim.formats.study_file import read_study
+    from vinesim.formats.study.file import read_study
     from vinesim.studies.sweep import sweep as run
 
     found = _changed(read_study(study), changes)
@@ -53,7 +53,7 @@ def sweep(
         )
     if as_json:
         from vinesim.cli.sweep_table import as_document
-        from vinesim.formats.result_folder import to_json
+        from vinesim.formats.results.folder import to_json
 
         sys.stdout.write(to_json(as_document(done)))
     else:
@@ -80,7 +80,7 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
         return study
     from dataclasses import replace
 
-    from vinesim.formats.study_file import scenario_source
+    from vinesim.formats.study.file import scenario_source
     from vinesim.model.errors import InputError, InputWarning, Problem
     from vinesim.policies.documents import prepared
 
@@ -99,8 +99,8 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
 
 def _is_on_axis(study: "Study", key: str) -> bool:
     """Whether an axis sets the key, or what it is part of, at each of its positions."""
-    from vinesim.formats.scenario_keys import key_of
-    from vinesim.formats.yaml_source import steps_of
+    from vinesim.formats.scenario.keys import key_of
+    from vinesim.formats.source.yaml_source import steps_of
 
     steps = key_of(steps_of(key) or (key,))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from vinesim.cli.unfinished import stalled_points
-from vinesim.formats.quantities import format_time_us
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.result import ExitReason, Table
 from vinesim.studies.points import plain
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from vinesim.cli.unfinished import unfinished
-from vinesim.formats.options_text import options_text
-from vinesim.formats.quantities import format_time_us
+from vinesim.formats.source.options_text import options_text
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.metrics.numbers import differ
 from vinesim.model.result import ExitReason, Result
 

@@ -27,8 +27,8 @@ def timeline(
     limit: int = typer.Option(None, metavar="N", help="At most so many slices, the first ones; else 1,000,000."),
 ) -> None:
     """Write the tasks on their units as a trace that ui.perfetto.dev and chrome://tracing open."""
-    from vinesim.formats.result_folder import TIMELINE
-    from vinesim.formats.timeline import MAX_SLICES, write_timeline
+    from vinesim.formats.results.folder import TIMELINE
+    from vinesim.formats.results.timeline import MAX_SLICES, write_timeline
 
     problems = []
     if not 0 <= from_us < to_us:

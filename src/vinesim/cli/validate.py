@@ -21,7 +21,7 @@ def validate(
     ),
 ) -> None:
     """Check a scenario file, or every point of a study file; list every problem. No code is run."""
-    from vinesim.formats.study_file import is_study
+    from vinesim.formats.study.file import is_study
     from vinesim.policies.documents import PolicyCheck
 
     check = PolicyCheck(runs_files=run_policy_file)
@@ -47,7 +47,7 @@ def _scenario(file: Path, check: "PolicyCheck") -> str:
 
 
 def _study(file: Path, check: "PolicyCheck") -> str:
-    from vinesim.formats.study_file import read_study
+    from vinesim.formats.study.file import read_study
     from vinesim.studies.check import check_points
 
     study = read_study(file)

@@ -167,7 +167,7 @@ class PeriodAccounts:
 
     def _optimum(self, demand: np.ndarray, time_us: np.ndarray) -> float:
         """J; infinite if no placement is within capacity."""
-        from vinesim.policies.placement.optimum import least_energy_of
+        from vinesim.policies.placement.kernels.optimum import least_energy_of
 
         codes = self.codes
         found = least_energy_of(

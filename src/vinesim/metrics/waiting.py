@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vinesim.formats.explain_record import ExplainRecord, read_record
-from vinesim.formats.result_tables import ResultTables, open_result
+from vinesim.formats.results.explain_record import ExplainRecord, read_record
+from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.metrics.openings import Changes, Fragmentation, Opening, UnitRoom, fragmentation, openings
 from vinesim.model.errors import InputError, Problem
 from vinesim.state.demand import amount_of

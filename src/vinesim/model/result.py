@@ -44,7 +44,7 @@ class Table(Mapping[str, np.ndarray]):
         return f"Table({self.n_rows} rows: {', '.join(self._columns)})"
 
     def _repr_html_(self) -> str:
-        from vinesim.formats.notebook import table_html
+        from vinesim.formats.results.notebook import table_html
 
         return table_html(self._columns, self.n_rows)
 
@@ -56,7 +56,7 @@ class Table(Mapping[str, np.ndarray]):
 
     def to_parquet(self, path: Any) -> None:
         """Write the table as one Parquet file."""
-        from vinesim.formats.parquet import write_table
+        from vinesim.formats.results.parquet import write_table
 
         write_table(path, self._columns)
 
@@ -125,7 +125,7 @@ class Result:
         return f"Result({self.exit_reason}: {n_done:,} of {n_tasks:,} tasks on {n_units:,} units, policy {policy})"
 
     def _repr_html_(self) -> str:
-        from vinesim.formats.notebook import summary_html
+        from vinesim.formats.results.notebook import summary_html
 
         return summary_html(self.summary)
 

@@ -75,7 +75,7 @@ def gather(
 
     With ``replications`` no study is repeated more often than that; the other arguments are those of :func:`reproduce`.
     """
-    from vinesim.formats.study_file import read_study
+    from vinesim.formats.study.file import read_study
     from vinesim.papers.single import changed
     from vinesim.studies.run import named
     from vinesim.studies.sweep import sweep

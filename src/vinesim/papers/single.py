@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.engine.simulate import simulate
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.result import Result
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Axis, Study

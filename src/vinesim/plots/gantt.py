@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.formats.files import replacing
-from vinesim.formats.result_tables import ResultTables, open_result
+from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.files import replacing
 from vinesim.model.errors import InputError, Problem
 from vinesim.plots.style import COLORS, DPI, HATCHES, RC, matplotlib
 

@@ -1,7 +1,7 @@
 """Schedulers. What one needs to write a policy is importable from here: the contract and the queries."""
 
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, OnlinePolicy, Policy
-from vinesim.policies.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
+from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
 from vinesim.state.demand import amounts
 from vinesim.state.layout import FINISH, OUTAGE, PENDING, TIMER, WAKE_UP
 from vinesim.state.queries import (

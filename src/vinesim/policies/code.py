@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.files import opened
+from vinesim.formats.source.files import opened
 
 _BYTES_A_READ = 1 << 20
 

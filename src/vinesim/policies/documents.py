@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats import scenario_file
-from vinesim.formats.files import is_table
-from vinesim.formats.quantities import format_time_us, time_us
-from vinesim.formats.scenario_keys import PERIOD_AMONG_OPTIONS
-from vinesim.formats.yaml_source import YamlSource, dotted
+from vinesim.formats.scenario import file as scenario_file
+from vinesim.formats.scenario.keys import PERIOD_AMONG_OPTIONS
+from vinesim.formats.source.files import is_table
+from vinesim.formats.source.quantities import format_time_us, time_us
+from vinesim.formats.source.yaml_source import YamlSource, dotted
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.policies import replacing
@@ -146,7 +146,7 @@ def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:
         return GENERATORS[workload["generator"]].in_batches
     if not is_table(workload["file"]):
         return False
-    from vinesim.formats.workload_table import has_periods  # DuckDB takes 0.1 s to import
+    from vinesim.formats.scenario.workload_table import has_periods  # DuckDB takes 0.1 s to import
 
     try:
         return has_periods(folder / workload["file"])

@@ -11,8 +11,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.quantities import time_us
-from vinesim.formats.scenario_keys import split_policy
+from vinesim.formats.scenario.keys import split_policy
+from vinesim.formats.source.quantities import time_us
 from vinesim.model.digest import feed
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario

@@ -11,34 +11,34 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vinesim.formats.yaml_source import did_you_mean
+from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.policies.backfill.conservative import ConservativeBackfill
 from vinesim.policies.backfill.easy import EasyBackfill
-from vinesim.policies.best_fit import BestFit, BestFitDecreasing
-from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
-from vinesim.policies.closer_to_data import CloserToData
 from vinesim.policies.contract import Policy
-from vinesim.policies.deadline_batch import DeadlineBatch
 from vinesim.policies.declarations import check_declarations
-from vinesim.policies.delay import Delay
-from vinesim.policies.earliest_completion import EarliestCompletion
-from vinesim.policies.earliest_finish import EarliestFinish
-from vinesim.policies.edf import Edf, EdfDrop, LeastLaxity
-from vinesim.policies.fcfs import Fcfs
-from vinesim.policies.first_fit import FirstFit, FirstFitDecreasing
-from vinesim.policies.flat import Flat
-from vinesim.policies.high import High
-from vinesim.policies.least_loaded import LeastLoadedFirst
 from vinesim.policies.names import unknown_names
+from vinesim.policies.online.closer_to_data import CloserToData
+from vinesim.policies.online.delay import Delay
+from vinesim.policies.online.earliest_completion import EarliestCompletion
+from vinesim.policies.online.earliest_finish import EarliestFinish
+from vinesim.policies.online.flat import Flat
+from vinesim.policies.online.high import High
+from vinesim.policies.online.pref import Pref
 from vinesim.policies.optimal.policy import Optimal
-from vinesim.policies.pref import Pref
+from vinesim.policies.placement.best_fit import BestFit, BestFitDecreasing
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
+from vinesim.policies.placement.first_fit import FirstFit, FirstFitDecreasing
+from vinesim.policies.placement.least_loaded import LeastLoadedFirst
+from vinesim.policies.placement.round_robin import RoundRobin
+from vinesim.policies.requests.deadline_batch import DeadlineBatch
+from vinesim.policies.requests.edf import Edf, EdfDrop, LeastLaxity
+from vinesim.policies.requests.fcfs import Fcfs
 from vinesim.policies.resource_based.fifo import RbFifo
 from vinesim.policies.resource_based.ljf import RbLjf
 from vinesim.policies.resource_based.ljf_ba import RbLjfBa
 from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl
 from vinesim.policies.resource_based.sjf import RbSjf
-from vinesim.policies.round_robin import RoundRobin
 from vinesim.policies.symphony.policy import Symphony
 from vinesim.policies.symphony.recommended import SymphonyRecommended
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from vinesim.formats.result_tables import ResultTables
+from vinesim.formats.results.tables import ResultTables
 
 Measure = Literal["allocated", "active"]
 

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from vinesim.formats.files import replacing
-from vinesim.formats.result_folder import SUMMARY
+from vinesim.formats.results.folder import SUMMARY
+from vinesim.formats.source.files import replacing
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.version import VERSION
 from vinesim.report.markup import Content

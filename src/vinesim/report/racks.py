@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.result_tables import ResultTables
+from vinesim.formats.results.tables import ResultTables
 from vinesim.report.activity import shares_over_time
 from vinesim.report.rounding import rounded
 

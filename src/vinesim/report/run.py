@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.options_text import options_text
-from vinesim.formats.quantities import format_time_us
-from vinesim.formats.result_tables import ResultTables, open_result
+from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.options_text import options_text
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.metrics.numbers import differ
 from vinesim.report.activity import find_stretches
 from vinesim.report.distributions import distributions

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.files import read_text
-from vinesim.formats.parquet import plain_names
+from vinesim.formats.results.parquet import plain_names
+from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.report.markup import Content, Section, facts, notice, table

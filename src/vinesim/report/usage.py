@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.result_tables import ResultTables
+from vinesim.formats.results.tables import ResultTables
 from vinesim.report.activity import Measure, shares_over_time, weights_of
 from vinesim.report.rounding import rounded
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.document import checked_part
-from vinesim.formats.files import is_table
-from vinesim.formats.scenario_datacenter import data_nodes
-from vinesim.formats.scenario_document import ArrivalsPart
-from vinesim.formats.scenario_workload import arrivals_of
-from vinesim.formats.study_file import scenario_source
-from vinesim.formats.yaml_source import steps_of
+from vinesim.formats.scenario.datacenter import data_nodes
+from vinesim.formats.scenario.document import ArrivalsPart
+from vinesim.formats.scenario.workload import arrivals_of
+from vinesim.formats.source.document import checked_part
+from vinesim.formats.source.files import is_table
+from vinesim.formats.source.yaml_source import steps_of
+from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
@@ -100,7 +100,7 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
 
 def _has_periods(study: Study, file: str) -> bool:
     """Whether the workload is a table that counts periods: its arrivals are not one interval after the other."""
-    from vinesim.formats.workload_table import has_periods  # DuckDB takes 0.1 s to import
+    from vinesim.formats.scenario.workload_table import has_periods  # DuckDB takes 0.1 s to import
 
     return is_table(file) and has_periods(study.folder / file)
 

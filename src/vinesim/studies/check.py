@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
-from vinesim.formats.study_file import scenario_source
+from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.model.study import Study
 from vinesim.policies.documents import PolicyCheck, scenario_from

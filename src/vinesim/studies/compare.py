@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from vinesim.formats.yaml_source import did_you_mean
+from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.studies.points import check_columns, group, numbers_of

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from vinesim.formats.files import problem_of
-from vinesim.formats.study_text import inlined
+from vinesim.formats.source.files import problem_of
+from vinesim.formats.study.text import inlined
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study
 from vinesim.studies import journal

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vinesim.formats.checksums import is_intact
-from vinesim.formats.files import opened
+from vinesim.formats.results.checksums import is_intact
+from vinesim.formats.source.files import opened
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.studies import journal
 from vinesim.studies.journal import intact_lines, read_journals

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from vinesim.formats.study_file import scenario_source
+from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study
 from vinesim.studies.batches import Batch, batches

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.quantities import time_us
-from vinesim.formats.scenario_document import ScenarioDocument
-from vinesim.formats.scenario_keys import FILE_SECTIONS
-from vinesim.formats.yaml_source import YamlSource, steps_of
+from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.keys import FILE_SECTIONS
+from vinesim.formats.source.quantities import time_us
+from vinesim.formats.source.yaml_source import YamlSource, steps_of
 from vinesim.model.digest import feed
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import PERIOD_US

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from vinesim.formats.checksums import BLANK, is_intact, with_checksum
+from vinesim.formats.results.checksums import BLANK, is_intact, with_checksum
 from vinesim.metrics.numbers import Numbers
 
 FOLDER = "journal"

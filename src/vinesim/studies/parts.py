@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from vinesim.formats.checksums import BLANK, add_checksum, is_intact
-from vinesim.formats.files import opened
-from vinesim.formats.parquet import read_metadata, write_table
+from vinesim.formats.results.checksums import BLANK, add_checksum, is_intact
+from vinesim.formats.results.parquet import read_metadata, write_table
+from vinesim.formats.source.files import opened
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.studies import journal

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.parquet import connected, plain_names
+from vinesim.formats.results.parquet import connected, plain_names
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table

@@ -1,6 +1,6 @@
 """The scenario of a run."""
 
-from vinesim.formats.study_file import scenario_source
+from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vinesim.formats.checksums import BLANK, with_checksum
-from vinesim.formats.files import problem_of, replacing
-from vinesim.formats.study_file import read_study
+from vinesim.formats.results.checksums import BLANK, with_checksum
+from vinesim.formats.source.files import problem_of, replacing
+from vinesim.formats.study.file import read_study
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.study_file import read_study
-from vinesim.formats.study_file import study as study_of
-from vinesim.formats.study_text import to_yaml
+from vinesim.formats.study.file import read_study
+from vinesim.formats.study.file import study as study_of
+from vinesim.formats.study.text import to_yaml
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.study import Axis, Study

@@ -10,8 +10,8 @@ from typing import Any
 
 from vinesim.engine.many import simulate_many
 from vinesim.engine.simulate import Engine, simulate
-from vinesim.formats.files import problem_of
-from vinesim.formats.study_file import scenario_source
+from vinesim.formats.source.files import problem_of
+from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.model.errors import InputError, Problem, VineSimError
 from vinesim.model.scenario import Scenario

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from vinesim.formats.counts import read_counts
+from vinesim.formats.importers.counts import read_counts
 
 HEAD = """
 datacenter:

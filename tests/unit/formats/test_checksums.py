@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.checksums import (
+from vinesim.formats.results.checksums import (
     BLANK,
     SUMS,
     add_checksum,

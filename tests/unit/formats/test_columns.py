@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats import columns as columns_module
-from vinesim.formats import lines
-from vinesim.formats.columns import parse_quick, parse_slow, read_columns
-from vinesim.formats.lines import Column, locate
+from vinesim.formats.papers import columns as columns_module
+from vinesim.formats.papers import lines
+from vinesim.formats.papers.columns import parse_quick, parse_slow, read_columns
+from vinesim.formats.papers.lines import Column, locate
 from vinesim.model.errors import InputError
 
 COLUMNS = (Column("a"), Column("b", is_number=True), Column("c"))

@@ -8,18 +8,18 @@ import textwrap
 
 import pytest
 
-from vinesim.formats.arrivals import read_arrivals
-from vinesim.formats.deployment import read_deployment, write_deployment
-from vinesim.formats.files import read_text, replacing
-from vinesim.formats.gavel import read_gavel
-from vinesim.formats.network import read_network
-from vinesim.formats.prices import read_prices
-from vinesim.formats.request_times import read_request_times
-from vinesim.formats.starpu import read_starpu
-from vinesim.formats.swf import read_swf
-from vinesim.formats.tables import read_affinity
-from vinesim.formats.trace import read_trace
-from vinesim.formats.workload_table import read_workload
+from vinesim.formats.importers.gavel import read_gavel
+from vinesim.formats.importers.request_times import read_request_times
+from vinesim.formats.importers.starpu import read_starpu
+from vinesim.formats.importers.swf import read_swf
+from vinesim.formats.papers.arrivals import read_arrivals
+from vinesim.formats.papers.deployment import read_deployment, write_deployment
+from vinesim.formats.papers.prices import read_prices
+from vinesim.formats.papers.tables import read_affinity
+from vinesim.formats.papers.trace import read_trace
+from vinesim.formats.scenario.network import read_network
+from vinesim.formats.scenario.workload_table import read_workload
+from vinesim.formats.source.files import read_text, replacing
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 
@@ -102,8 +102,8 @@ def test_a_full_disk_is_an_input_error_and_leaves_nothing(tmp_path):
         """
         import resource, sys
         import numpy as np
-        from vinesim.formats.trace import write_trace
-        from vinesim.formats.workload_table import write_workload
+        from vinesim.formats.papers.trace import write_trace
+        from vinesim.formats.scenario.workload_table import write_workload
         from vinesim.model.errors import InputError
         from vinesim.workloads.registry import generator
         workload = generator("identical").generate({"n_jobs": 20_000, "arrivals": "poisson"})

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.arrivals import read_arrivals
-from vinesim.formats.deployment import read_deployment
-from vinesim.formats.network import read_network
-from vinesim.formats.prices import read_prices
-from vinesim.formats.tables import read_affinity, read_power
-from vinesim.formats.trace import read_trace
+from vinesim.formats.papers.arrivals import read_arrivals
+from vinesim.formats.papers.deployment import read_deployment
+from vinesim.formats.papers.prices import read_prices
+from vinesim.formats.papers.tables import read_affinity, read_power
+from vinesim.formats.papers.trace import read_trace
+from vinesim.formats.scenario.network import read_network
 from vinesim.model.affinity import table_1
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError

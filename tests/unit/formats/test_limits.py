@@ -10,26 +10,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats import files, limits, yaml_nodes, yaml_source
-from vinesim.formats.arrivals import read_arrivals
-from vinesim.formats.counts import read_counts
-from vinesim.formats.csv_rows import read_csv_rows
-from vinesim.formats.deployment import read_deployment
-from vinesim.formats.gavel import read_gavel
-from vinesim.formats.machines import read_machines, read_nodes
-from vinesim.formats.network import read_network
-from vinesim.formats.prices import read_prices
-from vinesim.formats.request_times import read_request_times
-from vinesim.formats.result_tables import open_result
-from vinesim.formats.series import read_series
-from vinesim.formats.servers import read_servers
-from vinesim.formats.starpu import read_starpu
-from vinesim.formats.study_file import is_study, read_study
-from vinesim.formats.swf import read_swf
-from vinesim.formats.tables import read_affinity
-from vinesim.formats.trace import read_trace
-from vinesim.formats.workload_table import read_workload
-from vinesim.formats.yaml_source import YamlSource
+from vinesim.formats.importers.counts import read_counts
+from vinesim.formats.importers.gavel import read_gavel
+from vinesim.formats.importers.machines import read_machines, read_nodes
+from vinesim.formats.importers.request_times import read_request_times
+from vinesim.formats.importers.starpu import read_starpu
+from vinesim.formats.importers.swf import read_swf
+from vinesim.formats.papers.arrivals import read_arrivals
+from vinesim.formats.papers.deployment import read_deployment
+from vinesim.formats.papers.prices import read_prices
+from vinesim.formats.papers.tables import read_affinity
+from vinesim.formats.papers.trace import read_trace
+from vinesim.formats.results.tables import open_result
+from vinesim.formats.scenario.network import read_network
+from vinesim.formats.scenario.series import read_series
+from vinesim.formats.scenario.servers import read_servers
+from vinesim.formats.scenario.workload_table import read_workload
+from vinesim.formats.source import files, limits, yaml_nodes, yaml_source
+from vinesim.formats.source.csv_rows import read_csv_rows
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.formats.study.file import is_study, read_study
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.policies.documents import read_scenario
 

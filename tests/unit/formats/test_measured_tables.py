@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.counts import read_counts
-from vinesim.formats.gavel import read_gavel
-from vinesim.formats.request_times import counted, read_request_times, write_counts
-from vinesim.formats.starpu import read_starpu
+from vinesim.formats.importers.counts import read_counts
+from vinesim.formats.importers.gavel import read_gavel
+from vinesim.formats.importers.request_times import counted, read_request_times, write_counts
+from vinesim.formats.importers.starpu import read_starpu
 from vinesim.model.errors import InputError
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vinesim.formats.quantities import bandwidth, format_time_us, size_bytes, time_us
+from vinesim.formats.source.quantities import bandwidth, format_time_us, size_bytes, time_us
 from vinesim.model.errors import InputError
 
 

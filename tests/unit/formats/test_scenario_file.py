@@ -12,8 +12,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.scenario_file import scenario_schema
-from vinesim.formats.workload_table import write_workload
+from vinesim.formats.scenario.file import scenario_schema
+from vinesim.formats.scenario.workload_table import write_workload
 from vinesim.model.affinity import table_1
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, InputWarning
@@ -182,7 +182,7 @@ def test_parquet_workload_brings_times_and_task_types(scenario, tmp_path):
 
 
 def test_policy_in_a_file_starts_at_the_scenario_file(scenario, tmp_path):
-    source = "from vinesim.policies.high import High\nclass Mine(High):\n    name = 'mine'\n"
+    source = "from vinesim.policies.online.high import High\nclass Mine(High):\n    name = 'mine'\n"
     (tmp_path / "mine.py").write_text(source)
     s = scenario(SMALL, "policy=mine.py:Mine")
     assert resolve(s.policy).name == "mine"

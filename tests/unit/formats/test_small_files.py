@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from vinesim.formats.arrivals import read_arrivals, write_arrivals
-from vinesim.formats.deployment import read_deployment, write_deployment
-from vinesim.formats.network import read_network
-from vinesim.formats.prices import read_prices
-from vinesim.formats.tables import read_affinity, read_power
+from vinesim.formats.papers.arrivals import read_arrivals, write_arrivals
+from vinesim.formats.papers.deployment import read_deployment, write_deployment
+from vinesim.formats.papers.prices import read_prices
+from vinesim.formats.papers.tables import read_affinity, read_power
+from vinesim.formats.scenario.network import read_network
 from vinesim.model.affinity import table_1
 from vinesim.model.errors import InputError
 from vinesim.model.network import NONE, PAPER, TABLE_4, Network

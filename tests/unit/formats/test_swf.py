@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.machines import read_machines, read_nodes
-from vinesim.formats.swf import read_swf
+from vinesim.formats.importers.machines import read_machines, read_nodes
+from vinesim.formats.importers.swf import read_swf
 from vinesim.model.errors import InputError
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "wagap2013"

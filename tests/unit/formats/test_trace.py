@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vinesim.formats.trace import read_trace, write_trace
+from vinesim.formats.papers.trace import read_trace, write_trace
 from vinesim.model.affinity import table_1
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter

@@ -9,7 +9,7 @@ import pytest
 import vinesim as vs
 from tests.demands import demands_of, takes
 from vinesim.engine.many import simulate_many
-from vinesim.formats.series import read_series
+from vinesim.formats.scenario.series import read_series
 from vinesim.model.accounting import Accounting
 from vinesim.model.electricity import Electricity, Series
 from vinesim.model.time import US_PER_HOUR

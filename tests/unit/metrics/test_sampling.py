@@ -7,8 +7,8 @@ import pytest
 
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
-from vinesim.formats.result_folder import write_result
-from vinesim.formats.result_tables import open_result
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.tables import open_result
 
 SCENARIO = {
     "datacenter": {"racks": [{"units": {"GPU": 1}}]},

@@ -10,8 +10,8 @@ from tests.cli.conftest import vinesim  # noqa: F401
 from tests.demands import demands_of, taken
 from tests.policies.kinds.repack import Repack
 from tests.strategies import Limits, seeded_scenario
-from vinesim.formats.explain_record import write_record
-from vinesim.formats.result_folder import write_result
+from vinesim.formats.results.explain_record import write_record
+from vinesim.formats.results.folder import write_result
 from vinesim.metrics.waiting import waiting_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.scenario_workload import GENERATORS
-from vinesim.formats.study_file import study
-from vinesim.formats.trace import write_trace
-from vinesim.formats.workload_table import write_workload
+from vinesim.formats.papers.trace import write_trace
+from vinesim.formats.scenario.workload import GENERATORS
+from vinesim.formats.scenario.workload_table import write_workload
+from vinesim.formats.study.file import study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
 from vinesim.studies import batches as batches_module

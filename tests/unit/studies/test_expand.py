@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.study_file import read_study, scenario_source, study
+from vinesim.formats.study.file import read_study, scenario_source, study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
 from vinesim.policies.documents import read_scenario
@@ -21,7 +21,7 @@ SCENARIO = {
     "workload": {"generator": "identical", "options": {"n_jobs": 3}},
     "arrivals": {"iat": 7},
 }
-POLICY = "import beside\nfrom vinesim.policies.high import High\nclass Mine(High):\n    name = 'mine'\n"
+POLICY = "import beside\nfrom vinesim.policies.online.high import High\nclass Mine(High):\n    name = 'mine'\n"
 
 # what each key may be, with values that decide different outcomes
 CHANGES = {
@@ -199,7 +199,7 @@ def test_ids_are_the_same_in_every_process_and_on_every_machine(tmp_path, monkey
     (tmp_path / "study.yaml").write_text(json.dumps(mapping))
     code = (
         "from vinesim.studies import identity; identity.VERSION = '0'\n"
-        "from vinesim.formats.study_file import read_study; from vinesim.studies.expand import expand\n"
+        "from vinesim.formats.study.file import read_study; from vinesim.studies.expand import expand\n"
         "print(*(r.run_id for r in expand(read_study('study.yaml'))))"
     )
     for hash_seed in ("1", "2"):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.checksums import BLANK, with_checksum
-from vinesim.formats.study_file import study
+from vinesim.formats.results.checksums import BLANK, with_checksum
+from vinesim.formats.study.file import study
 from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vinesim as vs
-from vinesim.formats.scenario_document import ScenarioDocument
-from vinesim.formats.scenario_keys import unknown_key
-from vinesim.formats.study_file import is_study, read_study, study, study_schema
-from vinesim.formats.study_text import inlined, to_yaml
-from vinesim.formats.yaml_source import steps_of
+from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.keys import unknown_key
+from vinesim.formats.source.yaml_source import steps_of
+from vinesim.formats.study.file import is_study, read_study, study, study_schema
+from vinesim.formats.study.text import inlined, to_yaml
 from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
 from vinesim.model.study import NUMBERS, Axis, Study, Until
-from vinesim.policies.high import High
-from vinesim.policies.pref import Pref
+from vinesim.policies.online.high import High
+from vinesim.policies.online.pref import Pref
 from vinesim.studies.check import check_points
 from vinesim.studies.expand import expand, scenario_of
 
@@ -187,7 +187,7 @@ def test_files_that_the_study_names_start_at_the_study(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "a" / "s.yaml").write_text(json.dumps(SCENARIO))
     (tmp_path / "b" / "mine.py").write_text(
-        "from vinesim.policies.high import High\nclass Mine(High):\n    name = 'mine'\n"
+        "from vinesim.policies.online.high import High\nclass Mine(High):\n    name = 'mine'\n"
     )
     (tmp_path / "b" / "d.txt").write_text("2 0 0\n")
     text = (

@@ -9,11 +9,11 @@ import numpy as np
 
 from vinesim.model.catalog import SERVER_TYPES
 from vinesim.papers.data import Data
-from vinesim.policies.best_fit import BestFit
-from vinesim.policies.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
-from vinesim.policies.placement.best_fit import shares
-from vinesim.policies.round_robin import RoundRobin
+from vinesim.policies.placement.best_fit import BestFit
+from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
+from vinesim.policies.placement.kernels.best_fit import shares
+from vinesim.policies.placement.round_robin import RoundRobin
 
 SIZES = {"N, M": (20_000, 2_000), "2N, 2M": (40_000, 4_000), "5N, 5M": (100_000, 10_000), "10N, 10M": (200_000, 20_000)}
 REPEATS = (1, 20)  # at least, and at most

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.papers.claim import Claim
 from vinesim.papers.criteria import Above, Each
 from vinesim.papers.data import Data

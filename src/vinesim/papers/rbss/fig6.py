@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.model.time import US_PER_S
 from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Between, Each, Equal, Share

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vinesim.engine.simulate import simulate
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Each, Equal, Share, Within
 from vinesim.papers.data import Data

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from vinesim.policies.symphony.parts import has_next_part, next_part
+from vinesim.policies.requests.parts import has_next_part, next_part
 from vinesim.policies.symphony.policy import Symphony, candidate, issued, learn
 from vinesim.state.queries import group, more_at_once, next_pending, nothing, oldest_pending, random_below
 

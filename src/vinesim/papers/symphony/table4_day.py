@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.study_file import read_study
+from vinesim.formats.study.file import read_study
 from vinesim.papers.claim import Claim, OtherReading
 from vinesim.papers.criteria import About, Parts, Within
 from vinesim.papers.data import Data

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.expected import expected_end_us, expected_us
+from vinesim.policies.online.expected import expected_end_us, expected_us
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.queries import demand, fits, meets_on_type, next_with_room, transfer_us
 

@@ -1,1 +1,1 @@
-"""Kernels that place many tasks at once, for the batch policies."""
+"""Policies that place batches of tasks on servers: those of the energy-aware scheduler thesis, and their kin."""

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.requests.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
+from vinesim.policies.requests.registered import average_load, batch_limit, can_use
 from vinesim.policies.symphony.batching import batch_size, trimmed
 from vinesim.policies.symphony.history import HISTORY_SCRATCH, LONGEST, is_known, observe, predict
-from vinesim.policies.symphony.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
-from vinesim.policies.symphony.registered import average_load, batch_limit, can_use
 from vinesim.policies.symphony.urgency import load_of, slack_us, urgency
 from vinesim.state.queries import (
     deadline_us,

@@ -1,0 +1,1 @@
+"""Logs and measurements of real machines; one file a format."""

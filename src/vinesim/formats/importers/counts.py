@@ -1,0 +1,70 @@
+"""A series of counts: a CSV file with a time and a number of events a line, from each time to the next.
+
+The header line is optional. Times are numbers (seconds), or dates as 2014-02-14 14:30:00. This is the form of the
+Numenta Anomaly Benchmark (timestamp, value) and of counts of requests per interval in general.
+"""
+
+import datetime
+import math
+import os
+
+import numpy as np
+
+from vinesim.formats.source.csv_rows import csv_records
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+
+LOG = "Of a log with a line for each request, vinesim import requests makes a series."
+
+
+def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Times in us, rising, and the count from each to the next. Raises :class:`InputError`."""
+    times: list[float] = []
+    counts: list[float] = []
+    problems: list[Problem] = []
+    for number, row in csv_records(path):
+        if row[0].lstrip().startswith("#"):
+            continue
+        if len(row) > 2:
+            found = f"{len(row)} fields"
+            problems.append(Problem(f"{path}:{number}:1", "two fields, a time and a count", found, LOG))
+            break  # another kind of file
+        time, count = to_time_us(row[0]), _count(row[1] if len(row) > 1 else "")
+        if time is None and number == 1:
+            continue  # the header
+        if time is None:
+            problems.append(Problem(f"{path}:{number}:1", "a time in seconds, or a date", repr(row[0])[:40]))
+        elif times and time <= times[-1]:
+            problems.append(Problem(f"{path}:{number}:1", "a time after the one before it", repr(row[0])[:40]))
+        elif count is None:
+            problems.append(Problem(f"{path}:{number}:2", "a count, 0 or more", repr(row[1:2])[:40]))
+        else:
+            times.append(time)
+            counts.append(count)
+    if not problems and len(times) < 2:
+        problems.append(Problem(str(path), "two lines `time,count` or more", f"{len(times)}"))
+    if problems:
+        raise InputError(problems[:MAX_PROBLEMS], len(problems))
+    return np.array(times), np.array(counts)
+
+
+def to_time_us(text: str) -> float | None:
+    """A number of seconds, or a date, in us; None if it is neither."""
+    try:
+        seconds = float(text)
+        return seconds * 1e6 if math.isfinite(seconds) else None
+    except ValueError:
+        pass
+    try:
+        date = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    date = date if date.tzinfo is not None else date.replace(tzinfo=datetime.UTC)
+    return date.timestamp() * 1e6
+
+
+def _count(text: str) -> float | None:
+    try:
+        count = float(text)
+    except ValueError:
+        return None
+    return count if 0 <= count < float("inf") else None

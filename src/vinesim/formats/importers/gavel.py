@@ -1,0 +1,61 @@
+"""Measured throughputs of training jobs on types of GPUs, as a CSV file: gpu, job_type, scale_factor, steps_per_s.
+
+This is the form of the table that the scheduler Gavel was evaluated with: Narayanan et al., OSDI 2020.
+"""
+
+import os
+
+import numpy as np
+
+from vinesim.formats.importers.measured_table import report_on
+from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
+from vinesim.model.catalog import ProcessorType, TaskType
+from vinesim.workloads.measured import Measured
+
+COLUMNS = ("gpu", "job_type", "scale_factor", "steps_per_s")
+LEAST_RATE = 1e-9  # steps per second that are not taken for a mistake: one in 30 years
+SPREAD_OUT = "_unconsolidated"  # ends the name of a GPU type whose workers were on several nodes
+
+
+def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, ImportReport]:
+    """The time of a step of each job type on each type of GPU, and what was left out; 0 steps: cannot run.
+
+    Only jobs of one worker are kept. Raises :class:`InputError` with every problem.
+    """
+    found = read_csv_rows(path, COLUMNS)
+    dropped: dict[str, list[int]] = {"workers on several nodes": [], "more than one worker": []}
+    first_line: dict[tuple[str, str], int] = {}
+    steps: dict[tuple[str, str], float] = {}
+    for line, row in found.rows:
+        workers = found.number(line, "scale_factor", row["scale_factor"], least=1, is_whole=True)
+        rate = _rate(found, line, row["steps_per_s"])
+        for name in ("gpu", "job_type"):
+            found.check_name(line, name, row[name])
+        if row["gpu"].endswith(SPREAD_OUT):
+            dropped["workers on several nodes"].append(line)
+        elif workers != 1:
+            dropped["more than one worker"].append(line)
+        elif (key := (row["gpu"], row["job_type"])) in steps:
+            found.add(line, "each gpu and job_type once", f"them again, after line {first_line[key]}", "Keep one.")
+        else:
+            steps[key], first_line[key] = rate, line
+    if not found.problems and not any(steps.values()):
+        found.add(found.rows[-1][0], "a job of one worker with steps_per_s above 0", "none")
+    found.raise_problems()
+    jobs = list(dict.fromkeys(job for _, job in steps))
+    able = [job for job in jobs if any(rate > 0 for (_, other), rate in steps.items() if other == job)]
+    dropped["a job type that no GPU can run"] = [line for (_, job), line in first_line.items() if job not in able]
+    gpus = list(dict.fromkeys(gpu for gpu, _ in steps))
+    rates = np.array([[steps.get((gpu, job), 0.0) for job in able] for gpu in gpus])
+    time_us = np.full(rates.shape, np.nan)
+    time_us[rates > 0] = 1e6 / rates[rates > 0]
+    measured = Measured(tuple(map(ProcessorType, gpus)), tuple(map(TaskType, able)), time_us)
+    return measured, report_on(found, measured, dropped)
+
+
+def _rate(found: CsvRows, line: int, text: str) -> float:
+    rate = found.number(line, "steps_per_s", text, least=0)
+    if 0 < rate < LEAST_RATE:
+        found.add(line, f"steps_per_s: 0, or {LEAST_RATE:g} or more", text)
+    return rate

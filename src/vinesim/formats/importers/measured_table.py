@@ -1,0 +1,55 @@
+"""A scenario from measured times: a workload file, the table of speeds, and nodes with a unit of each type."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.scenario.workload_table import write_workload
+from vinesim.formats.source.csv_rows import CsvRows
+from vinesim.formats.source.files import replacing
+from vinesim.model.workload import Workload
+from vinesim.workloads.measured import Measured
+
+
+def report_on(
+    found: CsvRows, measured: Measured, dropped: Mapping[str, Sequence[int]], about: str = ""
+) -> ImportReport:
+    """What was made of the rows of a file."""
+    types = [p.name for p in measured.processor_types]
+    report = ImportReport(found.path, len(found.rows), unused=found.unused)
+    report.made = f"{about}{len(measured.task_types):,} task types on {', '.join(types)}"
+    report.numbers = {"task_types": [t.name for t in measured.task_types], "processor_types": types}
+    for reason, lines in dropped.items():
+        report.drop(reason, *sorted(lines))
+    return report
+
+
+def write_measured(output: Path, measured: Measured, workload: Workload, nodes: int) -> Path:
+    """Write the workload, and beside it the scenario that runs it on ``nodes`` nodes of one unit of each type; returns
+    the scenario's name. Raises :class:`InputError`."""
+    scenario = output.with_suffix(".yaml")
+    tasks = [t.name for t in measured.task_types]
+    document = {
+        "description": "Jobs drawn from measured times; those in the workload's columns time_us are what counts.",
+        "extends": "none",
+        "processor_types": [{"name": p.name} for p in measured.processor_types],
+        "task_types": tasks,
+        "affinity": {  # operations per us
+            "absolute": {
+                p.name: {task: value for task, value in zip(tasks, row.tolist(), strict=True) if value > 0}
+                for p, row in zip(measured.processor_types, measured.affinity, strict=True)
+            }
+        },
+        "network": "none",
+        "datacenter": {
+            "racks": [{"nodes": [{"units": {p.name: 1 for p in measured.processor_types}, "count": nodes}]}]
+        },
+        "workload": {"file": output.name},
+        "policy": "earliest_completion",
+    }
+    write_workload(output, workload, measured.processor_types)
+    with replacing(scenario) as draft:
+        draft.write_text(yaml.safe_dump(document, sort_keys=False))
+    return scenario

@@ -1,0 +1,52 @@
+"""The scenario file that runs an imported log on the clusters it comes from."""
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vinesim.formats.importers.swf import AFFINITY, JOB_TYPE
+from vinesim.formats.source.files import replacing
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.parallel_jobs import PROCESSOR_TIME
+
+OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is a task of its run time."
+OF_JOBS = "An imported log on its own clusters: each job takes as many processors of one node as it had."
+
+
+def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task: str = "processor") -> None:
+    """Write the scenario beside its workload: a rack a cluster, a shelf a node; a unit is a processor, or with whole
+    jobs as tasks a node."""
+    is_whole = task == "job"
+    task_type = (JOB_TYPE if is_whole else PROCESSOR_TIME).name
+    document = {
+        "description": OF_JOBS if is_whole else OF_PROCESSORS,
+        "extends": "none",
+        "processor_types": [_type(processor) for processor in datacenter.processor_types],
+        "task_types": [task_type],
+        "affinity": {"absolute": {p.name: {task_type: AFFINITY} for p in datacenter.processor_types}},
+        "network": "none",
+        "datacenter": {"racks": [_rack(datacenter, rack) for rack in range(datacenter.n_racks)]},
+        "workload": {"file": workload.name},
+        "policy": "easy_backfill" if is_whole else "high",
+        "sampling": "1 h",
+    }
+    with replacing(path) as draft:
+        draft.write_text(yaml.safe_dump(document, sort_keys=False))
+
+
+def _type(processor: ProcessorType) -> dict[str, Any]:
+    if processor.capacity == 1.0 and not processor.attributes:
+        return {"name": processor.name}
+    return {"name": processor.name, "capacity": processor.capacity, "attributes": dict(processor.attributes)}
+
+
+def _rack(datacenter: Datacenter, rack: int) -> dict[str, Any]:
+    """A rack's nodes, which are of one kind, from the lowest shelf up, equal neighbours counted together."""
+    inside = datacenter.rack == rack
+    name = datacenter.processor_types[datacenter.unit_type[inside][0]].name
+    units = np.bincount(datacenter.shelf[inside]).tolist()
+    return {"nodes": [{"units": {name: n}, "count": len(list(same))} for n, same in groupby(units)]}

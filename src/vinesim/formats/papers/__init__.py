@@ -1,0 +1,1 @@
+"""The text files of the VineSim papers."""

@@ -1,0 +1,33 @@
+"""The arrivals file: one time in us a line, job by job, not decreasing."""
+
+import os
+
+import numpy as np
+
+from vinesim.formats.papers.columns import read_columns
+from vinesim.formats.papers.lines import Column, locate
+from vinesim.formats.source.files import replacing
+from vinesim.model.errors import InputError, Problem
+
+COLUMNS = (Column("arrival_us", is_number=True),)
+
+
+def read_arrivals(path: str | os.PathLike[str]) -> np.ndarray:
+    """Arrival time of each job, [J] float64, us. Raises :class:`InputError`."""
+    (times,) = read_columns(path, COLUMNS)
+    earlier = np.flatnonzero(times[1:] < times[:-1]) + 1
+    if len(earlier):
+        rows = earlier[:20].tolist()
+        problems = [
+            Problem(where, f"no less than the line before, {times[row - 1]}", f"{times[row]}", "Sort the times.")
+            for where, row in zip(locate(path, [(row, 0) for row in rows]), rows, strict=True)
+        ]
+        raise InputError(problems, len(earlier))
+    return times
+
+
+def write_arrivals(path: str | os.PathLike[str], arrival_us: np.ndarray) -> None:
+    """Write one time a line, so that the same numbers are read again. Raises :class:`InputError`."""
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        stream.write("# arrival_us\n")
+        stream.writelines(f"{time!r}\n" for time in np.asarray(arrival_us, np.float64).tolist())

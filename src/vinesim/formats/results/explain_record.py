@@ -1,0 +1,87 @@
+"""What a result folder keeps of the scenario for ``vinesim explain``: what tasks ask for and what units provide.
+
+``explain.json`` has the types and the outages, ``explain.parquet`` a row a task. Where tasks ran and when is in the
+result's tables.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
+from vinesim.formats.results.parquet import read_table, write_table
+from vinesim.formats.source.files import read_text
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import ONE_SLOT
+
+REQUEST = "request."
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainRecord:
+    """P processor types, T task types, N tasks."""
+
+    processor_types: list[str]
+    task_types: list[str]
+    capacity: list[float]  # [P]
+    attributes: list[dict[str, float]]  # [P]: what a unit provides
+    affinity: np.ndarray  # [P, T]: operations per us, 0 = cannot run
+    demand: np.ndarray  # [N] float64: NaN = one slot, infinite = the whole unit
+    requests: dict[str, np.ndarray]  # resource -> [N] float64
+    outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
+
+    def outages_of(self, rack: np.ndarray, shelf: np.ndarray) -> dict[int, list[tuple[float, float]]]:
+        """From when to when each unit was down, of those that ever were; ``rack`` and ``shelf`` [U] of the units."""
+        found: dict[int, list[tuple[float, float]]] = {}
+        for at_rack, at_shelf, down_us, up_us in self.outages:
+            for unit in np.flatnonzero((rack == at_rack) & (shelf == at_shelf)).tolist():
+                found.setdefault(unit, []).append((down_us, up_us))
+        return found
+
+
+def write_record(folder: Path, scenario: Scenario) -> None:
+    """Write the two files. Raises OSError."""
+    types, work = scenario.datacenter.processor_types, scenario.workload
+    content = {
+        "processor_types": [p.name for p in types],
+        "task_types": [t.name for t in work.task_types],
+        "capacity": [p.capacity for p in types],
+        "attributes": [dict(p.attributes) for p in types],
+        "affinity": scenario.affinity.tolist(),
+        "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in scenario.outages],
+    }
+    (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
+    columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}
+    columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
+    write_table(folder / EXPLAIN_TASKS, columns)
+
+
+def read_record(folder: Path) -> ExplainRecord:
+    """Read the two files. Raises :class:`InputError` where the run was not recorded."""
+    types, tasks = folder / EXPLAIN_TYPES, folder / EXPLAIN_TASKS
+    if not (types.exists() and tasks.exists()):
+        remedy = "Run it again with vinesim run ... --explain --out DIR."
+        raise InputError([Problem(str(folder), "a run that was recorded for explain", "no record of it", remedy)])
+    try:
+        found: dict[str, Any] = json.loads(read_text(types))
+        columns = read_table(tasks)
+        return ExplainRecord(
+            found["processor_types"],
+            found["task_types"],
+            found["capacity"],
+            found["attributes"],
+            np.array(found["affinity"], np.float64),
+            columns["demand"],
+            {name.removeprefix(REQUEST): v for name, v in columns.items() if name.startswith(REQUEST)},
+            [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
+        )
+    except InputError:
+        raise
+    except Exception as wrong:  # JSON, keys, or DuckDB's own kinds of errors
+        found_text = f"{type(wrong).__name__}: {str(wrong).splitlines()[0]}"
+        raise InputError([Problem(str(folder), "a record that can be read", found_text, "Run it again.")]) from None

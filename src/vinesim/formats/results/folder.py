@@ -1,0 +1,95 @@
+"""The result folder of a run: written whole or not at all."""
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.results.checksums import SUMS, write_sums
+from vinesim.formats.results.parquet import write_table
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.result import Result
+
+SUMMARY = "summary.json"
+TABLES = ("tasks", "jobs", "units", "segments", "utilization", "periods", "applications")
+REPORT, TIMELINE = "report.html", "timeline.json"  # made from a result later, and replaced with it
+EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # for vinesim explain, if it was asked for
+CHECKED = {SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, *(f"{name}.parquet" for name in TABLES)}  # listed with checksums
+FILES = {*CHECKED, SUMS, REPORT, TIMELINE, f"{TIMELINE}.gz"}
+
+
+def check_target(folder: str | Path) -> None:
+    """Raise :class:`InputError` unless a result can be written there: a free name, an empty folder or an old result."""
+    try:
+        path = Path(folder).resolve()
+        if path.exists() and not path.is_dir():
+            raise InputError([Problem(f"--out {folder}", "a folder", "a file", "Give another name.")])
+        other = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES) if path.is_dir() else []
+    except OSError as wrong:
+        raise InputError([Problem(f"--out {folder}", "a folder that can be used", _what(wrong))]) from None
+    if other:
+        found = ", ".join(other[:3]) + (" ..." if len(other) > 3 else "")
+        raise InputError([Problem(f"--out {folder}", "a new or empty folder, or an old result alone", f"also {found}")])
+    there = path
+    while not there.exists():
+        there = there.parent
+    if not os.access(there, os.W_OK) or not os.access(path.parent if path.is_dir() else there, os.W_OK):
+        raise InputError([Problem(f"--out {folder}", "a folder that can be written", f"no permission in {there}")])
+
+
+def to_json(summary: Mapping[str, Any]) -> str:
+    """The text of summary.json; numbers that JSON does not know, such as infinity, become null."""
+    return json.dumps(_finite(summary), indent=2, default=str, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_result(folder: str | Path, result: Result, also: Callable[[Path], None] | None = None) -> None:
+    """Write summary.json, the tables, what ``also`` writes, and a list of their checksums into a folder.
+
+    An old result there is replaced when the new one is complete. Raises :class:`InputError`.
+    """
+    check_target(folder)
+    target = Path(folder).resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as wrong:
+        raise InputError([Problem(f"--out {folder}", "a folder that can be made", _what(wrong))]) from None
+    try:
+        draft.chmod(0o755)
+        for name in TABLES:
+            table = getattr(result, name)
+            if table is not None:
+                write_table(draft / f"{name}.parquet", table)
+        (draft / SUMMARY).write_text(to_json(result.summary))
+        if also is not None:
+            also(draft)
+        write_sums(draft)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+            os.replace(target, old / "result")
+            os.replace(draft, target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.replace(draft, target)
+    except OSError as wrong:
+        raise InputError(
+            [Problem(f"--out {folder}", "room and permission to write", _what(wrong), "Nothing was kept there.")]
+        ) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _what(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,201 @@
+"""A result folder opened for reading: its summary, and its tables as views for SQL."""
+
+import glob
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.checksums import SUMS, check_sums
+from vinesim.formats.results.folder import CHECKED, SUMMARY
+from vinesim.formats.source.files import problem_of, read_text
+from vinesim.model import columns
+from vinesim.model.errors import InputError, InputWarning, Problem
+
+REQUIRED = {"tasks": columns.TASKS, "jobs": columns.JOBS, "units": columns.UNITS}
+OPTIONAL = {
+    "segments": columns.SEGMENTS,
+    "utilization": columns.UTILIZATION,
+    "periods": columns.PERIODS,
+    "applications": columns.APPLICATIONS,
+}
+_KEYS = ("jobs", "tasks", "utilization", "makespan_us", "cost", "energy_j", "exit_reason", "provenance")
+_HELD = """
+CREATE VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
+"""
+_OF_TASKS = """
+SELECT task, unit, init_us AS begin_us, start_us, finish_us AS end_us,
+    CASE WHEN finish_us IS NULL THEN 'unfinished' ELSE 'finished' END AS outcome, {amount} AS amount
+FROM tasks JOIN units USING (unit)
+"""
+_CAPACITIES = "SELECT DISTINCT capacity FROM units"
+_RUN_AGAIN = "Write it again with vinesim run --out."
+
+
+@dataclass(frozen=True, eq=False)
+class ResultTables:
+    """The summary, and one SQL view for each table there is.
+
+    The view ``held`` has a row for each time that a task was on a unit, as the table ``segments`` has them where there
+    is one, with the share of the unit that it held; no end: it was there when the run ended.
+    """
+
+    folder: Path
+    summary: dict[str, Any]
+    names: frozenset[str]  # the tables there are
+    is_shared: bool  # allocated and active may differ: units may have held several tasks, or differ in capacity
+    connection: Any  # DuckDB
+
+    def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query. Raises :class:`InputError` where a file is damaged."""
+        with _damage(self.folder):
+            return self.connection.execute(query, values).fetchall()
+
+    def columns(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> dict[str, np.ndarray]:
+        """The columns of a query; NULL in a float column is NaN. Raises :class:`InputError` where a file is damaged."""
+        with _damage(self.folder):
+            found = self.connection.execute(query, values).fetchnumpy()
+        return {
+            name: np.ma.filled(values, np.nan) if values.dtype.kind == "f" else np.ma.getdata(values)
+            for name, values in found.items()
+        }
+
+    def batches(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of a query, ``size`` at a time."""
+        with _damage(self.folder):
+            cursor = self.connection.execute(query, values)
+            while rows := cursor.fetchmany(size):
+                yield rows
+
+    @property
+    def processor_types(self) -> dict[int, str]:
+        """Name of each processor type in use by code."""
+        codes = [code for (code,) in self.rows("SELECT DISTINCT unit_type FROM units ORDER BY 1")]
+        names = self.summary["provenance"].get("processor_types")
+        if names is None:  # by_type names the types in use in the order of their codes
+            by_type = list(self.summary["utilization"]["by_type"])
+            names = dict(zip(codes, by_type, strict=True)) if len(by_type) == len(codes) else {}
+        return {code: _name(names, code, "type") for code in codes}
+
+    @property
+    def task_types(self) -> dict[int, str]:
+        """Name of each task type in use by code."""
+        codes = [code for (code,) in self.rows("SELECT DISTINCT task_type FROM jobs ORDER BY 1")]
+        names = self.summary["provenance"].get("task_types") or {}
+        return {code: _name(names, code, "task type") for code in codes}
+
+
+def _name(names: list[str] | dict[int, str], code: int, what: str) -> str:
+    known = code in names if isinstance(names, dict) else 0 <= code < len(names)
+    return str(names[code]) if known else f"{what} {code}"
+
+
+@contextmanager
+def open_result(folder: str | Path) -> Iterator[ResultTables]:
+    """Open a result folder. Raises :class:`InputError` with everything that is missing or damaged in it.
+
+    A result without a list of checksums is of an earlier version: it is read with a warning.
+    """
+    import duckdb
+
+    path = Path(folder)
+    _check_kind(path)
+    if damaged := _damaged(path):  # which is not to be opened: DuckDB may stumble
+        raise InputError(damaged)
+    problems: list[Problem] = []
+    summary = _summary(path, problems)
+    with duckdb.connect() as connection:
+        names = [name for name, declared in REQUIRED.items() if _view(connection, path, name, declared, problems)]
+        names += [
+            name
+            for name, declared in OPTIONAL.items()
+            if (path / f"{name}.parquet").exists() and _view(connection, path, name, declared, problems)
+        ]
+        if problems:
+            raise InputError(problems)
+        has_amounts = "amount" in _column_names(connection, "tasks")
+        is_shared = has_amounts or len(connection.execute(_CAPACITIES).fetchall()) > 1
+        given = _OF_TASKS.format(amount="amount" if has_amounts else "capacity")
+        given = "SELECT * FROM segments" if "segments" in names else given
+        connection.execute(_HELD.format(given=given))
+        yield ResultTables(path, summary, frozenset(names), is_shared, connection)
+
+
+def _check_kind(folder: Path) -> None:
+    """Raise for a folder that is no result at all; for a damaged one its files tell."""
+    if not any((folder / name).exists() for name in (SUMMARY, "tasks.parquet")):
+        is_sweep = (folder / "study.yaml").exists()
+        found = "the folder of a sweep" if is_sweep else "none" if folder.is_dir() else "no such folder"
+        remedy = "Give the folder of one run." if is_sweep else "vinesim run --out DIR writes one."
+        raise InputError([Problem(str(folder), f"a result folder with {SUMMARY}", found, remedy)])
+
+
+def _damaged(folder: Path) -> list[Problem]:
+    """The files that are not as they were written."""
+    if (folder / SUMS).exists():
+        return check_sums(folder, CHECKED, _RUN_AGAIN)
+    text = f"{folder} has no {SUMS}: it is read unchecked. {_RUN_AGAIN}"
+    warnings.warn(text, InputWarning, stacklevel=4)
+    return []
+
+
+def _summary(folder: Path, problems: list[Problem]) -> dict[str, Any]:
+    file = folder / SUMMARY
+    try:
+        found = json.loads(read_text(file))
+    except InputError as error:
+        problems += error.problems
+        return {}
+    except RecursionError:
+        problems.append(Problem(str(file), "JSON", "too many levels", _RUN_AGAIN))
+        return {}
+    except json.JSONDecodeError as error:
+        problems.append(Problem(f"{file}:{error.lineno}:{error.colno}", "JSON", error.msg, _RUN_AGAIN))
+        return {}
+    missing = [key for key in _KEYS if key not in found] if isinstance(found, dict) else list(_KEYS)
+    if missing:
+        problems.append(Problem(str(file), f"the summary of a run with {', '.join(missing)}", "none", _RUN_AGAIN))
+    return found if not missing else {}
+
+
+def _view(
+    connection: Any, folder: Path, name: str, declared: Sequence[columns.Column], problems: list[Problem]
+) -> bool:
+    """Make a view of a table's file; False, and a problem, if that cannot be."""
+    import duckdb
+
+    file = folder / f"{name}.parquet"
+    try:
+        file.open("rb").close()
+        connection.read_parquet(glob.escape(str(file))).create_view(name)
+    except OSError as error:
+        problems.append(problem_of(file, f"the table {name} of a result", error))
+        return False
+    except (duckdb.Error, RuntimeError) as error:  # its own kind where a message of its is no text
+        problems.append(Problem(str(file), "a Parquet file", str(error).splitlines()[0], _RUN_AGAIN))
+        return False
+    there = _column_names(connection, name)
+    missing = [column.name for column in declared if column.name not in there]
+    if missing:
+        problems.append(Problem(str(file), f"columns {', '.join(missing)}", ", ".join(sorted(there)), _RUN_AGAIN))
+    return not missing
+
+
+def _column_names(connection: Any, name: str) -> set[str]:
+    return {row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()}
+
+
+@contextmanager
+def _damage(folder: Path) -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, RuntimeError) as error:
+        found = str(error).splitlines()[0]
+        raise InputError([Problem(str(folder), "tables that can be read", found, _RUN_AGAIN)]) from None

@@ -1,0 +1,172 @@
+"""The tasks of a result on their units as a timeline: Chrome's trace events in JSON, which Perfetto opens.
+
+A rack is a process, a unit a thread of it. Each time that a task was on a unit is a slice; where its data had to
+travel, with the transfer and the execution inside. Tasks that are on a unit at the same time get a thread each.
+Source: the Trace Event Format: complete events (X), counters (C), metadata (M); times in us.
+"""
+
+import gzip
+import io
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.files import replacing
+
+MAX_SLICES = 1_000_000
+
+_IN_WINDOW = "FROM held WHERE begin_us < $to_us AND coalesce(end_us, $end_us) >= $from_us"
+_SLICES = f"""
+SELECT task, job, task_type, unit, units.rack, begin_us, held.start_us, end_us, outcome, share,
+    CASE WHEN outcome = 'interrupted' THEN begin_us ELSE init_us END - arrival_us AS wait_us
+FROM (SELECT * {_IN_WINDOW}) AS held JOIN (SELECT task, job, task_type, init_us, arrival_us FROM tasks) USING (task)
+JOIN units USING (unit) ORDER BY begin_us, task LIMIT $n
+"""  # noqa: S608
+_SAMPLES = """
+SELECT t_start_us, "group", utilization, active FROM utilization WHERE t_start_us < $to_us AND t_end_us > $from_us
+ORDER BY t_start_us, "group"
+"""
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a timeline holds."""
+
+    n_tasks: int
+    n_slices: int  # more than tasks, where some were interrupted or moved
+    n_in_window: int  # slices of the window, also those beyond the limit
+    n_units: int
+
+
+@dataclass
+class _Lanes:
+    """The threads: for each unit, when each of its lanes is free again, us."""
+
+    free_us: dict[int, list[float]] = field(default_factory=dict)
+    rack: dict[int, int] = field(default_factory=dict)
+    tasks: set[int] = field(default_factory=set)
+    n_slices: int = 0
+
+    def take(self, task: int, unit: int, rack: int, begin_us: float, end_us: float) -> int:
+        """The first lane of the unit that is free, a new one if none is."""
+        lanes = self.free_us.setdefault(unit, [])
+        self.rack[unit] = rack
+        self.tasks.add(task)
+        self.n_slices += 1
+        for lane, free in enumerate(lanes):
+            if free <= begin_us:
+                lanes[lane] = end_us
+                return lane
+        lanes.append(end_us)
+        return len(lanes) - 1
+
+
+def write_timeline(
+    folder: str | Path,
+    output: str | Path,
+    from_us: float = 0.0,
+    to_us: float = math.inf,
+    max_slices: int = MAX_SLICES,
+) -> Written:
+    """Write what was on the units between two times; of too many slices the ``max_slices`` that began first.
+
+    The file is compressed if its name ends in ``.gz``. Raises :class:`~vinesim.model.errors.InputError`.
+    """
+    with open_result(folder) as result, replacing(output) as draft:
+        window = {"from_us": from_us, "to_us": to_us}
+        ended = {**window, "end_us": float(result.summary["makespan_us"])}
+        in_window = result.rows(f"SELECT count(*) {_IN_WINDOW}", ended)[0][0]
+        lanes = _Lanes()
+        with _text_file(draft, is_packed=Path(output).suffix == ".gz") as text:
+            text.write('{"displayTimeUnit":"ns","traceEvents":[\n')
+            encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+            for i, event in enumerate(_events(result, lanes, window, {**ended, "n": max_slices})):
+                text.write((",\n" if i else "") + encode(event))
+            text.write("\n]}\n")
+        return Written(len(lanes.tasks), lanes.n_slices, in_window, len(lanes.free_us))
+
+
+@contextmanager
+def _text_file(path: Path, is_packed: bool) -> Iterator[TextIO]:
+    """UTF-8 text into a file, compressed or not; the same text gives the same bytes."""
+    with path.open("wb") as raw:
+        if not is_packed:
+            with io.TextIOWrapper(raw, "utf-8", newline="\n") as text:
+                yield text
+            return
+        with (
+            gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+            io.TextIOWrapper(packed, "utf-8", newline="\n") as text,
+        ):
+            yield text
+
+
+def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen: dict[str, Any]) -> Iterator[Event]:
+    n_units, n_racks = result.rows("SELECT count(*), max(rack) + 1 FROM units")[0]
+    names = result.task_types
+    for rows in result.batches(_SLICES, chosen):
+        for row in rows:
+            yield from _slices(row, lanes, names, n_units, chosen["end_us"], result.is_shared)
+    if "utilization" in result.names:
+        yield _named("process_name", n_racks, 0, "utilisation")
+        for rows in result.batches(_SAMPLES, window):
+            for begin_us, group, allocated, active in rows:
+                both = {f"{group}, allocated": allocated, f"{group}, active": active}
+                for name, share in (both if result.is_shared else {group: allocated}).items():
+                    args = {"percent": round(100 * share, 3)}
+                    yield {"ph": "C", "name": name, "pid": n_racks, "tid": 0, "ts": begin_us, "args": args}
+    yield from _names(result, lanes, n_units)
+
+
+def _slices(
+    row: tuple[Any, ...], lanes: _Lanes, names: dict[int, str], n_units: int, run_end_us: float, is_shared: bool
+) -> Iterator[Event]:
+    """The slice of a task on a unit, and inside it those of its transfer and its execution, if there was a transfer."""
+    task, job, task_type, unit, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
+    end = run_end_us if end_us is None else end_us
+    place = {"pid": rack, "tid": unit + n_units * lanes.take(task, unit, rack, begin_us, end)}
+    args: dict[str, Any] = {"task": task, "job": job, "wait_us": wait_us}
+    if is_shared:
+        args["percent_of_unit"] = round(100 * share, 3)
+    if outcome != "finished":
+        args[outcome] = True
+    yield {
+        "ph": "X",
+        "name": names[task_type],
+        "cat": "task",
+        **place,
+        "ts": begin_us,
+        "dur": end - begin_us,
+        "args": args,
+    }
+    there = end if start_us is None else start_us
+    if there > begin_us:
+        yield {"ph": "X", "name": "transfer", "cat": "transfer", **place, "ts": begin_us, "dur": there - begin_us}
+        if end > there:
+            yield {"ph": "X", "name": "execution", "cat": "execution", **place, "ts": there, "dur": end - there}
+
+
+def _names(result: ResultTables, lanes: _Lanes, n_units: int) -> Iterator[Event]:
+    """What the racks and units are called, and their order."""
+    types = result.processor_types
+    for rack in sorted(set(lanes.rack.values())):
+        yield _named("process_name", rack, 0, f"rack {rack}")
+        yield {"ph": "M", "name": "process_sort_index", "pid": rack, "tid": 0, "args": {"sort_index": rack}}
+    for unit, unit_type, shelf in result.rows("SELECT unit, unit_type, shelf FROM units ORDER BY unit"):
+        for lane in range(len(lanes.free_us.get(unit, ()))):
+            place = (lanes.rack[unit], unit + n_units * lane)
+            again = f" ({lane + 1})" if lane else ""
+            yield _named("thread_name", *place, f"shelf {shelf}: {types[unit_type]}, unit {unit}{again}")
+            sort = {"sort_index": unit}
+            yield {"ph": "M", "name": "thread_sort_index", "pid": place[0], "tid": place[1], "args": sort}
+
+
+def _named(kind: str, pid: int, tid: int, name: str) -> Event:
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}

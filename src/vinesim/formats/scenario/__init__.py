@@ -1,0 +1,1 @@
+"""The scenario file and the tables that it names."""

@@ -1,0 +1,247 @@
+"""The scenario file (YAML): from its text to a :class:`~vinesim.model.scenario.Scenario`, or all that is wrong with it.
+
+What may stand in it is declared in ``scenario_document``; ``scenario_schema`` is that as JSON Schema, for editors.
+"""
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.scenario.datacenter import data_nodes, datacenter
+from vinesim.formats.scenario.document import (
+    REQUIRED,
+    AccountingPart,
+    NetworkPart,
+    OutagePart,
+    ScenarioDocument,
+    scenario_schema,
+)
+from vinesim.formats.scenario.network import read_network
+from vinesim.formats.scenario.series import read_series
+from vinesim.formats.scenario.tables import Names, affinity, priced, processor_types, read, table, task_types
+from vinesim.formats.scenario.workload import Workloads
+from vinesim.formats.source.document import checked
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.model.accounting import Accounting
+from vinesim.model.application import Application
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.electricity import Electricity
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.network import PAPER, PRESETS, Network
+from vinesim.model.outage import Outage
+from vinesim.model.scenario import Scenario
+from vinesim.workloads.estimates import with_error
+
+__all__ = ["read_source", "scenario_from", "scenario_schema"]
+
+_SECTIONS = {
+    "sampling_us": "sampling",
+    "horizon_us": "horizon",
+    "period_us": "period",
+    "overhead_us": "overhead",
+    "power_w": "power",
+    "electricity": "energy",
+}
+
+
+def read_source(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> YamlSource:
+    """A scenario file before anything in it is checked, with ``key=value`` changes. Raises :class:`InputError`."""
+    source = YamlSource(path, overrides)
+    if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
+        raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
+    return source
+
+
+def scenario_from(
+    source: YamlSource,
+    folder: Path,
+    *,
+    check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
+) -> Scenario:
+    """The scenario of a document that was read before, or made in Python; file names in it start from ``folder``.
+
+    There the policy may be a class or an object. ``check_policy(policy, options)`` is called too, so that its
+    :class:`InputError` comes with the others. Raises :class:`InputError` with the place of every problem.
+    """
+    policy = source.data.get("policy") if isinstance(source.data, dict) else None
+    is_object = policy is not None and not isinstance(policy, str | int | float | list | dict)
+    document, bad = checked(source, ScenarioDocument, REQUIRED, leave_out=("policy",) if is_object else ())
+    builder = _Builder(source, document, bad, folder, policy if is_object else None)
+    scenario = builder.scenario(check_policy)
+    source.raise_if_any()
+    assert scenario is not None
+    return scenario
+
+
+class _Builder:
+    """Builds the scenario section by section; a section that needs a wrong one is left out."""
+
+    def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], folder: Path, policy: Any):
+        self.source, self.document, self.bad, self.folder = source, document, bad, folder
+        self.policy = policy  # a class or an object; None: the document's
+
+    def scenario(self, check_policy: Callable[[Any, Mapping[str, Any]], object] | None) -> Scenario | None:
+        """The scenario; None when there are problems."""
+        source, document = self.source, self.document
+        policy = self._policy(check_policy)
+        network = self._network()
+        if {"processor_types", "task_types", "extends"} & self.bad:  # whatever names one cannot be checked
+            Workloads(source, document, self.bad, Names((), (), self.folder)).check_options()
+            return None
+        names = Names(processor_types(source, document), task_types(source, document), self.folder)
+        workloads = Workloads(source, document, self.bad, names)
+        names = workloads.names  # with the types that a generator brings
+        names = replace(names, processors=priced(source, document.prices, names))
+        center = None if document.datacenter is None else datacenter(source, document.datacenter, names)
+        workloads.build(None if center is None else data_nodes(center))
+        names = replace(workloads.names, processors=names.processors)
+        used = [] if center is None else list(center.count_by_type())
+        fits = None
+        if "affinity" not in self.bad and workloads.types_are_known:
+            fits = affinity(source, document.affinity, names, workloads.affinity, used)
+        work = workloads.finished(center, fits)
+        must_have = None
+        if center is not None and work is not None and fits is not None:
+            must_have = _in_use(center, work.job_task_type, fits)
+            must_have[[p.has_own_power for p in names.processors]] = False
+        power = table(source, "power", document.power, names, must_have)
+        overhead = table(source, "overhead", document.overhead, names)
+        if document.overhead is None:
+            overhead = workloads.overhead
+        error = 0.0 if document.workload is None else document.workload.estimate_error
+        if error > 0 and not source.n_problems and center is not None and work is not None and fits is not None:
+            work = with_error(work, center, fits, overhead, error, document.seed)
+        applications = self._applications()
+        electricity = self._electricity()
+        if source.n_problems or center is None or work is None or fits is None:
+            return None
+        try:
+            return Scenario(
+                datacenter=center,
+                workload=work,
+                policy=policy,
+                options=document.options,
+                affinity=fits,
+                overhead_us=overhead,
+                power_w=power,
+                network=network,
+                sampling_us=document.sampling,
+                horizon_us=float("inf") if document.horizon is None else document.horizon,
+                period_us=document.period,
+                seed=document.seed,
+                accounting=_accounting(document.accounting),
+                electricity=electricity,
+                outages=_outages(document.outages),
+                applications=workloads.applications if applications is None else applications,
+            )
+        except InputError as error:
+            self._adopt(error)
+            return None
+
+    def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> Any:
+        name: Any = self.document.policy if self.policy is None else self.policy
+        file, colon, cls = name.rpartition(":") if isinstance(name, str) and ".py:" in name else (str(name), "", "")
+        if isinstance(name, str) and file.endswith(".py"):
+            path = self.folder / file
+            name = f"{path}{colon}{cls}"
+            if not path.is_file():
+                self.source.add(("policy",), "a Python file", f"no file {path}", "Names start at the scenario file.")
+                return name
+        if check is not None and not {"policy", "options"} & self.bad:
+            try:
+                check(name, self.document.options)
+            except InputError as error:
+                for problem in error.problems:
+                    if not problem.where.startswith("policy"):  # a line of the policy's own file
+                        self.source.adopt(InputError([problem]), ("policy",), problem.where.rpartition(":")[0])
+                        continue
+                    option = problem.where.removeprefix("policy.options.")
+                    steps = ("options", option) if option in self.document.options else ("policy",)
+                    self.source.add(steps, problem.expected, problem.found, problem.remedy)
+        return name
+
+    def _applications(self) -> tuple[Application, ...] | None:
+        """The listed applications; None if there is no list."""
+        if self.document.applications is None:
+            return None
+        found = []
+        for i, part in enumerate(self.document.applications):
+            try:
+                found.append(
+                    Application(
+                        name=part.name,
+                        response_time_us=part.response_time,
+                        per_size=part.per_size,
+                        average_load=part.average_load,
+                        batch_limit=part.batch_limit,
+                        nodes=tuple((node.rack, node.shelf) for node in part.nodes or []),
+                        nodes_per_request=part.nodes_per_request,
+                    )
+                )
+            except InputError as error:
+                self.source.adopt(error, ("applications", i))
+        return tuple(found)
+
+    def _electricity(self) -> Electricity:
+        part = self.document.energy
+        if part is None:
+            return Electricity()
+        rates: dict[str, Any] = {"price": part.price_per_kwh, "carbon": part.carbon_g_per_kwh}
+        for name, file, least in (("price", part.price_file, -math.inf), ("carbon", part.carbon_file, 0.0)):
+            if file is not None:
+                path = ("energy", f"{name}_file")
+                rates[name] = read(self.source, path, self.folder / file, read_series, part.start, least=least)
+        return Electricity(rates["price"], rates["carbon"], part.pue)
+
+    def _network(self) -> Network:
+        part: NetworkPart | None = self.document.network
+        if part is None:
+            return PAPER
+        if part.file is not None:
+            path = self.folder / part.file
+            network = read(self.source, ("network", "file"), path, lambda p: read_network(Path(os.path.abspath(p))))
+            network = network or PAPER
+        else:
+            given = part.model_fields_set - {"preset", "file"}
+            values = {"hop_latency_us" if name == "hop_latency" else name: getattr(part, name) for name in given}
+            for name in ("hop_latency", "hops_intra", "hops_inter"):
+                if name in given and getattr(part, name) is None:
+                    self.source.add(("network", name), "a number", "nothing", "Leave the key out for the preset's.")
+                    return PAPER
+            network = replace(PRESETS[part.preset], **values)
+        return network
+
+    def _adopt(self, error: InputError) -> None:
+        """Pass on what the model found in the parts together, at the section that it is about."""
+        for problem in error.problems:
+            name = problem.where.split(".")[0].split("[")[0]
+            section = _SECTIONS.get(name, name)
+            item = re.match(r"outages\[(\d+)\]", problem.where)
+            path = (section,) if item is None else (section, int(item[1]))
+            self.source.adopt(InputError([problem]), path)
+
+
+def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
+    return tuple(
+        Outage(part.rack, part.shelf, part.down, math.inf if part.up is None else part.up, part.running)
+        for part in parts or ()
+    )
+
+
+def _accounting(part: AccountingPart | None) -> Accounting:
+    if part is None:
+        return Accounting()
+    return Accounting(part.energy, part.slav, part.wake_up, part.migration, part.optimum)
+
+
+def _in_use(center: Datacenter, job_task_type: np.ndarray, fits: np.ndarray) -> np.ndarray:
+    """Whether a unit of the type may run a task of the type in this scenario, [P, T]."""
+    result = np.zeros(fits.shape, bool)
+    result[np.ix_(np.unique(center.unit_type), np.unique(job_task_type))] = True
+    return result & (fits > 0)

@@ -1,0 +1,97 @@
+"""The keys of a scenario document as overrides write them: which there are, and which name files."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from vinesim.formats.scenario.document import ScenarioDocument
+
+Steps = tuple[str | int, ...]
+PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # where older files have it
+
+
+def key_of(steps: Steps) -> Steps:
+    """The steps to the value that a key sets, which differ from its own for a key of older files."""
+    return ("period",) if steps == PERIOD_AMONG_OPTIONS else steps
+
+
+def unknown_key(steps: Steps) -> tuple[int, list[str]] | None:
+    """The number of the step that leaves the scenario's document, and the names known there; None if none does."""
+    kinds: list[Any] = [ScenarioDocument]
+    for i, step in enumerate(steps):
+        below = [inner for kind in kinds for inner in _below(kind, step)]
+        if not below:
+            names = [name for kind in kinds if _is_part(kind) for name in kind.model_fields]
+            return i, names
+        kinds = [kind for annotation in below for kind in _members(annotation)]
+    return None
+
+
+def _below(kind: Any, step: str | int) -> Iterator[Any]:
+    """What a step into a value of that type leads to."""
+    origin = get_origin(kind)
+    if kind is Any:
+        yield Any
+    elif _is_part(kind) and isinstance(step, str):
+        if step in kind.model_fields:
+            yield kind.model_fields[step].annotation
+        elif kind.model_config.get("extra") == "allow":
+            yield get_args(kind.__annotations__["__pydantic_extra__"])[1]
+    elif (origin is dict and isinstance(step, str)) or (origin is list and isinstance(step, int)):
+        yield get_args(kind)[-1]
+
+
+def _members(annotation: Any) -> Iterator[Any]:
+    """The types of a union, without what is annotated to them."""
+    if get_origin(annotation) is Annotated:
+        yield from _members(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from _members(member)
+    else:
+        yield annotation
+
+
+def _is_part(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+FILE_SECTIONS = tuple(  # what may be in a file instead, named by the key `file` below
+    name
+    for name, field in ScenarioDocument.model_fields.items()
+    if any(_is_part(kind) and "file" in kind.model_fields for kind in _members(field.annotation))
+)
+
+
+def split_policy(name: str) -> tuple[str, str]:
+    """The file of a policy ``file.py:Class`` and the rest, ``:Class``; no file for a policy's name."""
+    file, colon, kind = name.rpartition(":") if ".py:" in name else (name, "", "")
+    return (file, colon + kind) if file.endswith(".py") else ("", name)
+
+
+def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
+    """The value at ``steps`` of a scenario, its file names starting from ``new`` instead of ``old``."""
+    if old == new:
+        return value
+    if not steps and isinstance(value, Mapping):
+        return {key: moved(item, (str(key),), old, new) for key, item in value.items()}
+    if len(steps) == 1 and steps[0] in FILE_SECTIONS and isinstance(value, Mapping):
+        return {key: moved(item, (*steps, str(key)), old, new) for key, item in value.items()}
+    if steps == ("policy",) and isinstance(value, str):
+        file, rest = split_policy(value)
+        return _from(file, old, new) + rest if file else value
+    is_file = len(steps) == 2 and steps[0] in FILE_SECTIONS and steps[1] == "file"
+    return _from(value, old, new) if is_file and isinstance(value, str) else value
+
+
+def _from(file: str, old: Path, new: Path) -> str:
+    if os.path.isabs(file):
+        return file
+    try:
+        return Path(os.path.relpath(old / file, new)).as_posix()
+    except ValueError:  # another drive
+        return str(old / file)

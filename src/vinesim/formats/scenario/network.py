@@ -1,0 +1,100 @@
+"""The network: the name of a preset, or a YAML file of bandwidths and hops.
+
+Keys: ``local``, ``intra_rack``, ``inter_rack`` (bytes per us, or "10 Gb/s"; null: the transfer is free),
+``hop_latency`` (us, or "200 ns"), ``hops_intra``, ``hops_inter``. A key left out is as in the preset ``paper``.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from vinesim.formats.source.files import read_text
+from vinesim.formats.source.limits import DOCUMENT_BYTES
+from vinesim.formats.source.quantities import bandwidth, time_us
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.network import PRESETS, Network
+
+
+def _bandwidth(text: str, where: str) -> float:
+    value = bandwidth(text, where)
+    if value <= 0:
+        raise InputError([Problem(where, "a bandwidth above 0, or null for free", repr(text))])
+    return value
+
+
+def _hops(text: str, where: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InputError([Problem(where, "a whole number of hops, 0 or more", repr(text[:40]))])
+    return int(text)
+
+
+# key: (field of Network, reader, may be null)
+_KEYS: dict[str, tuple[str, Callable[[str, str], float], bool]] = {
+    "local": ("local", _bandwidth, True),
+    "intra_rack": ("intra_rack", _bandwidth, True),
+    "inter_rack": ("inter_rack", _bandwidth, True),
+    "hop_latency": ("hop_latency_us", time_us, False),
+    "hops_intra": ("hops_intra", _hops, False),
+    "hops_inter": ("hops_inter", _hops, False),
+}
+
+
+def read_network(name: str | os.PathLike[str]) -> Network:
+    """The network of a preset's name or of a YAML file. Raises :class:`InputError` with file, line and column."""
+    if str(name) in PRESETS:
+        return PRESETS[str(name)]
+    if not os.path.exists(name) and not str(name).endswith((".yaml", ".yml")):
+        raise InputError([Problem("network", f"{', '.join(PRESETS)}, or a YAML file", repr(str(name)))])
+    return _parse(name, read_text(name, DOCUMENT_BYTES))
+
+
+def _parse(path: str | os.PathLike[str], text: str) -> Network:
+    root = _compose(path, text)
+    expected = "a mapping of " + ", ".join(_KEYS)
+    if not isinstance(root, yaml.MappingNode):
+        where = _place(path, root) if root else str(path)
+        raise InputError([Problem(where, expected, "something else" if root else "an empty file")])
+    values: dict[str, Any] = {}
+    problems = []
+    for key, node in root.value:
+        name = key.value if isinstance(key, yaml.ScalarNode) else "..."
+        if name not in _KEYS:
+            problems.append(Problem(_place(path, key), "one of " + ", ".join(_KEYS), repr(name[:40])))
+            continue
+        field, read, may_be_null = _KEYS[name]
+        where = f"{_place(path, node)}: {name}"
+        if field in values:
+            problems.append(Problem(_place(path, key), "each key once", repr(name), "Keep one."))
+        elif not isinstance(node, yaml.ScalarNode):
+            problems.append(Problem(where, "one value", "a list or mapping"))
+        elif node.tag.endswith(":null"):
+            values[field] = None
+            if not may_be_null:
+                problems.append(Problem(where, "a number", "null", "Leave the key out for the default."))
+        else:
+            try:
+                values[field] = read(node.value, where)
+            except InputError as error:
+                problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return Network(**values)
+
+
+def _compose(path: str | os.PathLike[str], text: str) -> yaml.Node | None:
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        raise InputError([Problem(where, "YAML", error.problem or error.context or "something else")]) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError([Problem(str(path), "YAML", str(error).replace("\n", " "))]) from None
+    except RecursionError:
+        raise InputError([Problem(str(path), "YAML", "too many levels")]) from None
+
+
+def _place(path: str | os.PathLike[str], node: yaml.Node) -> str:
+    return f"{path}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"

@@ -1,0 +1,277 @@
+"""The scenario file's workload and arrivals: from a trace, a Parquet file or a generator."""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.importers.counts import read_counts
+from vinesim.formats.papers.arrivals import read_arrivals
+from vinesim.formats.papers.trace import read_trace
+from vinesim.formats.scenario.document import ArrivalsPart, ScenarioDocument
+from vinesim.formats.scenario.tables import Names, read
+from vinesim.formats.source.files import is_table
+from vinesim.formats.source.quantities import size_bytes, time_us
+from vinesim.formats.source.yaml_source import YamlSource, dotted
+from vinesim.model.application import Application
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import InputError
+from vinesim.model.streams import stream
+from vinesim.model.workload import Workload
+from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.registry import GENERATORS, REQUIRED, GeneratorSpec
+
+_OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # options of generators that have a section of their own
+
+
+class Workloads:
+    """Builds the workload in the steps that the other sections allow.
+
+    A generator may bring types, which must be known before the datacenter; its data lies on the datacenter's nodes; a
+    trace is checked against datacenter and affinity.
+    """
+
+    def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], names: Names):
+        self.source, self.document, self.bad, self.names = source, document, bad, names
+        self.affinity: np.ndarray | None = None
+        self.overhead: np.ndarray | None = None  # with the types that a generator brings
+        self.applications: tuple[Application, ...] = ()
+        self.types_are_known = "workload" not in bad
+        self._work: Workload | None = None
+        self._has_periods = False  # the table says in which period a job arrives
+        self._spec: GeneratorSpec | None = None
+        part = document.workload
+        if part is not None and part.generator is not None:
+            self._spec = GENERATORS.get(part.generator)
+            if self._spec is None:
+                source.add_unknown(("workload", "generator"), GENERATORS, value=part.generator)
+                self.types_are_known = False
+        brings_times = self._is_table or (self._spec is not None and self._spec.own_arrivals)
+        if brings_times and not self._is_table and document.arrivals is not None:
+            remedy = "Remove arrivals:; the generator's options say when."
+            source.add(("arrivals",), f"none, as {part.generator} makes its own" if part else "", "arrivals", remedy)
+        if document.arrivals is None and "arrivals" not in bad and part is not None and not brings_times:
+            source.add(("arrivals",), "when the jobs arrive", "nothing", 'Add arrivals:, as {iat: "7 us"}.')
+            bad.add("arrivals")
+        spec = self._spec
+        if spec is not None and spec.processor_types and document.processor_types is None:
+            self.names = replace(names, processors=tuple(spec.processor_types), tasks=tuple(spec.task_types or ()))
+            self.affinity = spec.affinity() if spec.affinity is not None else None
+            self.overhead = spec.overhead() if spec.overhead is not None else None
+            self.applications = spec.applications(part.options) if part and spec.applications is not None else ()
+        elif document.extends == "servers":
+            self.affinity = np.ones((len(names.processors), len(names.tasks)))
+
+    @property
+    def _is_table(self) -> bool:
+        part = self.document.workload
+        return part is not None and part.file is not None and is_table(part.file)
+
+    def check_options(self) -> None:
+        """Note what is wrong with a generator's options, without generating."""
+        part = self.document.workload
+        if part is not None and self._spec is not None:
+            self._options(self._spec, part.options)
+
+    def build(self, nodes: Sequence[tuple[int, int]] | None) -> None:
+        """Generate, or read a table.
+
+        ``nodes`` are the (rack, shelf) that may hold data; None where the datacenter is wrong, and the rest is checked.
+        """
+        part = self.document.workload
+        if part is None:
+            return
+        if self._spec is not None and nodes is None and "data_rack" in part.options:
+            self.check_options()
+        elif self._spec is not None:
+            self._work = self._generate(self._spec, part.options, nodes or [(0, 0)])
+        elif self._is_table:
+            from vinesim.formats.scenario.workload_table import affinity_of_times  # DuckDB takes 0.1 s to import
+
+            work = self._read_table(str(part.file))
+            self.types_are_known = work is not None
+            if work is not None:
+                own = {t.name for t in work.task_types} - set(self.names.task_names)
+                if own and self.document.task_types is None:
+                    self.names = replace(self.names, tasks=work.task_types)
+            self._work = work
+        if self._work is not None:
+            self._work = self._recoded(self._work)
+        if self._work is not None and self.document.extends == "servers":
+            self.affinity = np.ones((len(self.names.processors), len(self.names.tasks)))
+        if self._work is not None and self._is_table and self._work.times_us is not None:
+            self.affinity = affinity_of_times(self._work)
+
+    def _read_table(self, file: str) -> Workload | None:
+        from vinesim.formats.scenario.workload_table import has_periods, read_workload
+
+        where, path, arrivals = ("workload", "file"), self.names.folder / file, self.document.arrivals
+        found = read(self.source, where, path, has_periods)
+        if found is None:
+            return None
+        self._has_periods = found
+        if found and arrivals is not None and arrivals.iat is None:
+            self.source.add(("arrivals",), "iat, the length of a period of the workload's file", "none")
+            return None
+        length_us = None if arrivals is None else arrivals.iat
+        return read(self.source, where, path, read_workload, self.names.processors, period_us=length_us)
+
+    def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
+        """The workload with its arrivals; a trace is read here. None if it is wrong."""
+        part = self.document.workload
+        if part is None or {"arrivals", "workload"} & self.bad:
+            return None
+        work = self._work
+        if part.file is not None and not self._is_table:
+            work = self._read_trace(part.file, center, affinity)
+        if work is None or self.document.arrivals is None or self._spec is not None or self._has_periods:
+            return work
+        try:
+            if self._is_table or self.document.arrivals.poisson is not None:
+                kind = arrivals_of(self.source, self.document.arrivals, self.names.folder)
+                if kind is None:
+                    return None
+                times = kind.draw(work.n_jobs, stream(self.document.seed, "arrivals"))
+                return replace(work, arrival_us=times)
+        except InputError as error:
+            self.source.adopt(error, ("arrivals",))
+            return None
+        return work
+
+    def _read_trace(self, file: str, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
+        arrivals = self.document.arrivals
+        kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
+        if kind is None:
+            return None
+        given: Any = {"constant": kind.iat_us, "poisson": 0.0, "list": np.asarray(kind.times_us, np.float64)}
+        path = self.names.folder / file
+        try:
+            return read_trace(
+                path,
+                arrivals=given[kind.kind],
+                processor_types=self.names.processors,
+                task_types=self.names.tasks,
+                datacenter=center,
+                affinity=affinity,
+            )
+        except InputError as error:
+            is_arrivals = error.problems[0].where.startswith(("arrivals", "iat", "workload.arrival_us"))
+            if is_arrivals:
+                self.source.adopt(error, ("arrivals",))
+            else:
+                self.source.adopt(error, ("workload", "file"), path)
+            return None
+
+    def _generate(
+        self, spec: GeneratorSpec, given: Mapping[str, Any], nodes: Sequence[tuple[int, int]]
+    ) -> Workload | None:
+        n_before = self.source.n_problems
+        values = self._options(spec, given)
+        arrivals = self.document.arrivals
+        kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
+        if self.source.n_problems > n_before or (kind is None and not spec.own_arrivals):
+            return None
+        if kind is not None and not spec.own_arrivals:
+            values |= {"arrivals": kind.kind, "iat_us": kind.iat_us}
+            if kind.kind == "list":
+                values["arrival_us"] = kind.times_us
+        try:
+            return spec.generate(
+                values,
+                seed=self.document.seed,
+                nodes=nodes,
+                task_types=self.names.tasks,
+                processor_types=self.names.processors,
+            )
+        except InputError as error:
+            self._adopt(error, given)
+        except (OverflowError, MemoryError, ValueError) as error:
+            self.source.add(("workload",), "options that make a workload", str(error)[:80])
+        return None
+
+    def _options(self, spec: GeneratorSpec, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The generator's own options as it takes them; problems are noted."""
+        known = {name: option for name, option in spec.options.items() if name not in _OF_ARRIVALS}
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            path = ("workload", "options", name)
+            if name in _OF_ARRIVALS:
+                self.source.add(path, "arrivals in a section of their own", "an option", "Say it under arrivals:.")
+            elif name not in known:
+                self.source.add_unknown(path, known, f"an option of {spec.name}")
+            else:
+                values[name] = self._quantity(path, name, value)
+                if name == "series" and isinstance(value, Mapping):
+                    values[name] = self._series(path, value)
+                    continue
+                try:
+                    known[name].accept(values[name])
+                except TypeError:
+                    self.source.add(path, known[name].expected, repr(value)[:60])
+        for name, option in known.items():
+            if option.default is REQUIRED and name not in given:
+                self.source.add(("workload", "options", name), option.expected, "nothing", "The option has no default.")
+        return values
+
+    def _quantity(self, path: tuple[str, ...], name: str, value: Any) -> Any:
+        """A text such as "64 KiB" for an option in bytes or us as the number."""
+        convert = size_bytes if name.endswith("_bytes") else time_us if name.endswith("_us") else None
+        if convert is None or not isinstance(value, str):
+            return value
+        try:
+            return convert(value, dotted(path))
+        except InputError:
+            return value  # the option's own check explains it
+
+    def _series(self, path: tuple[str, ...], files: Mapping[str, Any]) -> dict[str, Any]:
+        """The series of counts in the files, by application; a wrong one is noted and left out."""
+        found = {}
+        for name, file in files.items():
+            series = read(self.source, (*path, str(name)), self.names.folder / str(file), read_counts)
+            if series is not None:
+                found[str(name)] = series
+        return found
+
+    def _adopt(self, error: InputError, given: Mapping[str, Any]) -> None:
+        """Pass on a generator's complaints, each at the option that it names."""
+        for problem in error.problems:
+            words = re.findall(r"\w+", problem.where)
+            option = next((word for word in words if word in given), None)
+            option = option or next((f"data_{w}" for w in words if f"data_{w}" in given), None)
+            path: tuple[str, ...] = ("workload",) if option is None else ("workload", "options", option)
+            if option is None and {"arrivals", "iat_us", "arrival_us"} & set(words):
+                path = ("arrivals",)
+            self.source.add(path, problem.expected, problem.found, problem.remedy)
+        self.source.n_problems += error.n_problems - len(error.problems)
+
+    def _recoded(self, work: Workload) -> Workload | None:
+        """The workload with the document's codes of task types; preferred types are the document's already."""
+        own, names = [t.name for t in work.task_types], self.names.task_names
+        if own == names:
+            return work
+        used = [own[code] for code in np.unique(work.job_task_type)]
+        missing = [name for name in used if name not in names]
+        if missing:
+            close = [m for name in missing for m in difflib.get_close_matches(name, names, 1)]
+            remedy = f"Add {', '.join(missing)} to task_types." + (f" Or is it {close[0]}?" if close else "")
+            expected = "task types of the scenario: " + ", ".join(names)
+            self.source.add(("workload",), expected, ", ".join(missing), remedy)
+            return None
+        codes = np.array([names.index(name) if name in names else -1 for name in own])
+        return replace(work, job_task_type=codes[work.job_task_type], task_types=self.names.tasks)
+
+
+def arrivals_of(source: YamlSource, part: ArrivalsPart, folder: Path) -> Arrivals | None:
+    """The arrival process; None if its file is wrong, with its problems noted."""
+    if part.iat is not None:
+        return Arrivals("constant", part.iat)
+    if part.poisson is not None:
+        return Arrivals("poisson", part.poisson.mean)
+    if part.file is not None:
+        times = read(source, ("arrivals", "file"), folder / part.file, read_arrivals)
+        return None if times is None else Arrivals("list", times_us=times)
+    return Arrivals("list", times_us=part.times or ())

@@ -1,0 +1,112 @@
+"""Check a YAML file against its document's declaration, and tell what pydantic finds in the words of the file."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from vinesim.formats.source.yaml_source import YamlSource, shown
+
+_EXPECTED = {
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "list_type": "a list",
+    "too_short": "at least one",
+}
+_LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+Document = TypeVar("Document", bound=BaseModel)
+Steps = tuple[str | int, ...]
+
+
+def checked(
+    source: YamlSource, kind: type[Document], required: Iterable[str] = (), leave_out: Iterable[str] = ()
+) -> tuple[Document, set[str]]:
+    """The document without its wrong sections, and the names of those; the problems are noted in ``source``."""
+    if not isinstance(source.data, dict):
+        source.add((), "a mapping of " + ", ".join(required) + " and more", shown(source.data))
+        source.raise_if_any()
+    data, bad = {key: value for key, value in source.data.items() if key not in leave_out}, set()
+    for name in required:
+        if data.get(name) is None:
+            source.add((name,), _meaning(kind, name), "nothing", f"Add {name}:.")
+            bad.add(name)
+            data.pop(name, None)
+    try:
+        return kind.model_validate(data), bad
+    except ValidationError as errors:
+        for error in errors.errors(include_url=False):
+            _explain(source, kind, (), error)
+            bad.add(str(error["loc"][0]))
+    return kind.model_validate({k: v for k, v in data.items() if k not in bad}), bad
+
+
+def checked_part(source: YamlSource, path: Steps, kind: type[Document], data: Any) -> Document | None:
+    """The part of a document at ``path``; None if it is wrong, with its problems noted."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as errors:
+        for error in errors.errors(include_url=False):
+            _explain(source, kind, path, error)
+    return None
+
+
+def _explain(source: YamlSource, kind: type[BaseModel], above: Steps, error: Any) -> None:
+    """Note what pydantic found, in the words of the document."""
+    problem, context = error["type"], error.get("ctx", {})
+    path = _existing(source.data, (*above, *error["loc"]))
+    if problem == "extra_forbidden":
+        part = _part_at(kind, error["loc"][:-1])
+        source.add_unknown(path, part.model_fields if part else (), "a key")
+    elif problem == "missing":
+        part = _part_at(kind, error["loc"][:-1])
+        name = str(error["loc"][-1])
+        source.add((*path, name), _meaning(part, name) if part else "a value", "nothing", f"Add {name}:.")
+    elif problem == "problem":
+        source.add(path, context["expected"], context["found"], context["remedy"])
+    elif problem == "literal_error":
+        names = [name.strip("'") for name in context["expected"].replace(" or ", ", ").split(", ")]
+        source.add(path, "one of " + ", ".join(names), shown(error["input"]))
+    else:
+        limits = [f"{words} {context[key]:g}" for key, words in _LIMITS.items() if key in context]
+        source.add(path, _EXPECTED.get(problem) or " ".join(limits) or error["msg"], shown(error["input"]))
+
+
+def _meaning(part: type[BaseModel], name: str) -> str:
+    text = str(part.model_fields[name].description).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _existing(data: Any, location: Steps) -> Steps:
+    """The part of pydantic's location that is in the data; the rest are names of its own."""
+    path: list[str | int] = []
+    for step in location:
+        is_item = isinstance(data, list) and isinstance(step, int) and step < len(data)
+        if not (is_item or (isinstance(data, dict) and step in data)):
+            break
+        data = data[step]
+        path.append(step)
+    return tuple(path)
+
+
+def _part_at(kind: type[BaseModel], location: Steps) -> type[BaseModel] | None:
+    """The class of the mapping at a location of the document."""
+    part: Any = kind
+    for step in location:
+        if isinstance(step, int):
+            continue
+        if not (isinstance(part, type) and issubclass(part, BaseModel) and step in part.model_fields):
+            return None
+        part = next(iter(_parts_in(part.model_fields[step].annotation)), None)
+    return part
+
+
+def _parts_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [part for argument in get_args(annotation) for part in _parts_in(argument)]

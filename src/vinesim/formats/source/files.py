@@ -1,0 +1,130 @@
+"""Opening, reading and replacing files, with every failure of the system told as an :class:`InputError`."""
+
+import errno
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from vinesim.formats.source.limits import LINE_BYTES, LOG_BYTES, TEXT_BYTES, in_words, too_much
+from vinesim.model.errors import InputError, Problem
+
+GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
+
+_REASONS = {
+    errno.ENOENT: ("no such file or folder", "Check the name."),
+    errno.EACCES: ("no permission", "Change the file's permissions or choose another place."),
+    errno.EPERM: ("no permission", "Change the file's permissions or choose another place."),
+    errno.EROFS: ("a read-only file system", "Choose another place."),
+    errno.EISDIR: ("a folder", "Name a file in it."),
+    errno.ENOTDIR: ("a file where a folder is needed", "Check the path."),
+    errno.ENOSPC: ("no space left on the disk", "Free some space or choose another place."),
+    errno.EDQUOT: ("the disk quota is used up", "Free some space or choose another place."),
+    errno.EFBIG: ("the file grew over the allowed size", "Raise the limit or choose another place."),
+    errno.ENAMETOOLONG: ("a name that is too long", "Choose a shorter name."),
+}
+
+
+def problem_of(path: str | os.PathLike[str], expected: str, error: OSError) -> Problem:
+    """What the operating system's refusal means for the user."""
+    found, remedy = _REASONS.get(error.errno or 0, (error.strerror or str(error), ""))
+    return Problem(str(path), expected, found, remedy)
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes; missing, folder, no permission and read errors raise :class:`InputError`."""
+    try:
+        with open(path, "rb") as stream:
+            yield stream
+    except OSError as error:
+        raise InputError([problem_of(path, "a file that can be read", error)]) from None
+    except ValueError as error:  # a NUL in the name
+        if "null" not in str(error):
+            raise
+        raise InputError([Problem(repr(path), "a file name", "a NUL character in it")]) from None
+
+
+def read_text(path: str | os.PathLike[str], most: int = TEXT_BYTES) -> str:
+    """The whole of a UTF-8 text file of at most so many bytes, plain or gzip, without a byte order mark."""
+    with opened(path) as stream:
+        data = stream.read(most + 1)
+        if data.startswith(GZIP):
+            stream.seek(0)
+            data = _unpacked(path, stream, most)
+    if len(data) > most:
+        raise InputError([too_much(path, f"{in_words(most)} of text")])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError([not_text(path, line, error.start - data.rfind(b"\n", 0, error.start))]) from None
+    if "\0" in text:
+        at = text.index("\0")
+        raise InputError([not_text(path, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))])
+    return text
+
+
+def _unpacked(path: str | os.PathLike[str], stream: BinaryIO, most: int) -> bytes:
+    try:
+        return gzip.GzipFile(fileobj=stream).read(most + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError([cut_gzip(path, error)]) from None
+
+
+def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The lines of a log, plain or gzip, one after the other. Raises :class:`InputError`."""
+    with opened(path) as stream:
+        is_gzip = stream.read(2) == GZIP
+        stream.seek(0)
+        source = gzip.GzipFile(fileobj=stream) if is_gzip else stream
+        n_bytes = number = 0
+        try:
+            while line := source.readline(LINE_BYTES + 1):
+                number += 1
+                n_bytes += len(line)
+                if len(line) > LINE_BYTES:
+                    raise InputError([too_much(f"{path}:{number}", f"{in_words(LINE_BYTES)} in a line")])
+                if n_bytes > LOG_BYTES:
+                    raise InputError([too_much(path, f"{in_words(LOG_BYTES)} of text")])
+                yield line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError([cut_gzip(path, error)]) from None
+
+
+def cut_gzip(path: str | os.PathLike[str], error: Exception) -> Problem:
+    """The problem of a gzip file that cannot be unpacked."""
+    return Problem(str(path), "a whole gzip file", str(error), "Fetch the file again.")
+
+
+def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:
+    """The problem of a binary file, at its first byte that no UTF-8 text has."""
+    return Problem(f"{path}:{line}:{column}", "UTF-8 text", "a binary file", "Is this the right file?")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path next to ``path``; move it there at the end, or remove it when anything fails.
+
+    So readers see the old file or the whole new one, never a part.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise InputError([problem_of(path, "a file that can be written", error)]) from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def is_table(file: str) -> bool:
+    """Whether a workload's file is a table, by its name; else it is a trace."""
+    return file.endswith((".parquet", ".csv"))

@@ -1,0 +1,151 @@
+"""A Parquet or CSV file as a table of DuckDB: its columns by name, and the places of its cells in messages."""
+
+# ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
+import csv
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from vinesim.formats.source.csv_rows import csv_problem
+from vinesim.formats.source.files import opened
+from vinesim.model.errors import InputError, Problem
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", '"NULL"')
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A file that can be queried. All columns of a CSV file are text; none of its cells is refused by DuckDB."""
+
+    path: str
+    sql: str  # what stands after FROM
+    columns: dict[str, str]  # name in the file -> its SQL
+    texts: dict[str, str]  # the columns of which the file says that they hold no numbers -> their types
+    delimiter: str = ""  # of a CSV file; none: Parquet
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the file is a CSV file: an empty cell is a missing value, and rows have lines."""
+        return bool(self.delimiter)
+
+    def query(self, query: str) -> dict[str, Any]:
+        """The columns of a query. Raises :class:`InputError`."""
+        return run(self.path, query)
+
+    def cells(self, found: Iterable[tuple[int, str, str, str | None]]) -> list[Problem]:
+        """Problems of cells: row from 0, column, what was expected, the text that was found."""
+        wrong = list(found)
+        if not self.is_csv:
+            return [
+                Problem(f"{self.path}: {column}[{row}]", e, "null" if t is None else t) for row, column, e, t in wrong
+            ]
+        line = self._lines({row for row, *_ in wrong})
+        return [
+            Problem(f"{self.path}:{line.get(row, '?')}", f"{column}: {e}", "nothing" if t is None else repr(t)[:40])
+            for row, column, e, t in wrong
+        ]
+
+    def _lines(self, rows: set[int]) -> dict[int, int]:
+        """The line of each row. Blank lines are no rows, except where a row is a single value."""
+        lines: dict[int, int] = {}
+        row = -1  # the header
+        with open(self.path, encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
+            reader = csv.reader(stream, delimiter=self.delimiter)
+            for fields in reader:
+                if not fields and len(self.columns) > 1:
+                    continue
+                if row in rows:
+                    lines[row] = reader.line_num
+                    if len(lines) == len(rows):
+                        break
+                row += 1
+        return lines
+
+
+def open_table(path: str | os.PathLike[str]) -> TableSource:
+    """Open a table by its name: .csv, or else Parquet. Raises :class:`InputError`."""
+    with opened(path):
+        pass  # for its messages: no file, a folder, no permission
+    file = text_of(_literal(str(path)))
+    if str(path).lower().endswith(".csv"):
+        return _open_csv(str(path), file)
+    sql = f"read_parquet({file})"
+    described = run(path, f"DESCRIBE SELECT * FROM {sql}")
+    kinds = dict(zip(described["column_name"].tolist(), described["column_type"].tolist(), strict=True))
+    texts = {name: kind for name, kind in kinds.items() if not _holds_numbers(kind)}
+    return TableSource(str(path), sql, {name: name_of(name) for name in kinds}, texts)
+
+
+def _holds_numbers(kind: str) -> bool:
+    return kind.removeprefix("U").startswith(_NUMBERS) and "[" not in kind
+
+
+def _open_csv(path: str, file: str) -> TableSource:
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as stream:
+        header = stream.readline(100_000).strip("\r\n")
+    if not header.strip():
+        raise InputError([Problem(f"{path}:1", "a header and at least one row", "nothing")])
+    delimiter = max(_DELIMITERS, key=header.count)
+    try:
+        names = next(csv.reader([header], delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError([csv_problem(path, 1, error)]) from None
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError([Problem(f"{path}:1", f"a column {n} once", "it a second time", "Keep one.") for n in twice])
+    kinds = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    sql = (
+        f"read_csv({file}, auto_detect = false, header = true, delim = {text_of(delimiter)}, quote = '\"', "
+        f"escape = '\"', columns = {{{kinds}}})"
+    )
+    return TableSource(path, sql, {name: f"c{i}" for i, name in enumerate(names)}, {}, delimiter)
+
+
+def run(
+    path: str | os.PathLike[str], query: str, expected: str = "a table of a workload", **tables: Any
+) -> dict[str, Any]:
+    """A query's columns; ``tables`` are dicts of arrays. DuckDB's refusals become :class:`InputError`."""
+    try:
+        with duckdb.connect() as connection:
+            for name, columns in tables.items():
+                connection.register(name, columns)
+            return connection.execute(query).fetchnumpy()
+    except RuntimeError as error:
+        if "interrupt" in str(error).lower():  # Ctrl-C while DuckDB works
+            raise KeyboardInterrupt from None
+        raise
+    except (duckdb.Error, UnicodeError) as error:
+        raise InputError([_refusal(str(path), expected, str(error))]) from None
+
+
+def _refusal(path: str, expected: str, message: str) -> Problem:
+    """DuckDB's message in our form; that of a row of a CSV file begins with its line and has the reason below it."""
+    first, *rest = message.split("\n")
+    _, _, line = first.partition("CSV Error on Line: ")
+    if not line.isdecimal():
+        return Problem(path, expected, first)
+    reason = next((text for text in rest if text.strip() and not text.startswith("Original Line")), "another one")
+    n_expected, _, n_found = reason.removeprefix("Expected Number of Columns: ").partition(" Found: ")
+    if n_found:
+        return Problem(f"{path}:{line}", f"{n_expected} fields, as in the header", n_found)
+    return Problem(f"{path}:{line}", "a row of a CSV file", reason)
+
+
+def text_of(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def name_of(column: str) -> str:
+    """A column's name in SQL."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _literal(path: str) -> str:
+    """The path with the characters that DuckDB takes for a pattern in brackets, so that they mean themselves."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)

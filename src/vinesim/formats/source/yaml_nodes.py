@@ -1,0 +1,124 @@
+"""YAML text as nodes that know their places, and what a scalar means: YAML 1.2 by its core rules, within limits."""
+
+import math
+import re
+from typing import Any
+
+import yaml
+
+from vinesim.formats.source.limits import LEVELS, VALUES, too_much
+from vinesim.model.errors import InputError, Problem
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,400}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+_WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WORDS |= {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan, ".NaN": math.nan}
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes only, and no more than the limit; scalars stay text, so that ``scalar`` alone decides what they
+    mean."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+    n_nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.n_nodes += 1
+        if self.n_nodes > 2 * VALUES:  # keys count here
+            raise InputError([too_many_values(self.name)])
+        return super().compose_node(parent, index)
+
+
+_STR = "tag:yaml.org,2002:str"
+_TAGS = {yaml.ScalarNode: _STR, yaml.SequenceNode: "tag:yaml.org,2002:seq", yaml.MappingNode: "tag:yaml.org,2002:map"}
+
+
+def by_name(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+    """Key and value of each name in a mapping, the first of equals; made once, as a search in each place takes long."""
+    found: dict[str, tuple[yaml.Node, yaml.Node]] | None = getattr(node, "by_name", None)
+    if found is None:
+        pairs = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+        found = {key.value: (key, value) for key, value in reversed(pairs)}
+        node.by_name = found  # type: ignore[attr-defined]
+    return found
+
+
+def too_many_values(where: str) -> Problem:
+    """The problem of a document with more than the limit."""
+    remedy = "Put long lists into files of their own. Are there aliases in circles?"
+    return too_much(where, f"{VALUES:,} values in {LEVELS} levels", remedy)
+
+
+def is_plain(node: yaml.Node) -> bool:
+    """Whether a node has no tag of its own."""
+    if isinstance(node, yaml.ScalarNode) and node.tag == "!" and node.style is not None:
+        return True
+    return node.tag == _TAGS[type(node)]
+
+
+def scalar(node: yaml.ScalarNode) -> Any:
+    """What a scalar means."""
+    return node.value if node.style is not None else plain_value(node.value)  # in quotes, or not
+
+
+def is_plain_text(text: str) -> bool:
+    """Whether a text without quotes would be read as that text."""
+    return isinstance(plain_value(text), str)
+
+
+def plain_value(text: str) -> Any:
+    """What a text without quotes means: a number, true, false, nothing, or the text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def child(node: yaml.Node, step: str | int) -> yaml.Node | None:
+    """The value of a key or an item of a list; None if there is none."""
+    if isinstance(node, yaml.MappingNode):
+        found = by_name(node).get(step) if isinstance(step, str) else None
+        return None if found is None else found[1]
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step]
+    return None
+
+
+def _yaml_words(problem: str, context: str) -> tuple[str, str, str]:
+    """What PyYAML expected and found, and a remedy."""
+    if "'\\t'" in problem:
+        return "spaces", "a tab", "YAML is indented with spaces alone."
+    if "mapping values are not allowed" in problem:
+        return "one `key: value` a line", "another colon", "Put a text with a colon in quotes."
+    if "cannot start any token" in problem:
+        character = problem.removeprefix("found character ").removesuffix(" that cannot start any token")
+        return "a value", f"one that begins with {character}", "Put it in quotes."
+    expected, but, found = problem.removeprefix("expected ").partition(", but ")
+    if but:
+        found = found.removeprefix("found ").removeprefix("got ")
+        expected = "the end of the mapping or list, by its indentation" if expected == "<block end>" else expected
+    else:
+        expected, found = "YAML", problem.removeprefix("found ") or "something else"
+    return expected, ", ".join(words for words in (found, context) if words), ""
+
+
+def compose(text: str, name: str) -> yaml.Node | None:
+    """The nodes of a YAML text; what is no YAML raises :class:`InputError`."""
+    try:
+        loader = _Loader(text)
+        loader.name = name
+        return loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark and not name.startswith("--set") else name
+        raise InputError([Problem(where, *_yaml_words(error.problem or "", error.context or ""))]) from None
+    except yaml.reader.ReaderError as error:
+        line, column = text.count("\n", 0, error.position) + 1, error.position - text.rfind("\n", 0, error.position)
+        where = name if name.startswith("--set") else f"{name}:{line}:{column}"
+        raise InputError([Problem(where, "text", f"the character U+{ord(text[error.position]):04X}")]) from None
+    except (yaml.YAMLError, ValueError, IndexError) as error:
+        raise InputError([Problem(name, "YAML", str(error).replace("\n", " "))]) from None
+    except RecursionError:
+        raise InputError([Problem(name, "YAML", "too many levels")]) from None

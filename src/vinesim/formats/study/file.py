@@ -1,0 +1,146 @@
+"""The study file (YAML), or the same mapping in Python: to a :class:`~vinesim.model.study.Study` and back.
+
+What may stand in it is declared in ``study_document``; ``study_schema`` is that as JSON Schema, for editors.
+"""
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from vinesim.formats.results.checksums import is_text_intact
+from vinesim.formats.scenario.document import scenario_schema
+from vinesim.formats.source.document import checked, checked_part
+from vinesim.formats.source.yaml_source import YamlSource, shown
+from vinesim.formats.study.axes import AxesReader
+from vinesim.formats.study.document import REQUIRED, StudyDocument, WarmUpPart
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.study import Study, Until
+
+__all__ = ["is_study", "read_study", "scenario_source", "study", "study_schema"]
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
+    """The study of a YAML file; file names in it start from its folder.
+
+    Raises :class:`InputError` with file, line and column of every problem. The scenario's own values are checked with
+    each point, by :func:`vinesim.studies.check.check_points`.
+    """
+    source = YamlSource(path, what="a study")
+    if not is_text_intact(path):
+        remedy = "If you edited it, remove its last line; if not, use the study file that the sweep began with."
+        raise InputError([Problem(str(path), "a study whose checksum matches", "a damaged or edited file", remedy)])
+    if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
+        raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
+    return _study(source, Path(os.path.abspath(path)).parent)
+
+
+def is_study(path: str | os.PathLike[str]) -> bool:
+    """Whether a YAML file is a study rather than a scenario, by its keys. Raises :class:`InputError`."""
+    data = YamlSource(path, what="a scenario or a study").data
+    return isinstance(data, dict) and not {"scenario", "axes"}.isdisjoint(data)
+
+
+def study(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
+    """The study of a mapping with a study file's keys; file names in it start from ``folder``.
+
+    Values of an axis ``policy`` may be policy classes or objects. Raises :class:`InputError` with every problem.
+    """
+    return _study(YamlSource.of(mapping), Path(os.path.abspath(folder)))
+
+
+def _study(source: YamlSource, folder: Path) -> Study:
+    document, bad = checked(source, StudyDocument, REQUIRED)
+    folder = Path(os.path.abspath(folder / document.folder))
+    scenario = None if "scenario" in bad else _scenario(source, document.scenario, folder)
+    scenario_folder = folder
+    if isinstance(document.scenario, str):
+        scenario_folder = Path(os.path.abspath(folder / document.scenario)).parent
+    axes = AxesReader(source, scenario, folder, scenario_folder).axes(document.axes)
+    warm_up, until = document.warm_up, document.until
+    if isinstance(warm_up, dict):
+        part = checked_part(source, ("warm_up",), WarmUpPart, warm_up)
+        warm_up = None if part is None else part.model_dump(exclude_none=True)
+    source.raise_if_any()
+    assert scenario is not None
+    is_file = isinstance(document.scenario, str)
+    own_seed = scenario.data.get("seed", 0)
+    if document.seed is None and not (isinstance(own_seed, int) and 0 <= own_seed < 2**63):
+        own_seed = 0  # wrong, and told with the scenario's other problems
+    try:
+        return Study(
+            scenario=folder / document.scenario if is_file else scenario.data,
+            axes=axes,
+            replications=document.replications,
+            seed=own_seed if document.seed is None else document.seed,
+            until=None if until is None else Until(until.ci_width, until.of, until.confidence, until.at_most),
+            warm_up=warm_up,
+            record=tuple(document.record),
+            description=document.description or "",
+            folder=folder,
+            origin=None if is_file else scenario,
+        )
+    except InputError as error:
+        for problem in error.problems:
+            source.adopt(InputError([problem]), (problem.where,))
+        source.raise_if_any()
+        raise
+
+
+def _scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource | None:
+    """The scenario's source: its file, or its mapping in the study."""
+    if isinstance(given, dict):
+        return source.at(("scenario",))
+    if not isinstance(given, str):
+        source.add(("scenario",), "a scenario file, or a scenario's mapping", shown(given))
+        return None
+    path = folder / given
+    try:
+        found = _parsed(path)
+    except InputError as error:
+        source.adopt(error, ("scenario",), path)
+        return None
+    if not isinstance(found.data, dict):
+        source.add(("scenario",), "a scenario file", f"{shown(found.data)} in {given}")
+        return None
+    return found
+
+
+def scenario_source(study: Study) -> YamlSource:
+    """The study's scenario as a source: parsed once in a process, and again after its file has changed."""
+    if not isinstance(study.scenario, Mapping):
+        return _parsed(study.scenario)
+    if study not in _sources:
+        _sources[study] = study.origin or YamlSource.of(study.scenario, "scenario")
+    return _sources[study]
+
+
+_sources: WeakKeyDictionary[Study, YamlSource] = WeakKeyDictionary()
+
+
+def _parsed(path: Path) -> YamlSource:
+    try:
+        status = os.stat(path)
+        return _parsed_at(path, status.st_mtime_ns, status.st_size, status.st_ino)
+    except (OSError, ValueError):
+        return YamlSource(path)  # which tells what is wrong
+
+
+@lru_cache(maxsize=64)
+def _parsed_at(path: Path, *_state: int) -> YamlSource:
+    near = os.path.relpath(path)
+    return YamlSource(path if near.startswith("..") else near)
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of study files, for editors and for the reference page."""
+    schema = StudyDocument.model_json_schema()
+    scenario = scenario_schema()
+    schema["$defs"] = {**scenario.pop("$defs"), **schema.get("$defs", {})}
+    scenario.pop("$schema")
+    schema["$defs"]["Scenario"] = scenario
+    given = schema["properties"]["scenario"]
+    given["anyOf"] = [{"type": "string"}, {"$ref": "#/$defs/Scenario"}]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

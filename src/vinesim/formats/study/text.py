@@ -1,0 +1,82 @@
+"""A study as the text of a study file that needs no other but the files that its scenario names."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vinesim.formats.source.yaml_nodes import is_plain_text
+from vinesim.formats.study.axes import case_labels, labels_of
+from vinesim.formats.study.file import scenario_source
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.study import Axis, Study
+
+
+def inlined(study: Study) -> Study:
+    """The same study with its scenario's mapping in it, so that a change of the scenario's file cannot reach it."""
+    return replace(study, scenario=scenario_source(study).data, origin=None)
+
+
+def to_yaml(study: Study, folder: str | os.PathLike[str] = ".") -> str:
+    """The text of a study file with the scenario in it, to be kept in ``folder``; names of files stay as they are.
+
+    Read from there, it has the same runs with the same ids. Raises :class:`InputError` for what a file cannot hold: a
+    policy that is a Python object, or an axis whose labels do not come from its values.
+    """
+    document: dict[str, Any] = {"description": study.description} if study.description else {}
+    document["folder"] = _way(os.path.abspath(folder), study.folder)
+    document["scenario"] = scenario_source(study).data
+    if study.axes:
+        document["axes"] = dict(map(_axis, study.axes))
+    document |= {"replications": study.replications, "seed": study.seed}
+    if study.until is not None:
+        document["until"] = dict(vars(study.until))
+    if study.warm_up is not None:
+        document["warm_up"] = study.warm_up if isinstance(study.warm_up, str) else dict(study.warm_up)
+    if study.record:
+        document["record"] = list(study.record)
+    try:
+        return yaml.dump(
+            document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+        )
+    except yaml.representer.RepresenterError as error:
+        remedy = "Give a policy by its name or as file.py:Class."
+        raise InputError([Problem("study", "what a file can hold", repr(error.args[-1])[:60], remedy)]) from None
+
+
+def _way(start: str, end: Path) -> str:
+    try:
+        return Path(os.path.relpath(end, start)).as_posix()
+    except ValueError:  # another drive
+        return str(end)
+
+
+def _axis(axis: Axis) -> tuple[str, Any]:
+    """The axis's name and what stands under it."""
+    name = ", ".join(axis.columns)
+    if all(tuple(setting) == axis.columns for setting in axis.settings):
+        lists = {column: [setting[column] for setting in axis.settings] for column in axis.columns}
+        if list(zip(*map(labels_of, lists.values()), strict=True)) == list(axis.labels):
+            return (name, lists[name]) if len(lists) == 1 else (name, {"zip": lists})
+    labels = [label for label, *_ in axis.labels]
+    words = [label if isinstance(label, str) else repr(label) for label in labels]
+    if len(axis.columns) > 1 or len(set(words)) < len(words) or case_labels(words) != labels:
+        expected = "labels that come from the values, or one text or number a case"
+        raise InputError([Problem(f"axis {name}", expected, "others", "Build the axis from a study's mapping.")])
+    return name, {"cases": dict(zip(words, map(dict, axis.settings), strict=True))}
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    """A text as this project's reader takes it for one; PyYAML's own rules are those of YAML 1.1."""
+    is_safe = is_plain_text(value) and value.isprintable()
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, None if is_safe else '"')
+
+
+_Dumper.add_representer(str, _text)

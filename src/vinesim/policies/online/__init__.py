@@ -1,0 +1,1 @@
+"""Policies that decide task by task: the VineSim papers', and their kin."""

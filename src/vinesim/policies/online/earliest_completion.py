@@ -1,0 +1,197 @@
+"""Earliest completion: each task is committed, as it arrives, to the unit that is expected to finish it first."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.online.expected import expected_end_us, expected_us
+from vinesim.state.layout import OUTAGE, OVERFULL, PENDING
+from vinesim.state.queries import (
+    demand,
+    first_interrupted,
+    fits,
+    is_up,
+    meets_on_type,
+    next_interrupted,
+    nothing,
+    start,
+    transfer_us,
+)
+
+
+@dataclass(frozen=True)
+class EarliestCompletion(OnlinePolicy):
+    """Each task joins, as it arrives, the queue of the unit that is expected to finish it first, be it busy now.
+
+    That is after what runs on the unit and what is committed to it, in order; of units that can run the task and meet
+    its requests. Each unit's queue is first in, first out; only outages send tasks to other units. Expected times:
+    transfer, then the workload's estimate or else the true time; what runs beyond it counts as ending now. Tasks that
+    share a unit keep it busy in proportion to their demands.
+
+    ``earliest_finish`` chooses among idle units only, when one is idle. Ties: (rack, shelf) order. Cost of a decision:
+    units + running tasks for an arrival, constant when a task ends.
+    """
+
+    name: ClassVar[str] = "earliest_completion"
+    source: ClassVar[str] = "StarPU's dm; HEFT's processor choice, Topcuoglu et al., IEEE TPDS 13(3), 2002"
+    sees_every_event: ClassVar[bool] = True
+    takes_back: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+    scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "arrived": ("i8", "one"),  # tasks that have arrived: all below this number
+        "seen": ("i8", "one"),  # tasks below this number were looked at
+        "homeless": ("i8", "one"),  # 1 + the oldest task that no unit that is up could hold, 0 = none
+        "first": ("i4", "units"),  # the unit's queue, a chain; tasks count from 1, 0 = none
+        "last": ("i4", "units"),
+        "next": ("i4", "tasks"),
+        "busy_us": ("f8", "units"),  # expected time of the tasks in the unit's queue, each as its share of the unit
+        "on_unit": ("i4", "tasks"),  # 1 + the unit that the task is committed to or runs on, 0 = none
+        "running": ("i4", "units"),  # what runs on the unit, a chain
+        "next_running": ("i4", "tasks"),
+        "is_running": ("u1", "tasks"),
+        "end_us": ("f8", "tasks"),  # expected, of running tasks
+        "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
+    }
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        hear(model, state, view)
+        scratch = view.scratch
+        while scratch.seen[0] < scratch.arrived[0]:
+            task = int(scratch.seen[0])
+            scratch.seen[0] += 1
+            if state.task_unit[task] == PENDING and scratch.on_unit[task] == 0:
+                unit = first_to_finish(model, state, scratch, task, view.now_us)
+                if unit < 0:
+                    no_unit_for(scratch, task)
+                elif scratch.first[unit] == 0 and fits(model, state, task, unit):
+                    return begin(model, state, scratch, task, unit, view.now_us)
+                else:
+                    join(model, state, scratch, task, unit)
+        if view.unit >= 0 and scratch.first[view.unit] > 0:
+            task = int(scratch.first[view.unit]) - 1
+            if fits(model, state, task, view.unit):
+                leave(model, state, scratch, task, view.unit)
+                return begin(model, state, scratch, task, view.unit, view.now_us)
+        return nothing()
+
+
+def hear(model: Any, state: Any, view: Any) -> None:
+    """Tasks arrive, end, or lose their units to outages. Asked again about the same event, nothing is left to do."""
+    scratch = view.scratch
+    if view.job >= 0:
+        scratch.arrived[0] = model.job_first[view.job + 1]
+    if view.task >= 0 and scratch.on_unit[view.task] > 0:
+        stop(scratch, view.task)
+    if view.event == OUTAGE:
+        hear_outage(model, state, scratch)
+
+
+def no_unit_for(scratch: Any, task: int) -> None:
+    """The task is looked at again after the next outage event."""
+    homeless = int(scratch.homeless[0])
+    scratch.homeless[0] = min(homeless, task + 1) if homeless > 0 else task + 1
+
+
+def hear_outage(model: Any, state: Any, scratch: Any) -> None:
+    """Tasks that were interrupted, committed to units that are down, or without a unit are to be committed again."""
+    task = first_interrupted(model, state)
+    while task >= 0:
+        if scratch.on_unit[task] > 0 and state.task_unit[task] == PENDING and scratch.is_running[task] == 1:
+            stop(scratch, task)
+            scratch.seen[0] = min(scratch.seen[0], task)
+        task = next_interrupted(model, state, task)
+    for unit in range(len(model.unit_type)):
+        while scratch.first[unit] > 0 and not is_up(model, state, unit):
+            task = int(scratch.first[unit]) - 1
+            leave(model, state, scratch, task, unit)
+            scratch.on_unit[task] = 0
+            scratch.seen[0] = min(scratch.seen[0], task)
+    if scratch.homeless[0] > 0:
+        scratch.seen[0] = min(scratch.seen[0], scratch.homeless[0] - 1)
+        scratch.homeless[0] = 0
+
+
+def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
+    """The unit that is expected to finish the task first; -1 if no unit that is up can ever hold it."""
+    for p in range(len(model.affinity)):
+        is_met = meets_on_type(model, state, task, p)
+        scratch.expected[p] = expected_us(model, state, task, p) if is_met else math.inf
+    best, best_us = -1, math.inf
+    for unit in range(len(model.unit_type)):
+        execution_us = scratch.expected[model.unit_type[unit]]
+        if execution_us < math.inf and demand(model, state, task, unit) <= state.unit_open[unit] * OVERFULL:
+            begin_us = now_us
+            if scratch.first[unit] > 0 or not fits(model, state, task, unit):
+                begin_us += busy_for_us(model, state, scratch, unit, now_us)
+            end_us = begin_us + transfer_us(model, state, task, unit) + execution_us
+            if end_us < best_us:
+                best, best_us = unit, end_us
+    return best
+
+
+def busy_for_us(model: Any, state: Any, scratch: Any, unit: int, now_us: float) -> float:
+    """How long the unit is expected to be busy with what runs on it and is committed to it."""
+    busy_us = scratch.busy_us[unit]
+    item = int(scratch.running[unit])
+    while item > 0:
+        left_us = max(0.0, scratch.end_us[item - 1] - now_us)
+        busy_us += left_us * share(model, state, item - 1, unit)
+        item = int(scratch.next_running[item - 1])
+    return busy_us
+
+
+def share(model: Any, state: Any, task: int, unit: int) -> float:
+    """The task's demand as a share of the unit."""
+    return demand(model, state, task, unit) / model.unit_capacity[unit]
+
+
+def takes_us(model: Any, state: Any, task: int, unit: int) -> float:
+    """How long the task is expected to keep the unit busy."""
+    return expected_end_us(model, state, task, unit, 0.0) * share(model, state, task, unit)
+
+
+def join(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
+    """The task is committed to the unit."""
+    if scratch.first[unit] > 0:
+        scratch.next[scratch.last[unit] - 1] = task + 1
+    else:
+        scratch.first[unit] = task + 1
+    scratch.last[unit] = task + 1
+    scratch.next[task] = 0
+    scratch.on_unit[task] = unit + 1
+    scratch.busy_us[unit] += takes_us(model, state, task, unit)
+
+
+def leave(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
+    """The first task of the unit's queue leaves it."""
+    scratch.first[unit] = scratch.next[task]
+    scratch.busy_us[unit] -= takes_us(model, state, task, unit)
+    if scratch.first[unit] == 0:
+        scratch.busy_us[unit] = 0.0  # what rounding left
+
+
+def begin(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> Any:
+    """Start the task on its unit."""
+    scratch.on_unit[task] = unit + 1
+    scratch.is_running[task] = 1
+    scratch.end_us[task] = expected_end_us(model, state, task, unit, now_us)
+    scratch.next_running[task] = scratch.running[unit]
+    scratch.running[unit] = task + 1
+    return start(task, unit)
+
+
+def stop(scratch: Any, task: int) -> None:
+    """The task no longer runs on its unit."""
+    unit = int(scratch.on_unit[task]) - 1
+    last, item = 0, int(scratch.running[unit])
+    while item != task + 1:
+        last, item = item, int(scratch.next_running[item - 1])
+    if last > 0:
+        scratch.next_running[last - 1] = scratch.next_running[task]
+    else:
+        scratch.running[unit] = scratch.next_running[task]
+    scratch.on_unit[task] = 0
+    scratch.is_running[task] = 0

@@ -1,0 +1,80 @@
+"""DCBF and ABF: best fit in blocks of servers, each with its share of the tasks."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.contract import BatchServers, BatchTasks
+from vinesim.policies.placement.best_fit import CostBased
+
+
+@dataclass(frozen=True)
+class DivideAndConquerBestFit(CostBased):
+    """Divide and conquer best fit: bf in ``blocks`` equal shares of servers and tasks, in parallel.
+
+    Servers and tasks are divided in their order; a task that no server of its block can run waits. ``cost``,
+    ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again with the new ones. Ties:
+    (rack, shelf) order. Cost of a decision: O(server types x log(servers / blocks)); scan: O(servers / blocks).
+    """
+
+    name: ClassVar[str] = "dcbf"
+    source: ClassVar[str] = "energy-aware scheduler thesis, section 3.6"
+
+    blocks: int = 8
+    method: Literal["indexed", "scan"] = "indexed"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one("blocks", self.blocks)
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
+        from vinesim.policies.placement.kernels.instance import Instance
+
+        n_blocks = min(self.blocks, len(servers.load))
+        return best_fit_in_blocks(Instance.of(tasks, servers), self._cost(servers), n_blocks, self.method)
+
+
+@dataclass(frozen=True)
+class AcceleratedBestFit(CostBased):
+    """Accelerated best fit: bf in many small blocks, on the GPU one thread a server.
+
+    There are ceil(N / ``block_size``) blocks of N servers; with ``pad`` pow2 as many as N or the number of tasks,
+    whichever is more, padded to a power of 2, would make, so that a block has fewer servers than threads. ``device``
+    cuda runs the kernel on a GPU, checks its answer against the same on the CPU and stops when they differ. ``cost``
+    and ``penalty`` as in bf. With ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack,
+    shelf) order. Cost of a decision: O(block size), O(log block size) on a GPU.
+    """
+
+    name: ClassVar[str] = "abf"
+    source: ClassVar[str] = "energy-aware scheduler thesis, section 3.7"
+
+    block_size: int = 512
+    pad: Literal["none", "pow2"] = "none"
+    device: Literal["cpu", "cuda"] = "cpu"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one("block_size", self.block_size)
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        from vinesim.policies.placement.kernels.best_fit import best_fit_in_blocks
+        from vinesim.policies.placement.kernels.instance import Instance
+
+        n_servers, n_tasks = len(servers.load), len(tasks.task)
+        padded = n_servers if self.pad == "none" else 1 << (max(n_servers, n_tasks) - 1).bit_length()
+        n_blocks = min(n_servers, -(-padded // self.block_size))
+        instance = Instance.of(tasks, servers)
+        if self.device == "cuda":
+            from vinesim.policies.placement.kernels.on_gpu import best_fit_on_gpu
+
+            return best_fit_on_gpu(instance, self._cost(servers), n_blocks, self.block_size)
+        return best_fit_in_blocks(instance, self._cost(servers), n_blocks, "scan")
+
+
+def at_least_one(option: str, value: int) -> None:
+    """Raise :class:`InputError` if the option's value is below 1."""
+    if value < 1:
+        raise InputError([Problem(f"policy.options.{option}", "1 or more", f"{value}")])

@@ -1,0 +1,73 @@
+"""FF and FFD: the first server with room."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from vinesim.policies.contract import BatchServers, BatchTasks
+from vinesim.policies.placement.placing import Placing
+from vinesim.state.demand import amounts
+
+
+@dataclass(frozen=True)
+class FirstFit(Placing):
+    """Each task, the oldest first, goes to the first server with room for it.
+
+    ``servers`` in their own order, or those of the largest capacity first (big_first), which saves more energy than
+    best fit. A task that has room nowhere goes to the server with the most room left. With ``realloc`` all, running
+    tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log
+    servers).
+    """
+
+    name: ClassVar[str] = "ff"
+    source: ClassVar[str] = "energy-aware scheduler thesis, section 3.5"
+
+    servers: Literal["in_order", "big_first"] = "in_order"
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        from vinesim.policies.placement.kernels.fit import place_first_fit
+        from vinesim.policies.placement.kernels.forest import plant
+        from vinesim.policies.placement.kernels.instance import Instance
+
+        instance = Instance.of(tasks, servers)
+        rank = np.arange(len(servers.load))
+        if self.servers == "big_first":
+            rank[np.argsort(-servers.capacity, kind="stable")] = np.arange(len(rank))
+        trees = plant(instance.kind, instance.n_types, instance.load, False, instance.n_tasks)
+        placed = np.empty(instance.n_tasks, np.int64)
+        place_first_fit(
+            instance.able(),
+            tasks.demand,
+            instance.capacity,
+            instance.limit,
+            instance.load,
+            rank,
+            *trees,
+            placed,
+        )
+        return placed
+
+
+@dataclass(frozen=True)
+class FirstFitDecreasing(FirstFit):
+    """As ff, but the tasks of the largest demand come first.
+
+    ``servers`` in their own order, or those of the largest capacity first (big_first). A task of the whole server is
+    the largest. With ``realloc`` all, running tasks are placed again with the new ones. Ties: the older task, (rack,
+    shelf) order. Cost of a decision: as ff.
+    """
+
+    name: ClassVar[str] = "ffd"
+    source: ClassVar[str] = "first fit decreasing; energy-aware scheduler thesis, section 2.2"
+
+    def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
+        order = decreasing(tasks)
+        placed = np.empty(len(order), np.int64)
+        placed[order] = super().place(tasks.rows(order), servers)
+        return placed
+
+
+def decreasing(tasks: BatchTasks) -> np.ndarray:
+    """[M]: the tasks by falling demand, those of a whole server first; the older of equals first."""
+    return np.argsort(-amounts(tasks.demand, np.inf), kind="stable")

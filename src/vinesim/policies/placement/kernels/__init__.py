@@ -1,0 +1,1 @@
+"""Kernels that place many tasks at once, for the batch policies."""

@@ -1,0 +1,93 @@
+"""Deadline batching: only work that will be in time is started, in batches as large as the deadline allows."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.requests.edf import fastest_us
+from vinesim.policies.requests.parts import PARTS_SCRATCH, give_up, has_next_part, is_available, issue, next_part
+from vinesim.policies.requests.registered import batch_limit
+from vinesim.state.queries import (
+    deadline_us,
+    demand,
+    following,
+    group,
+    group_size,
+    least_busy,
+    more_at_once,
+    next_pending,
+    nothing,
+    oldest_pending,
+    task_type,
+    time_on_type_us,
+)
+
+
+@dataclass(frozen=True)
+class DeadlineBatch(OnlinePolicy):
+    """The application whose first request must start soonest starts the largest batch that is in time for it.
+
+    It goes on the first type, fastest first, on which it will be in time, with times known but for noise; on a unit
+    that shares its speed with as many as run there now. A request that no type can do in time is given up; one that
+    only a busy type can do waits for it.
+
+    Ties: first application, then (rack, shelf). Cost of a decision: applications with pending requests x processor
+    types, and the batch.
+    """
+
+    name: ClassVar[str] = "deadline_batch"
+    source: ClassVar[str] = "after Clockwork, OSDI 2020: predictable times, early rejection, batches by deadline"
+    may_drop: ClassVar[bool] = True
+    sees_every_event: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = PARTS_SCRATCH
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        best, best_group, best_type, best_count, best_us = -1, -1, -1, 0, math.inf
+        task = oldest_pending(model, state)
+        while task >= 0:
+            g = group(model, state, task)
+            if model.group_lead[g] == g:
+                due, fastest = deadline_us(model, state, task), fastest_us(model, state, task)
+                if view.now_us + fastest > due:
+                    return give_up(model, state, view, task)
+                if best < 0 or due - fastest < best_us or (due - fastest == best_us and g < best_group):
+                    processor_type, count = in_time(model, state, view, g, task, due - view.now_us)
+                    if processor_type >= 0:
+                        best, best_group, best_us = task, g, due - fastest
+                        best_type, best_count = processor_type, count
+            task = next_pending(model, state, task)
+        if best < 0:
+            return nothing()
+        return issue(model, state, view, best, best_count, best_type)
+
+
+def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float) -> tuple[int, int]:
+    """The fastest available type on which the request is in time, and the largest batch that is; (-1, 0): none."""
+    kind = task_type(model, state, task)
+    most = min(batch_limit(model, g), group_size(model, state, task))
+    for i in range(model.ranking.shape[1]):
+        p = model.ranking[kind, i]
+        if p < 0:
+            break
+        if is_available(model, state, task, p):
+            unit = least_busy(model, state, task, p)
+            load = state.unit_load[unit] + demand(model, state, task, unit)
+            slowdown = max(1.0, load / model.unit_parallelism[unit])
+            took, count, member = time_on_type_us(model, state, task, p), 0, task
+            while took * slowdown <= room_us:
+                count += 1
+                if count == most:
+                    break
+                member = following(model, state, member)
+                took += time_on_type_us(model, state, member, p) - model.overhead_us[p, kind]
+            if count > 0:
+                return p, count
+    return -1, 0

@@ -1,0 +1,176 @@
+"""EDF and its relatives: one queue of requests in the order of a number that is fixed when they arrive."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.requests.fcfs import fastest_available
+from vinesim.policies.requests.parts import PARTS_SCRATCH, give_up, has_next_part, issue, next_part
+from vinesim.policies.requests.registered import batch_limit, can_use
+from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
+from vinesim.state.layout import PENDING
+from vinesim.state.queries import (
+    deadline_us,
+    first_pending,
+    group,
+    group_size,
+    more_at_once,
+    next_pending,
+    nothing,
+    oldest_pending,
+    task_type,
+    time_on_type_us,
+)
+
+
+@dataclass(frozen=True)
+class Edf(OnlinePolicy):
+    """The request with the nearest deadline starts first, on the fastest type with room: a CPU if all GPUs are busy.
+
+    One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
+    taken. With ``consolidate`` yes the order within an application is kept: its oldest request stands for it, and takes
+    those that follow it along, up to its limit. With overtaking, as without batches, the request of the nearest
+    deadline comes first; it takes others along only if it is the oldest of its application, else it goes alone.
+
+    Ties: order of arrival; fastest type first, then (rack, shelf). Cost of a decision: O(log pending) for the order,
+    with ``consolidate`` yes the applications that wait; processor types, and units of the type with room until one is
+    on an idle node.
+    """
+
+    name: ClassVar[str] = "edf"
+    source: ClassVar[str] = "Symphony paper, section V-A"
+    sees_every_event: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = {**PRIORITY_QUEUE, **PARTS_SCRATCH}
+
+    consolidate: Literal["no", "yes", "overtaking"] = "no"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return start_in_order(model, state, view, False)
+
+
+@dataclass(frozen=True)
+class EdfDrop(Edf):
+    """As ``edf``, but a request that cannot be in time any more is given up instead of started.
+
+    That is when even the fastest type, started now and alone, would end after the deadline: true times without noise.
+    With ``consolidate`` as in ``edf``.
+
+    Ties: order of arrival. Cost of a decision: as ``edf``.
+    """
+
+    name: ClassVar[str] = "edf_drop"
+    source: ClassVar[str] = "EDF with early drop, after Nexus, SOSP 2019"
+    may_drop: ClassVar[bool] = True
+    needs_estimates: ClassVar[bool] = True
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        enter(model, state, view, False)
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        task = first_in_order(model, state, view, False)
+        if task < 0:
+            return nothing()
+        if view.now_us + fastest_us(model, state, task) > deadline_us(model, state, task):
+            return give_up(model, state, view, task)
+        return start_first(model, state, view, task)
+
+
+@dataclass(frozen=True)
+class LeastLaxity(Edf):
+    """As ``edf``, but the order is by laxity: deadline minus the time on the fastest type, alone and without noise.
+
+    With ``consolidate`` as in ``edf``.
+
+    Ties: order of arrival. Cost of a decision: as ``edf``.
+    """
+
+    name: ClassVar[str] = "least_laxity"
+    source: ClassVar[str] = "Mok and Dertouzos, 1978, without preemption"
+    needs_estimates: ClassVar[bool] = True
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return start_in_order(model, state, view, True)
+
+
+def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
+    """The decision: the first request of the queue starts."""
+    enter(model, state, view, by_laxity)
+    if more_at_once(model, state):
+        return nothing()
+    if has_next_part(view):
+        return next_part(model, state, view)
+    task = first_in_order(model, state, view, by_laxity)
+    return nothing() if task < 0 else start_first(model, state, view, task)
+
+
+def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
+    """Put the requests that have just arrived into the queue: the first part of each."""
+    if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
+        return
+    for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
+        g = group(model, state, task)
+        if model.group_lead[g] == g:
+            queue_push(view.scratch, task, urgency(model, state, task, by_laxity))
+    view.scratch.queue_seen[0] = model.job_first[view.job + 1]
+
+
+def urgency(model: Any, state: Any, task: int, by_laxity: bool) -> float:
+    """The number by which requests are ordered: the least comes first."""
+    due = deadline_us(model, state, task)
+    return due - fastest_us(model, state, task) if by_laxity and due < math.inf else due
+
+
+def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
+    """Of the oldest request of each application the one that comes first, -1 if there is none."""
+    best, least = -1, math.inf
+    task = oldest_pending(model, state)
+    while task >= 0:
+        g = group(model, state, task)
+        if model.group_lead[g] == g:
+            value = urgency(model, state, task, by_laxity)
+            if best < 0 or value < least:
+                best, least = task, value
+        task = next_pending(model, state, task)
+    return best
+
+
+def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
+    """The request that comes first of those that are still pending, -1 if there is none."""
+    if view.options.consolidate.yes:
+        return first_of_applications(model, state, by_laxity)
+    task = queue_first(view.scratch)
+    while task >= 0 and state.task_unit[task] != PENDING:
+        queue_pop(view.scratch)
+        task = queue_first(view.scratch)
+    return task
+
+
+def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
+    """Start it, or wait."""
+    processor_type = fastest_available(model, state, task)
+    if processor_type < 0:
+        return nothing()
+    g = group(model, state, task)
+    count = 1
+    if not view.options.consolidate.no and first_pending(model, state, g) == task:
+        count = min(batch_limit(model, g), group_size(model, state, task))
+    return issue(model, state, view, task, count, processor_type)
+
+
+def fastest_us(model: Any, state: Any, task: int) -> float:
+    """Time on the fastest deployed type that its application can use."""
+    kind, g = task_type(model, state, task), group(model, state, task)
+    shortest = math.inf
+    for i in range(model.ranking.shape[1]):
+        if model.ranking[kind, i] < 0:
+            break
+        if can_use(model, g, model.ranking[kind, i]):
+            shortest = min(shortest, time_on_type_us(model, state, task, model.ranking[kind, i]))
+    return shortest

@@ -1,0 +1,59 @@
+"""FCFS over requests of several applications."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.requests.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
+from vinesim.policies.requests.registered import batch_limit
+from vinesim.state.queries import group, group_size, more_at_once, nothing, oldest_pending, task_type
+
+
+@dataclass(frozen=True)
+class Fcfs(OnlinePolicy):
+    """Requests start in the order of arrival, on the fastest type with room: on a CPU only if all GPUs are busy.
+
+    One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
+    taken. With ``consolidate`` the first request takes those that follow it in its application along, up to its limit.
+
+    Ties: fastest type first in its code's order, then (rack, shelf). Cost of a decision: processor types, and units
+    of the type with room until one is on an idle node.
+    """
+
+    name: ClassVar[str] = "fcfs"
+    source: ClassVar[str] = "Symphony paper, section V-A"
+    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    scratch: ClassVar = PARTS_SCRATCH
+
+    consolidate: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.consolidate:  # a batch overtakes other applications
+            object.__setattr__(self, "starts_in_order", True)
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        if more_at_once(model, state):
+            return nothing()
+        if has_next_part(view):
+            return next_part(model, state, view)
+        task = oldest_pending(model, state)
+        processor_type = fastest_available(model, state, task)
+        if processor_type < 0:
+            return nothing()
+        count = 1
+        if view.options.consolidate:
+            count = min(batch_limit(model, group(model, state, task)), group_size(model, state, task))
+        return issue(model, state, view, task, count, processor_type)
+
+
+def fastest_available(model: Any, state: Any, task: int) -> int:
+    """The processor type of highest affinity on which the request can start now; -1 if there is none."""
+    kind = task_type(model, state, task)
+    for i in range(model.ranking.shape[1]):
+        processor_type = model.ranking[kind, i]
+        if processor_type < 0:
+            break
+        if is_available(model, state, task, processor_type):
+            return processor_type
+    return -1
