@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from vinesim.formats.scenario.keys import split_policy
 from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.policies.backfill.conservative import ConservativeBackfill
@@ -93,7 +94,7 @@ def find(policy: Any) -> type[Policy]:
     if isinstance(policy, type) and issubclass(policy, Policy):
         return policy
     name = str(policy)
-    if ".py:" in name or name.endswith(".py"):
+    if split_policy(name)[0]:
         return _from_file(name)
     if name not in policies():
         expected = "one of " + ", ".join(policies()) + ", or file.py:Class"
@@ -104,8 +105,8 @@ def find(policy: Any) -> type[Policy]:
 
 def _from_file(spec: str) -> type[Policy]:
     """Load ``file.py:Class``; the class may be left out if the file has one policy."""
-    file, _, name = spec.rpartition(":") if ".py:" in spec else (spec, "", "")
-    path = Path(file)
+    file, rest = split_policy(spec)
+    path, name = Path(file), rest.removeprefix(":")
     if not path.is_file():
         raise InputError([Problem("policy", "a Python file", f"no file {file}", "Check the path.")])
     _LOG.info("running the code in %s", file)

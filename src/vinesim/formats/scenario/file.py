@@ -22,6 +22,7 @@ from vinesim.formats.scenario.document import (
     ScenarioDocument,
     scenario_schema,
 )
+from vinesim.formats.scenario.keys import split_policy
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import Names, affinity, priced, processor_types, read, table, task_types
@@ -146,10 +147,10 @@ class _Builder:
 
     def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> Any:
         name: Any = self.document.policy if self.policy is None else self.policy
-        file, colon, cls = name.rpartition(":") if isinstance(name, str) and ".py:" in name else (str(name), "", "")
-        if isinstance(name, str) and file.endswith(".py"):
+        file, rest = split_policy(name) if isinstance(name, str) else ("", "")
+        if file:
             path = self.folder / file
-            name = f"{path}{colon}{cls}"
+            name = f"{path}{rest}"
             if not path.is_file():
                 self.source.add(("policy",), "a Python file", f"no file {path}", "Names start at the scenario file.")
                 return name
