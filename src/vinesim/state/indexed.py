@@ -16,7 +16,7 @@ from vinesim.state import event_queue, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
 from vinesim.state.kernel import STEP, inlined, kernel, not_negative
-from vinesim.state.layout import FULL, OVERFULL, PENDING, Action
+from vinesim.state.layout import PENDING, Action
 
 INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
@@ -36,6 +36,22 @@ def compiled_form_of(
         return body
 
     return register
+
+
+# Their bodies are fit for both engines: what they ask for in turn is answered from the indexes here.
+for same in (
+    queries.arrival_us,
+    queries.deadline_us,
+    queries.demand,
+    queries.fits,
+    queries.has_room,
+    queries.is_up,
+    queries.meets_on_type,
+    queries.operations,
+    queries.started_us,
+    queries.transfer_us,
+):
+    compiled_form_of(same)(same)
 
 
 @compiled_form_of(queries.nothing)
@@ -117,29 +133,14 @@ def preferred_type(model, state, task):
     return np.int64(model.group_preferred[group_of(model, task)])
 
 
-@compiled_form_of(queries.arrival_us)
-def arrival_us(model, state, task):
-    return model.job_arrival_us[model.task_job[task]]
-
-
 @compiled_form_of(queries.job_of)
 def job_of(model, state, task):
     return np.int64(model.task_job[task])
 
 
-@compiled_form_of(queries.deadline_us)
-def deadline_us(model, state, task):
-    return model.job_deadline_us[model.task_job[task]] if model.job_deadline_us.shape[0] > 0 else np.inf
-
-
 @compiled_form_of(queries.application)
 def application(model, state, task):
     return np.int64(model.group_application[group_of(model, task)])
-
-
-@compiled_form_of(queries.operations)
-def operations(model, state, task):
-    return model.task_operations[task]
 
 
 @compiled_form_of(queries.estimate_us)
@@ -162,32 +163,6 @@ def meets(model, state, task, unit, share=1.0):
     return queries.meets_on_type(model, state, task, not_negative(model.unit_type[unit]), share)
 
 
-@compiled_form_of(queries.meets_on_type)
-def meets_on_type(model, state, task, processor_type, share=1.0):
-    for q in range(model.task_request.shape[1]):
-        provided = model.type_resource[processor_type, q]
-        if provided >= 0.0 and model.task_request[task, q] * share > provided:
-            return False
-    return True
-
-
-@compiled_form_of(queries.demand)
-def demand(model, state, task, unit):
-    if model.task_demand.shape[0] == 0:
-        return model.unit_capacity[unit]
-    return amount_of(model.task_demand[task], model.unit_capacity[unit])
-
-
-@compiled_form_of(queries.has_room)
-def has_room(model, state, unit):
-    return state.unit_load[unit] < state.unit_open[unit] * FULL
-
-
-@compiled_form_of(queries.is_up)
-def is_up(model, state, unit):
-    return state.unit_open[unit] > 0.0
-
-
 @compiled_form_of(queries.first_interrupted)
 def first_interrupted(model, state):
     return state.run[0].interrupted
@@ -201,12 +176,6 @@ def next_interrupted(model, state, task):
 @compiled_form_of(queries.next_with_room)
 def next_with_room(model, state, processor_type, unit):
     return np.int64(at_or_after(state.free, state.free_1, state.free_2, processor_type, unit))
-
-
-@compiled_form_of(queries.fits)
-def fits(model, state, task, unit):
-    load, capacity = state.unit_load[unit], state.unit_open[unit]
-    return load < capacity * FULL and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
 
 
 @compiled_form_of(queries.can_start)
@@ -227,17 +196,6 @@ def tier(model, state, task, unit):
     if node == data:
         return 0
     return 1 if model.node_rack[node] == model.node_rack[data] else 2
-
-
-@compiled_form_of(queries.transfer_us)
-def transfer_us(model, state, task, unit):
-    if model.task_data_bytes.shape[0] == 0:
-        return 0.0
-    size = model.task_data_bytes[task]
-    if size == 0.0:
-        return 0.0
-    t = queries.tier(model, state, task, unit)
-    return model.tier_latency_us[t] + size / model.tier_bandwidth[t]
 
 
 @compiled_form_of(queries.execution_us)
@@ -398,11 +356,6 @@ def has_nodes(model, state, task, processor_type, n):
             found += 1
         unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
     return found >= n
-
-
-@compiled_form_of(queries.started_us)
-def started_us(model, state, task):
-    return state.task_init_us[task]
 
 
 @compiled_form_of(queries.operations_started)
