@@ -1,13 +1,13 @@
 """BATCH events: ask a batch policy to place what is pending, and start it."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from vinesim.engine.contract import RULES, asked
 from vinesim.engine.moves import Moves
 from vinesim.engine.question import Questions
+from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
@@ -20,7 +20,7 @@ MAX_PERIODS = 10_000_000  # from one event to the next, where each must be gone 
 class BatchClock:
     """The periods of one run: when the next one is, what happens then, and what is noted of it."""
 
-    def __init__(self, policy: BatchPolicy, run: Any, model: Model, scenario: Scenario):
+    def __init__(self, policy: BatchPolicy, run: Run, model: Model, scenario: Scenario):
         self.policy, self.run, self.model = policy, run, model
         self.period_us, self.horizon_us = scenario.period_us, scenario.horizon_us
         self.accounts = PeriodAccounts(scenario, model.unit_type)

@@ -2,10 +2,10 @@
 
 import math
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 
+from vinesim.engine.run import Run
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage, units_of
 from vinesim.model.result import Lost
@@ -17,7 +17,7 @@ from vinesim.state.layout import Model
 class OutageClock:
     """The outages of one run: when the next one begins or ends, what happens then, and what was lost."""
 
-    def __init__(self, run: Any, model: Model, scenario: Scenario):
+    def __init__(self, run: Run, model: Model, scenario: Scenario):
         self.run = run
         rack, shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
         self._units = {outage: units_of(outage, rack, shelf) for outage in scenario.outages}

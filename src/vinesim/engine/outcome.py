@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
@@ -15,7 +16,7 @@ from vinesim.state.layout import PENDING, Model
 def collect(
     scenario: Scenario,
     model: Model,
-    run: Any,
+    run: Run,
     reason: ExitReason,
     words: str,
     accounts: PeriodAccounts | None,
@@ -32,7 +33,10 @@ def collect(
             columns[name][columns[name] > end_us] = np.nan
     followers = run.followers()
     return Outcome(
-        **columns,
+        task_unit=columns["task_unit"],
+        task_init_us=columns["task_init_us"],
+        task_start_us=columns["task_start_us"],
+        task_finish_us=columns["task_finish_us"],
         unit_order=model.unit_order,
         shares_units=has_company(model, may_overcommit) or len(followers) > 0,
         exit_reason=reason,
@@ -52,7 +56,7 @@ def has_company(model: Model, may_overcommit: bool) -> bool:
     return is_shared or len(model.task_demand) > 0 or may_overcommit
 
 
-def why_stalled(scenario: Scenario, model: Model, run: Any) -> str:
+def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
     """In words: which tasks are left, and what the first of them waits for."""
     pending = run.pending()
     task = int(pending[0])

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from vinesim.engine.run import Run
 
 SAY_S = 3.0  # a decision that takes longer is told
 LEAVE_S = 1.0  # a run that is to stop is left if one decision takes longer
@@ -24,7 +25,7 @@ class Patience:
 
     def __init__(
         self,
-        run: Any,
+        run: Run,
         policy: str,
         n_tasks: int,
         watch: Callable[[Progress], bool | None] | None,

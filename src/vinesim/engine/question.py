@@ -1,9 +1,8 @@
 """What a batch policy is asked: the state of a run as arrays of tasks and units."""
 
-from typing import Any
-
 import numpy as np
 
+from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
@@ -15,7 +14,7 @@ Columns = dict[str, np.ndarray]
 class Questions:
     """The questions to one policy in one run."""
 
-    def __init__(self, policy: BatchPolicy, run: Any, model: Model, accounts: PeriodAccounts):
+    def __init__(self, policy: BatchPolicy, run: Run, model: Model, accounts: PeriodAccounts):
         self._policy, self._run, self._model, self._accounts = policy, run, model, accounts
 
     def at(self, now_us: float) -> tuple[BatchTasks, BatchServers]:

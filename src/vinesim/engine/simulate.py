@@ -16,6 +16,7 @@ from vinesim.engine.contract import AT_BATCH, AT_HORIZON, LEFT, NO_EVENTS, Broke
 from vinesim.engine.outages import OutageClock, check_policy
 from vinesim.engine.outcome import collect, why_stalled
 from vinesim.engine.patience import Patience, Progress
+from vinesim.engine.run import Run
 from vinesim.metrics import applications
 from vinesim.metrics.latency import METHODS, Method
 from vinesim.metrics.sampling import sampled
@@ -146,7 +147,7 @@ def unit_order_of(policy: OnlinePolicy, scenario: Scenario) -> np.ndarray | None
 def _advance(
     scenario: Scenario,
     model: Model,
-    run: Any,
+    run: Run,
     clock: BatchClock | None,
     outages: OutageClock | None,
     patience: Patience,
@@ -185,7 +186,7 @@ def _advance(
             return ExitReason.INTERRUPTED, ""
 
 
-def _engine(engine: str, policy: Policy) -> Any:
+def _engine(engine: str, policy: Policy) -> Callable[..., Run]:
     if engine == "reference":
         from vinesim.engine.reference import ReferenceRun
 
