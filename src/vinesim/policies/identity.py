@@ -68,7 +68,7 @@ def policy_content(
 
 def _class_content(kind: type) -> list[Any]:
     is_own = kind.__module__.startswith("vinesim.")
-    return [f"{kind.__module__}.{kind.__qualname__}" if is_own else kind.__qualname__, code_of_class(kind)]
+    return [f"vinesim {kind.__qualname__}" if is_own else kind.__qualname__, code_of_class(kind)]
 
 
 def _defaults(kind: type[Policy]) -> dict[str, Any]:
