@@ -261,6 +261,22 @@ def test_a_worker_that_dies_while_it_is_free_is_replaced():
         workers.close()
 
 
+def test_ctrl_c_does_not_reach_a_worker_that_only_just_starts():
+    import psutil
+
+    workers = Loky(1)
+    try:
+        workers.submit(work.Order(None, {}, b"", "", "", version="another"))
+        started = [p for p in psutil.Process().children(recursive=True) if "loky" in " ".join(p.cmdline())]
+        assert started
+        for process in started:
+            process.send_signal(signal.SIGINT)
+        (finished,) = workers.finished()
+        assert "another" in str(finished.outcome.refused)
+    finally:
+        workers.close()
+
+
 def test_ray_is_not_started_without_its_token(monkeypatch):
     pytest.importorskip("ray")
     monkeypatch.setattr("ray.init", lambda *_, **__: pytest.fail("Ray was started"))

@@ -142,6 +142,6 @@ def _line(opening: "Opening") -> str:
 
 
 def _time(value: Any) -> str:
-    from vinesim.formats.source.quantities import format_time_us
+    from vinesim.formats.source.quantities import time_or_dash
 
-    return "-" if value is None else format_time_us(value)
+    return time_or_dash(value)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from vinesim.cli.unfinished import unfinished
 from vinesim.formats.source.options_text import options_text
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.numbers import differ
 from vinesim.model.result import ExitReason, Result
 
@@ -53,7 +53,7 @@ def _latencies(summary: dict[str, Any], shown: list[str]) -> Table:
         ("tasks", "latency_us", "tasks"),
         ("response", "response_us", "tasks"),
     ):
-        times = [_time(summary[group][key][quantile]) for quantile in shown]
+        times = [time_or_dash(summary[group][key][quantile]) for quantile in shown]
         table.add_row(name, f"{summary[group]['finished']:,}", *times)
     return table
 
@@ -66,14 +66,14 @@ def _run_table(summary: dict[str, Any]) -> Table:
     options = options_text(provenance["options"])
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
     if "period_us" in provenance:
-        table.add_row("period", _time(provenance["period_us"]))
+        table.add_row("period", time_or_dash(provenance["period_us"]))
     shares = summary["utilization"]
     are_two = differ(shares)
     for title, of in (("allocated" if are_two else "utilisation", shares), *[("active", shares["active"])] * are_two):
         table.add_row(f"{title}, overall", f"{of['overall']:.1%}")
         for name, share in of["by_type"].items():
             table.add_row(f"{title}, {name}", f"{share:.1%}")
-    table.add_row("makespan", _time(summary["makespan_us"]))
+    table.add_row("makespan", time_or_dash(summary["makespan_us"]))
     cost, energy = summary["cost"]["purchase"], summary["energy_j"]
     table.add_row("cost of purchase", "no price list" if cost is None else f"{cost:,.0f}")
     if energy is not None:
@@ -114,10 +114,6 @@ def _run_table(summary: dict[str, Any]) -> Table:
 def _bound(bound: dict[str, Any]) -> str:
     what = "" if bound["objective"] == "makespan" else ", sum of finish times"
     if bound["status"] == "OPTIMAL":
-        return f"{_time(bound['bound_us'])}{what}: this one is optimal"
+        return f"{time_or_dash(bound['bound_us'])}{what}: this one is optimal"
     gap = "not all is done" if bound["gap_pct"] is None else f"this run {bound['gap_pct']:+.2f} %"
-    return f"{_time(bound['bound_us'])}{what}; {gap}"
-
-
-def _time(value: float | None) -> str:
-    return "-" if value is None else format_time_us(value)
+    return f"{time_or_dash(bound['bound_us'])}{what}; {gap}"

@@ -12,7 +12,7 @@ from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
-from vinesim.state.layout import Model
+from vinesim.state.layout import Model, has_shared_speed
 
 MAX_PERIODS = 10_000_000  # from one event to the next, where each must be gone through
 
@@ -28,7 +28,7 @@ class BatchClock:
         self.period = 0
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
         self.moves = Moves(scenario.workload.n_tasks) if policy.replaces_running else None
-        if scenario.accounting.energy == "eq2" and self.accounts.has_power and self._shares_speed():
+        if scenario.accounting.energy == "eq2" and self.accounts.has_power and has_shared_speed(model):
             expected = "run_time or eq1xT: the time left of tasks that share the speed of a unit is not known"
             raise InputError([Problem("accounting.energy", expected, "'eq2'")])
         if policy.needs_power and not self.accounts.has_power:
@@ -40,9 +40,6 @@ class BatchClock:
             raise InputError(
                 [Problem("processor_types", expected, f"none of {missing}", "Give it, W a unit of demand.")]
             )
-
-    def _shares_speed(self) -> bool:
-        return bool((self.model.unit_parallelism < self.model.unit_capacity).any())
 
     @property
     def next_us(self) -> float:

@@ -10,7 +10,7 @@ from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
-from vinesim.state.layout import PENDING, Model
+from vinesim.state.layout import PENDING, Model, has_shared_speed
 
 
 def collect(
@@ -52,8 +52,7 @@ def collect(
 
 def has_company(model: Model, may_overcommit: bool) -> bool:
     """Whether tasks can be on a unit at the same time, even if none are started together."""
-    is_shared = bool((model.unit_parallelism < model.unit_capacity).any())
-    return is_shared or len(model.task_demand) > 0 or may_overcommit
+    return has_shared_speed(model) or len(model.task_demand) > 0 or may_overcommit
 
 
 def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:

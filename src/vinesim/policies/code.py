@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.source.files import opened
+from vinesim.formats.source.files import opened, read_bytes
 
 _BYTES_A_READ = 1 << 20
 
@@ -64,8 +64,7 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def _parsed(path: Path) -> ast.Module | None:
-    with opened(path) as stream:
-        text = stream.read()
+    text = read_bytes(path)
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.options_text import options_text
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.quantities import format_time_us, time_or_dash
 from vinesim.metrics.numbers import differ
 from vinesim.report.activity import find_stretches
 from vinesim.report.distributions import distributions
@@ -81,10 +81,10 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
     """The numbers that the terminal shows."""
     latency = summary["jobs"]["latency_us"]
     headline = [
-        ("Mean latency of jobs", _time(latency["mean"]), f"{summary['jobs']['finished']:,} done"),
-        ("p99 latency of jobs", _time(latency["p99"]), f"max {_time(latency['max'])}"),
+        ("Mean latency of jobs", time_or_dash(latency["mean"]), f"{summary['jobs']['finished']:,} done"),
+        ("p99 latency of jobs", time_or_dash(latency["p99"]), f"max {time_or_dash(latency['max'])}"),
         _used(summary["utilization"]),
-        ("Makespan", _time(summary["makespan_us"]), ""),
+        ("Makespan", time_or_dash(summary["makespan_us"]), ""),
     ]
     if summary["energy_j"] is not None:
         headline.append(("Energy", f"{summary['energy_j']:,.3f} J", ""))
@@ -94,7 +94,11 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
         missed = summary["deadlines"]
         headline.append(("Deadlines missed", f"{missed['missed_pct']:.3f} %", _n(missed["missed"], "job")))
     rows = [
-        [name, f"{summary[group]['finished']:,}", *(_time(summary[group][key][quantile]) for quantile in LATENCIES)]
+        [
+            name,
+            f"{summary[group]['finished']:,}",
+            *(time_or_dash(summary[group][key][quantile]) for quantile in LATENCIES),
+        ]
         for name, group, key in (
             ("jobs", "jobs", "latency_us"),
             ("tasks", "tasks", "latency_us"),
@@ -150,7 +154,7 @@ def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [
         ("Policy", str(where["policy"])),
         ("Options of the policy", options or "none"),
-        *([("Period", _time(where["period_us"]))] if "period_us" in where else []),
+        *([("Period", time_or_dash(where["period_us"]))] if "period_us" in where else []),
         ("Seed", str(where.get("seed"))),
         ("Content id of the scenario", str(where.get("content_id"))),
         ("Ended with", f"{summary['exit_reason']}: {_ended(summary)}"),
@@ -175,7 +179,3 @@ def _periods(result: ResultTables) -> dict[str, Any]:
         {"stride": stride},
     )
     return {"stride": stride, **{name: rounded(values) for name, values in found.items()}}
-
-
-def _time(value: float | None) -> str:
-    return "-" if value is None else format_time_us(value)

@@ -11,7 +11,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts
-from vinesim.state.layout import PENDING, RUN, Model, State
+from vinesim.state.layout import PENDING, RUN, Model, State, has_shared_speed
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
@@ -273,7 +273,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
     if n_groups > 1:
         found, first = np.unique(model.task_group, return_index=True)
         group_head[found] = first
-    is_shared = bool((model.unit_parallelism < model.unit_capacity).any())
+    is_shared = has_shared_speed(model)
     return State(
         run=run,
         task_unit=np.full(n_tasks, PENDING, np.int32),

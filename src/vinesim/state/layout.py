@@ -124,6 +124,11 @@ class State(NamedTuple):
     work_event: np.ndarray  # [U] int64: shared units: the task whose finish event is in the queue, -1 = none
 
 
+def has_shared_speed(model: Model) -> bool:
+    """Whether some unit's tasks may share its speed."""
+    return bool((model.unit_parallelism < model.unit_capacity).any())
+
+
 class View(NamedTuple):
     """What a policy is shown beside the model and the state when it is asked."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.results.checksums import is_intact
-from vinesim.formats.source.files import opened
+from vinesim.formats.source.files import read_bytes
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.studies import journal
 from vinesim.studies.journal import intact_lines, read_journals
@@ -30,7 +30,7 @@ class Damage:
 def find_damage(folder: Path) -> list[Damage]:
     """All damage in a sweep's folder: its study, parts and journals."""
     study = folder / STUDY
-    found = [Damage(study, MISMATCH)] if study.exists() and not _is_intact(study) else []
+    found = [Damage(study, MISMATCH)] if study.exists() and not is_intact(read_bytes(study)) else []
     journals = read_journals(folder).n_damaged
     return [
         *found,
@@ -71,11 +71,6 @@ def set_aside(folder: Path, damages: Sequence[Damage]) -> None:
 
 def _damaged_parts(files: Sequence[Path]) -> list[Damage]:
     return [Damage(file, MISMATCH) for file in files if not is_whole(file)]
-
-
-def _is_intact(file: Path) -> bool:
-    with opened(file) as stream:
-        return is_intact(stream.read())
 
 
 def _refuse(damages: Sequence[Damage], folder: Path) -> None:

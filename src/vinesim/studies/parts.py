@@ -13,7 +13,7 @@ from typing import Self
 
 from vinesim.formats.results.checksums import BLANK, add_checksum, is_intact
 from vinesim.formats.results.parquet import read_metadata, write_table
-from vinesim.formats.source.files import opened
+from vinesim.formats.source.files import read_bytes
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.studies import journal
@@ -55,8 +55,7 @@ def run_files(folder: Path) -> list[Path]:
 
 def is_whole(file: Path) -> bool:
     """Whether a part is as it was written. Raises :class:`InputError` where it cannot be read."""
-    with opened(file) as stream:
-        data = stream.read()
+    data = read_bytes(file)
     return data.startswith(PARQUET) and is_intact(data)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from vinesim.formats.source.files import opened, read_text
+from vinesim.formats.source.files import read_bytes, read_text
 from vinesim.model.errors import InputError, Problem
 
 BLANK = "sha256:" + 64 * "0"  # what stands in the place of a checksum until it is known
@@ -51,8 +51,7 @@ def is_intact(data: bytes) -> bool:
 
 def is_text_intact(path: str | os.PathLike[str]) -> bool:
     """Whether a text has the checksum that stands in a comment of it, if there is one."""
-    with opened(path) as stream:
-        data = stream.read()
+    data = read_bytes(path)
     return _COMMENT.search(data) is None or is_intact(data)
 
 

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from vinesim.formats.source.options_text import options_text
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.quantities import time_or_dash
 
 ROWS = 10  # of a table
 QUANTILES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "max": "max"}
@@ -14,7 +14,7 @@ QUANTILES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "max": "m
 def summary_html(summary: dict[str, Any]) -> str:
     """The latencies and the headline figures of a run."""
     latencies = [
-        (group, f"{summary[group]['finished']:,}", *(_time(summary[group]["latency_us"][q]) for q in QUANTILES))
+        (group, f"{summary[group]['finished']:,}", *(time_or_dash(summary[group]["latency_us"][q]) for q in QUANTILES))
         for group in ("jobs", "tasks")
     ]
     return _table(("latency", "finished", *QUANTILES.values()), latencies) + _table((), _headlines(summary))
@@ -27,7 +27,7 @@ def _headlines(summary: dict[str, Any]) -> Iterable[tuple[str, str]]:
     yield "ended", summary["exit_reason"]
     for name, share in {"all": summary["utilization"]["overall"], **summary["utilization"]["by_type"]}.items():
         yield f"utilisation, {name}", f"{share:.1%}"
-    yield "makespan", _time(summary["makespan_us"])
+    yield "makespan", time_or_dash(summary["makespan_us"])
     if summary["cost"]["purchase"] is not None:
         yield "cost of purchase", f"{summary['cost']['purchase']:,.0f}"
     if summary["energy_j"] is not None:
@@ -44,7 +44,3 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(title)}</th>" for title in titles)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
-
-
-def _time(time_us: float | None) -> str:
-    return "-" if time_us is None else format_time_us(time_us)

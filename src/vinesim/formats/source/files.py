@@ -48,6 +48,12 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError([Problem(repr(path), "a file name", "a NUL character in it")]) from None
 
 
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The whole of a file, as it is."""
+    with opened(path) as stream:
+        return stream.read()
+
+
 def read_text(path: str | os.PathLike[str], most: int = TEXT_BYTES) -> str:
     """The whole of a UTF-8 text file of at most so many bytes, plain or gzip, without a byte order mark."""
     with opened(path) as stream:

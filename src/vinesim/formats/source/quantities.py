@@ -84,3 +84,8 @@ def format_time_us(value_us: float) -> str:
     whole_digits = len(str(int(abs(number))))
     decimals = max(0, 3 - whole_digits)
     return f"{number:,.{decimals}f} {unit}"
+
+
+def time_or_dash(value_us: float | None) -> str:
+    """The same for a table, where a time that there is not is a dash."""
+    return "-" if value_us is None else format_time_us(value_us)

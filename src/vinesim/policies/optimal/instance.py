@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vinesim.model.errors import InputError, Problem
+from vinesim.state.layout import has_shared_speed
 from vinesim.state.queries import INTER_RACK, INTRA_RACK, LOCAL
 
 Objective = Literal["makespan", "sum_finish"]
@@ -104,7 +105,7 @@ def _pooled(model: Any, by_type: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarr
 
 def _check_exclusive(model: Any) -> None:
     problems = []
-    if (model.unit_parallelism < model.unit_capacity).any():
+    if has_shared_speed(model):
         problems.append(Problem("processor_types", "units that do not share their speed", "a parallelism"))
     if len(model.task_demand):
         problems.append(Problem("workload.demand", "tasks that take a whole unit", "a demand of a part of one"))

@@ -8,7 +8,10 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from vinesim.studies.backends.contract import Finished, WorkerDied
@@ -32,12 +35,13 @@ class Loky:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         executor = self._free.pop()
-        try:
-            future = executor.submit(work, order)
-        except BrokenProcessPool:
-            executor.shutdown(wait=True, kill_workers=True)
-            executor = _executor()
-            future = executor.submit(work, order)
+        with _interrupts_held():
+            try:
+                future = executor.submit(work, order)
+            except BrokenProcessPool:
+                executor.shutdown(wait=True, kill_workers=True)
+                executor = _executor()
+                future = executor.submit(work, order)
         self._busy[future] = order, executor
 
     def finished(self) -> list[Finished]:
@@ -73,9 +77,19 @@ def _executor() -> Any:
     return ProcessPoolExecutor(1, timeout=None, initializer=_begin, initargs=(os.getpid(),))
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Leave Ctrl-C to this process: one that is started meanwhile never gets it, not even before its first line."""
+    resource_tracker.ensure_running()  # to start it lets go of signals that are held
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and end when it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End when the parent is gone."""
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
