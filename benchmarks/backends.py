@@ -29,7 +29,7 @@ def _sweep_s(n_runs: int, chunk: int, backend: str, workers: int) -> float:
     """Wall time between the first chunk that is finished, when all is started, and the last."""
     seen: list[float] = []
     with patch("vinesim.studies.chunks.MAX_RUNS", chunk):
-        sweep(tiny(n_runs), backend=backend, workers=workers, watch=lambda _: seen.append(time.perf_counter()))
+        sweep(tiny(n_runs), backend=backend, workers=workers, on_progress=lambda _: seen.append(time.perf_counter()))
     return (seen[-1] - seen[1 + workers]) / (len(seen) - 2 - workers)
 
 

@@ -28,8 +28,8 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
         record.append(("finish", state.now_us, found[0]))
         return found
 
-    def wake_up(state, _wake_up=reference.wake_up):
-        job = _wake_up(state)
+    def arrive(state, _arrive=reference.arrive):
+        job = _arrive(state)
         record.append(("arrive", state.now_us, job))
         return job
 
@@ -45,7 +45,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
         return action
 
     monkeypatch.setattr(reference, "finish", finish)
-    monkeypatch.setattr(reference, "wake_up", wake_up)
+    monkeypatch.setattr(reference, "arrive", arrive)
     run._decide = decide
     while run.advance(float("inf"), float("inf"), 1000) != NO_EVENTS:
         pass

@@ -35,23 +35,23 @@ def request_scenario(
     applications = []
     for a in range(n_applications):
         nodes = tuple((0, node) for node in range(n_nodes) if random.integers(0, 2)) if random.integers(0, 2) else ()
-        n_parts = int(random.integers(1, 3)) if gangs and not nodes and n_nodes > 1 else 1
+        n_members = int(random.integers(1, 3)) if gangs and not nodes and n_nodes > 1 else 1
         applications.append(
             Application(
                 f"A{a}",
-                response_time_us=float(random.integers(2, 30)),
+                relative_deadline_us=float(random.integers(2, 30)),
                 per_size=bool(random.integers(0, 2)),
                 average_load=1.0 if same_load else float(random.integers(1, 9)),
-                batch_limit=int(random.integers(1, 5)),
+                max_consolidated=int(random.integers(1, 5)),
                 nodes=nodes,
-                nodes_per_request=n_parts,
+                gang_size=n_members,
             )
         )
     n = int(random.integers(1, most_requests))
     times = random.integers(0, 40, n) if random.integers(0, 2) else random.uniform(0, 60, n)
     arrival = np.sort(times.astype(float))
     code = random.integers(0, n_applications, n)
-    counts = np.array([a.nodes_per_request for a in applications])[code]
+    counts = np.array([a.gang_size for a in applications])[code]
     first = np.concatenate(([0], np.cumsum(counts)))
     n_tasks = int(first[-1])
     work = vs.Workload(

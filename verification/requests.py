@@ -69,7 +69,7 @@ def scenario(
         work,
         policy,
         affinity=np.array([[1.0 if n_gpus == 0 else 0.5], [1.0]]),
-        applications=(Application("A", 10.0, batch_limit=1),),
+        applications=(Application("A", 10.0, max_consolidated=1),),
     )
 
 

@@ -195,10 +195,10 @@ def test_a_full_disk_leaves_nothing(vinesim, paper, tmp_path, monkeypatch):
 
 
 def test_interrupts_end_the_run_and_keep_what_is_done(capsys):
-    with watching(10, quiet=True) as (watch, _):
-        assert not watch(Progress(1, 0.0, 0, 10))
+    with watching(10, quiet=True) as (on_progress, _):
+        assert not on_progress(Progress(1, 0.0, 0, 10))
         signal.raise_signal(signal.SIGINT)
-        assert watch(Progress(2, 0.0, 0, 10))
+        assert on_progress(Progress(2, 0.0, 0, 10))
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert "stopping" in capsys.readouterr().err

@@ -72,7 +72,7 @@ def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[s
         "on_fastest": on_fastest / max(1, len(started)),
     }
     if all(is_sure for _, is_sure in batches):
-        found["batch_mean"] = len(started) / max(1, len(batches))
+        found["consolidated_mean"] = len(started) / max(1, len(batches))
     return found
 
 
@@ -82,37 +82,39 @@ def batches_within_the_limit(facts: Facts) -> Iterator[str]:
     for tasks, is_sure in facts.batches:
         code = facts.application(tasks[0])
         one = listed[code] if 0 <= code < len(listed) else None
-        most = facts.policy.most if facts.policy.name == "test_consolidate" else 1 if one is None else one.batch_limit
+        most = (
+            facts.policy.most if facts.policy.name == "test_consolidate" else 1 if one is None else one.max_consolidated
+        )
         if is_sure and len(tasks) > most:
             yield f"{len(tasks)} tasks from task {tasks[0]} on were started as one, more than {most}"
 
 
 def _heeded(facts: Facts) -> list[tuple[int, object]]:
     """(code, application) of those that the policy looks at."""
-    if "part" not in facts.groups or facts.work.application is None:
+    if "member" not in facts.groups or facts.work.application is None:
         return []
     listed = listed_by_code(facts.work, facts.scenario.applications)
     return [(code, one) for code, one in enumerate(listed) if one is not None]
 
 
 def requests_of_several_nodes_start_at_once(facts: Facts) -> Iterator[str]:
-    """All parts of a request at one time, on as many nodes, of one processor type; or none of them."""
+    """All members of a gang at one time, on as many nodes, of one processor type; or none of them."""
     if facts.scenario.outages:  # some nodes of a request may be lost
         return
     for code, one in _heeded(facts):
-        if one.nodes_per_request == 1:
+        if one.gang_size == 1:
             continue
         for job in facts.folder.jobs:
             if job["application"] != code:
                 continue
-            parts = facts.folder.tasks[facts.work.job_first[job["job"]] : facts.work.job_first[job["job"] + 1]]
-            there = [part for part in parts if part["unit"] >= 0]
+            gang = facts.folder.tasks[facts.work.job_first[job["job"]] : facts.work.job_first[job["job"] + 1]]
+            there = [member for member in gang if member["unit"] >= 0]
             if there and (
-                len(there) < len(parts)
-                or len({(part["init_us"], part["unit_type"]) for part in parts}) > 1
-                or len({(part["rack"], part["shelf"]) for part in parts}) < len(parts)
+                len(there) < len(gang)
+                or len({(member["init_us"], member["unit_type"]) for member in gang}) > 1
+                or len({(member["rack"], member["shelf"]) for member in gang}) < len(gang)
             ):
-                yield f"the {len(parts)} parts of request {job['job']} did not start as one"
+                yield f"the {len(gang)} members of gang {job['job']} did not start at once"
 
 
 def applications_stay_on_their_nodes(facts: Facts) -> Iterator[str]:

@@ -56,7 +56,7 @@ class Facts:
     def application(self, task: int) -> int:
         return -1 if self.work.application is None else int(self.work.application[self.job[task]])
 
-    def part(self, task: int) -> int:
+    def member(self, task: int) -> int:
         """Which of its job's tasks it is."""
         return task - int(self.work.job_first[self.job[task]])
 
@@ -116,7 +116,7 @@ class Facts:
             run = self.last_run(task)
             if run:
                 key = (run[0].unit, run[0].begin, self.kind[task], self.application(task))
-                starts[(*key, self.part(task) if "part" in self.groups else 0)].append(task)
+                starts[(*key, self.member(task) if "member" in self.groups else 0)].append(task)
         found: list[tuple[list[int], bool]] = []
         for (unit, *_), tasks in starts.items():
             amounts = [self.last_run(task)[0].amount if is_told else 1.0 for task in tasks]
@@ -136,7 +136,7 @@ class Facts:
     @property
     def consolidates(self) -> bool:
         """Whether the policy may start several tasks as one."""
-        return "part" in self.groups or self.policy.name == "test_consolidate"
+        return "member" in self.groups or self.policy.name == "test_consolidate"
 
     @cached_property
     def moments(self) -> list[float]:

@@ -9,7 +9,7 @@ from tests.demands import takes
 from tests.invariants.facts import Facts
 
 SLACK = 1e-9
-IN_ORDER = {"fcfs", "symphony", "symphony_recommended", "deadline_batch"}  # within each application
+IN_ORDER = {"fcfs", "symphony", "symphony_recommended", "deadline_consolidation"}  # within each application
 IN_ORDER_TOGETHER = {"edf", "edf_drop", "least_laxity"}  # the same with consolidate=yes
 MEETS_REQUESTS = {"easy_backfill", "conservative_backfill", "earliest_completion"}
 MEETS_REQUESTS |= {"llf", "ff", "ffd", "bf", "bfd", "dcbf", "abf"}

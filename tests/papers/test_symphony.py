@@ -26,7 +26,7 @@ from vinesim.studies.sweep import sweep
 
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 LAXITY = {"policy": "least_laxity"}
-ALONE = {"policy": "symphony", **{f"applications[{i}].batch_limit": 1 for i in (0, 2, 3)}}
+ALONE = {"policy": "symphony", **{f"applications[{i}].max_consolidated": 1 for i in (0, 2, 3)}}
 FIRST = ("urgent", "random", "relaxed")
 SHORT = {"workload.options.duration_us": "10 min", "workload.options.spikes": 0}
 

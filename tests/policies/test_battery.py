@@ -25,7 +25,7 @@ ONLINE_POLICIES = {name: policy for name, policy in ANY.items() if issubclass(po
 EVERYWHERE = pytest.mark.parametrize("policy", ANY.values(), ids=ANY.keys())
 ELSEWHERE = {  # policies of several queues, and the tests of their rules
     **dict.fromkeys(("symphony", "symphony_recommended", "fcfs", "edf"), "test_requests"),
-    **dict.fromkeys(("edf_drop", "least_laxity", "deadline_batch"), "test_requests"),
+    **dict.fromkeys(("edf_drop", "least_laxity", "deadline_consolidation"), "test_requests"),
     **dict.fromkeys(("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl"), "test_resource_based"),
     **dict.fromkeys(("easy_backfill", "conservative_backfill", "earliest_completion"), "test_backfill"),
 }
@@ -203,8 +203,8 @@ def test_delay_asks_again_when_the_first_wait_is_over():
         world = World(scenario, model, state, view, {})
         expiry = {task: world.arrival[task] + policy.wait_us for task in state.pending}
         needed = [time for task, time in expiry.items() if time > view.now_us and world.able(task)]
-        assert action.wake_us <= min(needed, default=math.inf)
-        assert action.wake_us in [*expiry.values(), math.inf]
+        assert action.until_us <= min(needed, default=math.inf)
+        assert action.until_us in [*expiry.values(), math.inf]
 
     for seed in range(60):
         scenario = seeded_scenario(seed, "delay", {"wait_us": 7.5, "wait_for": "rack"}, PAPER)

@@ -23,7 +23,7 @@ from tests.policies.kinds.slots import Slots
 from vinesim.engine.contract import IS_DOWN, RULES
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy
 from vinesim.policies.registry import policies
-from vinesim.state.queries import nothing, oldest_pending, start, start_together, wait_until
+from vinesim.state.queries import nothing, oldest_pending, start, start_consolidated, wait_until
 
 ENGINES = pytest.mark.parametrize("engine", ["compiled", "reference"])
 
@@ -360,7 +360,7 @@ class Breach(OnlinePolicy):
         if rule == 4:
             return start(task, 1)
         if rule == 6:
-            return start_together(task, 3, 0)
+            return start_consolidated(task, 3, 0)
         if rule == 7:
             return wait_until(view.now_us)
         if rule == 13:
@@ -368,9 +368,9 @@ class Breach(OnlinePolicy):
         if rule == 14:
             return wait_until(float("nan"))
         if rule == 16:
-            return start_together(task, 0, 0)
+            return start_consolidated(task, 0, 0)
         if rule == 17:
-            return start_together(task + 1, 2, 0)
+            return start_consolidated(task + 1, 2, 0)
         return start(task, 0)
 
 

@@ -13,7 +13,7 @@ def run(policy, consolidate, requests, limits=(2, 2)):
     """Starts and finishes, us, of requests (application, arrival ms, size) on one GPU that does 1 size a ms, each
     batch 1 ms more; each is due a ms after its arrival for each of its size, those of the first application 10 ms."""
     applications = tuple(
-        Application(f"A{a}", response_time_us=due * MS, per_size=True, average_load=1.0, batch_limit=limit)
+        Application(f"A{a}", relative_deadline_us=due * MS, per_size=True, average_load=1.0, max_consolidated=limit)
         for a, (due, limit) in enumerate(zip((10.0, 1.0), limits, strict=True))
     )
     code, arrival, size = (np.array(column, float) for column in zip(*requests, strict=True))

@@ -77,7 +77,7 @@ SAYS = """
 import sys, vinesim as vs
 
 told = []
-vs.simulate(vs.read_scenario("examples/quickstart.yaml", ["policy=" + sys.argv[1]]), say=told.append)
+vs.simulate(vs.read_scenario("examples/quickstart.yaml", ["policy=" + sys.argv[1]]), on_message=told.append)
 print(*told, sep="|")
 """
 

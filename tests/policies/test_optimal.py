@@ -149,9 +149,9 @@ def test_the_engines_agree(monkeypatch):
     """On the same plan; the solver is asked once for each scenario."""
     plans, plan = {}, Optimal.plan
 
-    def once(self, model, say):
+    def once(self, model, on_message):
         if seed not in plans:
-            plans[seed] = plan(self, model, say)
+            plans[seed] = plan(self, model, on_message)
         return plans[seed]
 
     monkeypatch.setattr(Optimal, "plan", once)

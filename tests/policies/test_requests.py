@@ -12,7 +12,7 @@ from tests.requests_scenarios import request_scenario
 from tests.strategies import all_options
 from vinesim.policies.registry import policies
 
-NAMES = ("symphony", "symphony_recommended", "fcfs", "edf", "edf_drop", "least_laxity", "deadline_batch")
+NAMES = ("symphony", "symphony_recommended", "fcfs", "edf", "edf_drop", "least_laxity", "deadline_consolidation")
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
@@ -37,7 +37,7 @@ def test_every_request_ends_once(name):
         late = scenario.workload.deadline_us[result.tasks["job"]]
         assert (result.tasks["init_us"][~gave_up] <= finish[~gave_up]).all()
         assert np.isfinite(late).all()
-    assert (dropped > 0) == (name in ("edf_drop", "deadline_batch"))
+    assert (dropped > 0) == (name in ("edf_drop", "deadline_consolidation"))
 
 
 @EVERY
@@ -55,7 +55,7 @@ def test_batches_stay_within_the_limit_and_units_within_their_room(name):
                 for a in np.unique(code[here]):
                     batch = here[(tasks["init_us"][here] == start) & (code[here] == a)]
                     n_leads = leads[batch].sum()
-                    assert len(batch) <= scenario.applications[a].batch_limit * n_leads
+                    assert len(batch) <= scenario.applications[a].max_consolidated * n_leads
                     largest = max(largest, len(batch))
             begin, end = tasks["init_us"][here[leads[here]]], tasks["finish_us"][here[leads[here]]]
             room = capacity[tasks["unit_type"][here[0]]]
@@ -125,7 +125,7 @@ def test_fcfs_edf_and_symphony_are_one_for_an_application_of_constant_deadline_w
             job_task_type=np.zeros(base.workload.n_jobs),
             deadline_us=None,
         )
-        one = replace(base.applications[0], batch_limit=1, per_size=False, nodes=())
+        one = replace(base.applications[0], max_consolidated=1, per_size=False, nodes=())
         tables = []
         for name in ("fcfs", "edf", "symphony"):
             scenario = replace(base, datacenter=center, workload=work, applications=(one,), policy=name)
@@ -173,7 +173,7 @@ def places(scenario, model, state, application, processor_type):
         is_there = not nodes or (int(model.node_rack[v]), int(model.node_shelf[v])) in nodes
         if is_there and len(state.running[u]) < model.unit_capacity[u]:
             found.setdefault(int(v), int(u))
-    if len(found) < scenario.applications[application].nodes_per_request:
+    if len(found) < scenario.applications[application].gang_size:
         return []
     return [u for _, _, u in sorted((busy[v], u, u) for v, u in found.items())]
 
@@ -209,7 +209,7 @@ class Rules:
         for p in fastest(self.scenario, model, a):
             units = places(self.scenario, model, state, a, p)
             if units:
-                limit = self.scenario.applications[a].batch_limit
+                limit = self.scenario.applications[a].max_consolidated
                 is_first = queues[a][0] == task
                 count = min(limit, len(queues[a])) if self.policy.consolidate not in (False, "no") and is_first else 1
                 return task, count, units[0]
@@ -232,7 +232,7 @@ class Rules:
             v = model.unit_node[unit]
             if not application.nodes or (int(model.node_rack[v]), int(model.node_shelf[v])) in application.nodes:
                 nodes[int(p)].add(v)
-        usable = [p for p in nodes if len(nodes[p]) >= application.nodes_per_request]
+        usable = [p for p in nodes if len(nodes[p]) >= application.gang_size]
         return min(self.time(model, task, a, p) for p in usable)
 
     def edf_drop(self, model, state, view):
@@ -247,7 +247,7 @@ class Rules:
 
         return self.strict(model, state, view, key)
 
-    def deadline_batch(self, model, state, view):
+    def deadline_consolidation(self, model, state, view):
         best = None
         for tasks in pieces(self.scenario, model, state, view).values():
             task, a = tasks[0], int(self.scenario.workload.application[model.task_job[tasks[0]]])
@@ -256,8 +256,8 @@ class Rules:
                 return "drop", task
             for p in fastest(self.scenario, model, a):
                 units = places(self.scenario, model, state, a, p)
-                limit = min(self.scenario.applications[a].batch_limit, len(tasks)) if units else 0
-                fits = [k for k in range(1, limit + 1) if self.batch_us(model, state, tasks[:k], a, p, units[0], True)
+                limit = min(self.scenario.applications[a].max_consolidated, len(tasks)) if units else 0
+                fits = [k for k in range(1, limit + 1) if self.pause_us(model, state, tasks[:k], a, p, units[0], True)
                         <= due - view.now_us]  # fmt: skip
                 if fits:
                     if best is None or (due - fastest_us, a) < best[0]:
@@ -265,7 +265,7 @@ class Rules:
                     break
         return None if best is None else best[1]
 
-    def batch_us(self, model, state, tasks, a, p, unit, in_company):
+    def pause_us(self, model, state, tasks, a, p, unit, in_company):
         """True time, but for noise, of requests that start together."""
         alone = model.overhead_us[p, a] + sum(model.task_operations[t] / model.affinity[p, a] for t in tasks)
         return alone * (self.company(model, state, unit) if in_company else 1.0)
@@ -302,7 +302,7 @@ class Rules:
 
     def in_batch(self, model, tasks, a, p, room, slowdown):
         """How many of the requests start together."""
-        most = min(self.scenario.applications[a].batch_limit, len(tasks))
+        most = min(self.scenario.applications[a].max_consolidated, len(tasks))
         if not self.policy.trim or (a, p) not in self.seen:
             return most
         sizes = np.cumsum([model.task_operations[t] for t in tasks[:most]])
@@ -352,7 +352,7 @@ class Rules:
         free, busy = [], []
         for p in fastest(self.scenario, model, a):
             nodes = {int(model.unit_node[u]) for u in self.allowed(model, application, p)}
-            if len(nodes) < application.nodes_per_request:
+            if len(nodes) < application.gang_size:
                 continue
             units = places(self.scenario, model, state, a, p)
             slowdown = self.company(model, state, units[0]) if units and o.contention else 1.0
@@ -392,7 +392,7 @@ class Rules:
         """Whether it is worth to wait for a type that is taken."""
         if self.policy.defer != "bounded":
             return True
-        if len(tasks) > self.policy.backlog * application.batch_limit:
+        if len(tasks) > self.policy.backlog * application.max_consolidated:
             return False
         free_us = [self.expected.get(u, 0.0) for u in self.allowed(model, application, p)]
         return min(free_us) <= view.now_us + slack
@@ -429,7 +429,7 @@ def test_the_rule_is_its_definition(name):
         nonlocal started, told, in_parts
         if name in LEARNING and view.task >= 0 and view.task != told:
             told = view.task
-            rules.told(model, state, view, told, model.task_operations[[told, *state.together[told]]].sum())
+            rules.told(model, state, view, told, model.task_operations[[told, *state.followers[told]]].sum())
         is_more = state.next_finish_us() == view.now_us or state.next_arrival_us() == view.now_us
         if is_more or not state.pending:
             assert action.task == -1

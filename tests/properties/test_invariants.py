@@ -86,8 +86,8 @@ def batches():
     base = request_scenario(3, "fcfs", {}, noise=False)
     kinds = (vs.ProcessorType("GPU"),)
     center = vs.Datacenter([0, 0, 0], [0, 0, 0], [0, 1, 2], kinds, 1, 3)
-    pair = Application("A0", 12.0, nodes_per_request=2, batch_limit=2)
-    one = Application("A1", 30.0, batch_limit=3, nodes=((0, 1), (0, 2)))
+    pair = Application("A0", 12.0, gang_size=2, max_consolidated=2)
+    one = Application("A1", 30.0, max_consolidated=3, nodes=((0, 1), (0, 2)))
     code = np.array([0, 1, 1, 1, 1, 0, 1, 1, 0])
     counts = np.where(code == 0, 2, 1)
     n = counts.sum()
@@ -258,7 +258,7 @@ DAMAGES = [
     ("deadlines_that_were_missed", shared, tell("deadlines/missed_pct", more(1.0))),
     ("the_table_is_its_requests", batches, put("applications", "missed", 1, more(1))),
     ("the_table_is_its_requests", batches, put("applications", "p99_us", 1, more(1.0))),
-    ("the_table_is_its_requests", batches, put("applications", "batch_mean", 1, more(0.1))),
+    ("the_table_is_its_requests", batches, put("applications", "consolidated_mean", 1, more(0.1))),
     ("the_table_is_its_requests", batches, put("applications", "on_fastest", 0, 0.5)),
     ("the_table_is_its_requests", batches, put("applications", "goodput_per_s", 0, more(1.0))),
     ("the_table_is_its_requests", batches, put("applications", "missed_pct_worst_minute", 0, more(1.0))),
@@ -294,7 +294,7 @@ def test_each_damage_is_named_by_its_rule(rule, make, damage):
     assert found(case, folder) == (set(), [])
     damage(folder)
     if rule == "batches_within_the_limit":  # of the scenario: the run was allowed more
-        listed = tuple(replace(a, batch_limit=1) for a in case.applications)
+        listed = tuple(replace(a, max_consolidated=1) for a in case.applications)
         case = replace(case, applications=listed)
     names, told = found(case, folder)
     assert rule in names, told

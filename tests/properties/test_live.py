@@ -14,7 +14,7 @@ from tests.strategies import all_options
 from vinesim.live.scheduler import Scheduler
 from vinesim.policies.registry import policies
 
-FOR_REQUESTS = ("symphony", "symphony_recommended", "fcfs", "edf", "edf_drop", "least_laxity", "deadline_batch")
+FOR_REQUESTS = ("symphony", "symphony_recommended", "fcfs", "edf", "edf_drop", "least_laxity", "deadline_consolidation")
 FOR_TASKS = ("high", "flat", "pref", "closer_to_data", "delay", "earliest_finish")
 
 
@@ -147,7 +147,7 @@ def test_no_lost_completion_keeps_a_unit(seed, name, data):
             given_ids.add(grant.id)
         if not scheduler.n_running:
             break
-        now_us = scheduler.wake_us
+        now_us = scheduler.ask_again_us
     lost = [grant.id for grant in scheduler.expire(now_us)]
     assert len(lost) == len(set(lost)) == scheduler.n_lost
     assert complete | set(lost) == given_ids

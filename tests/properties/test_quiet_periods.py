@@ -13,7 +13,7 @@ from tests.policies.kinds.repack import Repack
 from tests.policies.test_placing import SECOND, case, servers
 from tests.properties.equivalence import LIMITS
 from tests.strategies import Limits, all_options, seeded_scenario
-from vinesim.engine.batch import BatchClock
+from vinesim.engine.periods import PeriodClock
 from vinesim.metrics import periods as period_accounts
 from vinesim.metrics.numbers import flat
 from vinesim.model.accounting import Accounting
@@ -31,19 +31,19 @@ ENERGIES = ("run_time", "eq1xT", "eq2")
 def run(scenario, *, every=False):
     """The result, and how often the policy was asked; with ``every``, all periods are run."""
     asked = 0
-    original, answer = BatchClock._periods_until, BatchClock._answer
+    original, answer = PeriodClock._periods_until, PeriodClock._answer
 
     def counting(self, tasks, servers):
         nonlocal asked
         asked += 1
         return answer(self, tasks, servers)
 
-    BatchClock._answer = counting
-    BatchClock._periods_until = (lambda *_: 0) if every else original
+    PeriodClock._answer = counting
+    PeriodClock._periods_until = (lambda *_: 0) if every else original
     try:
         return vs.simulate(scenario, engine="reference"), asked
     finally:
-        BatchClock._periods_until, BatchClock._answer = original, answer
+        PeriodClock._periods_until, PeriodClock._answer = original, answer
 
 
 def assert_same(quiet, naive):

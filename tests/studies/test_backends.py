@@ -94,7 +94,7 @@ def test_the_files_are_the_same_everywhere(make_study, tmp_path, where, no_orpha
 def test_workers_that_do_not_see_the_folder_send_the_rows(make_study, tmp_path, where):
     study = make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]})
     with pytest.MonkeyPatch.context() as patch:  # to a worker the file by which it knows the folder is never there
-        patch.setattr(work.Order, "__init__", _changed(work.Order.__init__, token="nowhere"))
+        patch.setattr(work.WorkItem, "__init__", _changed(work.WorkItem.__init__, token="nowhere"))
         sweep(study, tmp_path / "there", **where)
     sweep(study, tmp_path / "here", workers=1)
     assert files(tmp_path / "there") == files(tmp_path / "here")
@@ -124,7 +124,7 @@ def test_many_deaths_at_once(make_study, tmp_path):
 def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(make_study, tmp_path, where, no_orphans):
     study = make_study()
     with pytest.raises(KeyboardInterrupt):
-        sweep(study, tmp_path / "out", watch=_interrupted_after(2), **where)
+        sweep(study, tmp_path / "out", on_progress=_interrupted_after(2), **where)
     assert len(files(tmp_path / "out")) >= 1
     sweep(study, tmp_path / "out", **where)
     sweep(study, tmp_path / "whole", workers=1)
@@ -134,12 +134,12 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(make_study, tmp_path, wh
 def _interrupted_after(n):
     calls = []
 
-    def watch(progress):
+    def on_progress(progress):
         calls.append(progress)
         if len(calls) == n:
             raise KeyboardInterrupt
 
-    return watch
+    return on_progress
 
 
 def test_a_policy_of_a_script_goes_with_the_study(make_study, tmp_path):
@@ -197,7 +197,7 @@ def test_an_address_where_nothing_listens(make_study, backend):
 
 
 def test_another_version_of_vinesim_is_refused(make_study, tmp_path, monkeypatch):
-    monkeypatch.setattr(work.Order, "__init__", _changed(work.Order.__init__, version="0.0.1"))
+    monkeypatch.setattr(work.WorkItem, "__init__", _changed(work.WorkItem.__init__, version="0.0.1"))
     with pytest.raises(InputError, match=r"expected VineSim 0\.0\.1, found .* Install the same version everywhere"):
         sweep(make_study(), tmp_path / "out", workers=1)
 
@@ -205,10 +205,10 @@ def test_another_version_of_vinesim_is_refused(make_study, tmp_path, monkeypatch
 def _changed(real, **values):
     """The constructor, with these attributes as they are here."""
 
-    def make(order, *arguments, **named):
-        real(order, *arguments, **named)
+    def make(item, *arguments, **named):
+        real(item, *arguments, **named)
         for name, value in values.items():
-            object.__setattr__(order, name, value)
+            object.__setattr__(item, name, value)
 
     return make
 

@@ -217,7 +217,7 @@ def test_merged_parts_are_checked_and_relabelled(make_study, tmp_path, done):
     small, grown = make_study({"arrivals.poisson.mean": [10, 20]}), make_study({"arrivals.poisson.mean": [5, 10, 20]})
     sweep(small, tmp_path / "one", workers=1)
     with pytest.raises(KeyboardInterrupt):
-        sweep(grown, tmp_path / "two", workers=1, watch=stopping(2))
+        sweep(grown, tmp_path / "two", workers=1, on_progress=stopping(2))
     shutil.copytree(tmp_path / "one" / "runs", tmp_path / "two" / "runs", dirs_exist_ok=True)
     with pytest.raises(InputError, match=r"found rows of another study, or of this one before it grew"):
         read_sweep(tmp_path / "two")

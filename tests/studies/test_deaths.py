@@ -221,14 +221,14 @@ def _ends_on_the_way(make_study, tmp_path, code, backend, told):
     (tmp_path / "cluster.py").write_text(code)
     cluster = psutil.Popen([sys.executable, "cluster.py"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def watch(progress):
+    def on_progress(progress):
         if progress.n_done:
             _kill([*cluster.children(recursive=True), cluster])
 
     try:
         address = cluster.stdout.readline().decode().strip()
         with pytest.raises(InputError, match=told):
-            sweep(make_study(), tmp_path / "out", backend=backend, address=address, workers=1, watch=watch)
+            sweep(make_study(), tmp_path / "out", backend=backend, address=address, workers=1, on_progress=on_progress)
     finally:
         cluster.stdin.close()
         cluster.wait(60)
@@ -254,7 +254,7 @@ def test_a_worker_that_dies_while_it_is_free_is_replaced():
         deadline = time.monotonic() + 60
         while workers._free[0]._flags.broken is None and time.monotonic() < deadline:
             time.sleep(0.01)
-        workers.submit(work.Order(None, {}, b"", "", "", version="another"))
+        workers.submit(work.WorkItem(None, {}, b"", "", "", version="another"))
         (finished,) = workers.finished()
         assert "VineSim another" in str(finished.outcome.refused)
     finally:
@@ -266,7 +266,7 @@ def test_ctrl_c_does_not_reach_a_worker_that_only_just_starts():
 
     workers = Loky(1)
     try:
-        workers.submit(work.Order(None, {}, b"", "", "", version="another"))
+        workers.submit(work.WorkItem(None, {}, b"", "", "", version="another"))
         started = [p for p in psutil.Process().children(recursive=True) if "loky" in " ".join(p.cmdline())]
         assert started
         for process in started:

@@ -15,15 +15,15 @@ LOKY = {"backend": "loky", "workers": 2}
 
 
 def moving(folder, to, after):
-    """A watch that renames the sweep's folder at its n-th call."""
+    """An `on_progress` that renames the sweep's folder at its n-th call."""
     calls = []
 
-    def watch(progress):
+    def on_progress(progress):
         calls.append(progress)
         if len(calls) == after:
             folder.rename(to)
 
-    return watch
+    return on_progress
 
 
 @pytest.mark.parametrize("where", [HERE, LOKY])
@@ -31,7 +31,7 @@ def moving(folder, to, after):
 def test_a_folder_that_is_moved(make_study, tmp_path, where, after):
     study, out, new = make_study(), tmp_path / "out", tmp_path / "new"
     with pytest.raises(InputError, match=r"it was moved or removed while the sweep ran\. Finished runs went with it"):
-        sweep(study, out, watch=moving(out, new, after), **where)
+        sweep(study, out, on_progress=moving(out, new, after), **where)
     assert not out.exists()
     there = read_sweep(new).table.n_rows
     assert there >= 4 * (after - 1)
@@ -44,12 +44,12 @@ def test_a_folder_that_is_moved(make_study, tmp_path, where, after):
 def test_a_folder_that_is_removed(make_study, tmp_path, where):
     out = tmp_path / "out"
 
-    def watch(progress):
+    def on_progress(progress):
         if progress.n_done >= 8:
             shutil.rmtree(out, ignore_errors=True)
 
     with pytest.raises(InputError, match=f"--out {out}: expected"):
-        sweep(make_study(), out, watch=watch, **where)
+        sweep(make_study(), out, on_progress=on_progress, **where)
     assert not out.exists()
 
 
@@ -73,26 +73,26 @@ def test_a_folder_that_is_moved_at_the_very_end(make_study, tmp_path):
     out = tmp_path / "out"
     n_done = []
 
-    def watch(progress):
+    def on_progress(progress):
         n_done.append(progress.n_done)
         if progress.n_done == 18:
             out.rename(tmp_path / "new")
 
     with pytest.raises(InputError, match=f"--out {out}: expected"):
-        sweep(make_study(), out, workers=1, watch=watch)
+        sweep(make_study(), out, workers=1, on_progress=on_progress)
     assert read_sweep(tmp_path / "new").table.n_rows == 18
 
 
 def test_a_folder_that_is_replaced_by_another(make_study, tmp_path):
     out = tmp_path / "out"
 
-    def watch(progress):
+    def on_progress(progress):
         if progress.n_done == 8:
             out.rename(tmp_path / "new")
             (out / "runs").mkdir(parents=True)
 
     with pytest.raises(InputError, match=f"--out {out}: expected the folder of this sweep"):
-        sweep(make_study(), out, workers=1, watch=watch)
+        sweep(make_study(), out, workers=1, on_progress=on_progress)
     assert list(out.rglob("*")) == [out / "runs"]
 
 

@@ -32,15 +32,15 @@ def counting(patch):
 
 
 def stopping(after):
-    """A watch that stops the sweep as Ctrl-C does, at the n-th call."""
+    """An `on_progress` that stops the sweep as Ctrl-C does, at the n-th call."""
     calls = []
 
-    def watch(progress):
+    def on_progress(progress):
         calls.append(progress)
         if len(calls) == after:
             raise KeyboardInterrupt
 
-    return watch
+    return on_progress
 
 
 def test_rows_are_the_numbers_of_the_runs_in_their_order(make_study):
@@ -93,7 +93,7 @@ def test_a_stopped_sweep_goes_on_to_the_same_files(make_study, tmp_path, done, a
     sweep(make_study(), tmp_path / "whole", workers=1)
     done.clear()
     with pytest.raises(KeyboardInterrupt):
-        sweep(make_study(), tmp_path / "out", workers=1, watch=stopping(after))
+        sweep(make_study(), tmp_path / "out", workers=1, on_progress=stopping(after))
     sweep(make_study(), tmp_path / "out", workers=1)
     assert files(tmp_path / "out") == files(tmp_path / "whole")
     assert len(done) == len(set(done)) == 18
@@ -170,12 +170,12 @@ def test_the_sweep_of_another_study_is_left_alone(make_study, tmp_path):
 
 
 def test_a_policy_that_is_edited_while_the_sweep_runs_is_noticed(make_study, tmp_path):
-    def watch(progress):
+    def on_progress(progress):
         if progress.n_done:
             (tmp_path / "policies.py").write_text((tmp_path / "policies.py").read_text() + "# edited\n")
 
     with pytest.raises(InputError, match="expected those of the sweep's beginning, found others"):
-        sweep(make_study(), tmp_path / "out", workers=1, watch=watch)
+        sweep(make_study(), tmp_path / "out", workers=1, on_progress=on_progress)
 
 
 def make_study_again(tmp_path):
@@ -239,7 +239,7 @@ def test_until_repeats_each_point_by_itself(make_study, tmp_path):
     assert len(set(counts)) > 1
     assert found.n_runs == sum(counts)
     with pytest.raises(KeyboardInterrupt):
-        sweep(study, tmp_path / "stopped", workers=1, watch=stopping(5))
+        sweep(study, tmp_path / "stopped", workers=1, on_progress=stopping(5))
     again = sweep(study, tmp_path / "stopped", workers=1)
     assert files(tmp_path / "stopped") == files(tmp_path / "out")
     assert again.table.n_rows == found.table.n_rows

@@ -11,7 +11,7 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
 from vinesim.live.scheduler import RECENT, Scheduler
-from vinesim.policies import FINISH, TIMER, WAKE_UP, OnlinePolicy, first_free, nothing, oldest_pending, start
+from vinesim.policies import ARRIVAL, FINISH, TIMER, OnlinePolicy, first_free, nothing, oldest_pending, start
 
 TYPES = (vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0), vs.ProcessorType("GPU"))
 TASKS = (vs.TaskType("SEARCH"), vs.TaskType("VIDEO"))
@@ -25,7 +25,7 @@ def scheduler(policy="symphony", options=None, **lease):
 
 def test_the_four_calls():
     one = scheduler("fcfs", {"consolidate": "yes"})
-    search = one.register("SEARCH", 5e3, 200.0, consolidate=2)
+    search = one.register("SEARCH", 5e3, 200.0, max_consolidated=2)
     video = one.register("VIDEO", 500e3, 1.0, nodes=[(0, 1)])
     assert one.can_issue(0.0) is None
     requests = [one.new_request(search, 10.0) for _ in range(3)] + [one.new_request(video, 10.0, 40.0)]
@@ -88,9 +88,9 @@ def test_a_wrong_registration_leaves_all_as_it_was():
     for name, arguments in (
         ("AUDIO", {}),
         ("SEARCH", {"nodes": [(3, 3)]}),
-        ("SEARCH", {"n_nodes": 3}),
+        ("SEARCH", {"gang_size": 3}),
         ("SEARCH", {"demand": 9.0}),
-        ("SEARCH", {"consolidate": 0}),
+        ("SEARCH", {"max_consolidated": 0}),
     ):
         with pytest.raises(vs.InputError):
             one.register(name, 5e3, 1.0, **arguments)
@@ -105,7 +105,7 @@ def test_policies_that_need_the_workload_or_periods_are_refused():
         with pytest.raises(vs.InputError, match="policy"):
             scheduler(name)
     with pytest.raises(vs.InputError, match="one node at a time"):
-        scheduler("high").register("SEARCH", 5e3, 1.0, n_nodes=2)
+        scheduler("high").register("SEARCH", 5e3, 1.0, gang_size=2)
     with pytest.raises(vs.InputError, match="lease_factor"):
         scheduler(lease_factor=-1.0)
 
@@ -119,7 +119,7 @@ def test_a_late_completion_frees_nobody():
     assert one.can_issue(0.0) is None
     assert (first.places[0].unit, first.lease_until_us) == (1, 50.0)
     assert (second.places[0].unit, second.lease_until_us) == (0, 80.0)  # twice 10 us, four of which may share the CPU
-    assert one.wake_us == 50.0
+    assert one.ask_again_us == 50.0
     third = one.can_issue(50.0)
     assert third.places[0].unit == 1
     assert one.complete(first.id, 51.0) is False
@@ -148,7 +148,7 @@ def test_requests_that_are_given_up_are_told():
 
 def test_parts_of_a_request_end_one_by_one_or_all_at_once():
     one = scheduler()
-    search = one.register("SEARCH", 5e3, 1.0, n_nodes=2)
+    search = one.register("SEARCH", 5e3, 1.0, gang_size=2)
     for _ in range(2):
         one.new_request(search, 0.0)
     first, second = one.can_issue(0.0), one.can_issue(0.0)
@@ -182,7 +182,7 @@ def test_a_policy_that_does_not_wait_for_the_instant_keeps_its_grants_until_aske
 class Told(OnlinePolicy):
     """Notes in scratch what it was shown when it was asked, by group; and takes the first unit."""
 
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {"event": ("i8", "groups"), "by_type": ("i8", "types*groups"), "jobs": ("i8", "jobs")}
 
     @staticmethod
@@ -200,7 +200,7 @@ def test_the_policy_is_shown_the_last_event_of_the_instant():
     code = one.register("SEARCH", 5e3, 1.0)
     one.new_request(code, 0.0)
     grant = one.can_issue(0.0)
-    assert one._scratch.event.tolist() == [1 + WAKE_UP]
+    assert one._scratch.event.tolist() == [1 + ARRIVAL]
     one.new_request(code, 1.0)
     one.complete(grant.id, 1.0)
     one.can_issue(1.0)
@@ -214,7 +214,7 @@ def test_the_policy_is_shown_the_last_event_of_the_instant():
 def test_scratch_moves_with_its_group():
     """A request of two nodes has two groups; the groups of first parts come first."""
     one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
-    search = one.register("SEARCH", 5e3, 1.0, n_nodes=2)
+    search = one.register("SEARCH", 5e3, 1.0, gang_size=2)
     assert one._groups == [[0, 1]]
     one._scratch.event[:] = [7, 8]
     one._scratch.by_type[:] = [1, 2, 3, 4]  # the row of a type has the groups
@@ -228,7 +228,7 @@ def test_scratch_moves_with_its_group():
 
 def test_a_request_that_is_started_in_part_is_an_error():
     one = Scheduler(CENTER, Halves(), affinity=SPEED, task_types=TASKS)
-    one.new_request(one.register("SEARCH", 5e3, 1.0, n_nodes=2), 0.0)
+    one.new_request(one.register("SEARCH", 5e3, 1.0, gang_size=2), 0.0)
     with pytest.raises(vs.PolicyError, match="started in part"):
         one.can_issue(0.0)
 
@@ -276,7 +276,7 @@ def size_of(value, seen):
 def test_memory_does_not_grow(policy):
     """20,000 requests, a tenth of the completions lost: hardly more entries than after the first thousand."""
     one = scheduler(policy, {"consolidate": "yes"} if policy != "symphony_recommended" else {}, lease_floor_us=20.0)
-    codes = [one.register("SEARCH", 50.0, 1.0, consolidate=4), one.register("VIDEO", 90.0, 1.0, n_nodes=2)]
+    codes = [one.register("SEARCH", 50.0, 1.0, max_consolidated=4), one.register("VIDEO", 90.0, 1.0, gang_size=2)]
     random = np.random.default_rng(5)
     running, sizes, now_us = deque(), [], 0.0
     for n in range(20_000):

@@ -6,7 +6,7 @@ from typing import Any
 from verification.wrong_policies.wrong import Wrong
 from vinesim.live.scheduler import Scheduler
 from vinesim.policies.requests import edf, fcfs
-from vinesim.policies.requests.parts import is_available
+from vinesim.policies.requests.gang import is_available
 from vinesim.policies.symphony import policy as symphony
 from vinesim.policies.symphony.policy import estimate
 from vinesim.policies.symphony.urgency import slack_us, urgency

@@ -15,7 +15,8 @@ from vinesim.cli.exit_codes import ExitCode
 def following(
     title: str, quiet: bool, out: Path | None
 ) -> Iterator[tuple[Callable[[Any], None], Callable[[str], None]]]:
-    """Give a sweep its ``watch`` and ``say``: a bar on standard error with the runs done, only on a terminal.
+    """Give a sweep its ``on_progress`` and ``on_message``: a bar on standard error with the runs done, on a
+    terminal.
 
     After Ctrl-C it says that what is done is kept in ``out``, and ends the command with exit code 130.
     """
@@ -29,16 +30,16 @@ def following(
     )
     shown = bar.add_task(title, total=None)
 
-    def watch(progress: Any) -> None:
+    def on_progress(progress: Any) -> None:
         bar.update(shown, completed=progress.n_done, total=progress.n_runs)
 
-    def say(text: str) -> None:
+    def on_message(text: str) -> None:
         if not quiet:
             console.print(f"vinesim: {text}", style="dim", highlight=False)
 
     with bar:
         try:
-            yield watch, say
+            yield on_progress, on_message
         except KeyboardInterrupt:
             bar.stop()
             kept = "" if out is None else f"; what is done is in {out}, the same command goes on"

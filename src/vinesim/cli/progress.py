@@ -19,7 +19,7 @@ GRACE_S = 5.0
 
 @contextmanager
 def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool], Callable[[str], None]]]:
-    """Give ``simulate`` its ``watch`` and ``say``.
+    """Give ``simulate`` its ``on_progress`` and ``on_message``.
 
     The line on standard error comes after a second: events, simulated time, share of the tasks, time left. The first
     Ctrl-C ends the run with what is done, a second one at once. So does SIGTERM, of which one is enough: what is not
@@ -55,7 +55,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
             guard.start()
         print("vinesim: stopping; again Ctrl-C to stop at once", file=sys.stderr)  # noqa: T201
 
-    def watch(progress: Any) -> bool:
+    def on_progress(progress: Any) -> bool:
         from vinesim.formats.source.quantities import format_time_us
 
         if not quiet and time.monotonic() - begun > SHOW_AFTER_S:
@@ -65,13 +65,13 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
             )
         return stopped
 
-    def say(text: str) -> None:
+    def on_message(text: str) -> None:
         if not quiet:
             console.print(f"vinesim: {text}", style="dim", highlight=False)
 
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield watch, say
+        yield on_progress, on_message
     except KeyboardInterrupt as stopped_at_once:
         bar.stop()
         where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))

@@ -50,8 +50,8 @@ def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int 
     judged: list[Any] = []
     made: dict[Path, Any] = {}  # items share studies
     for number, item in enumerate(wanted, 1):
-        with following(f"{item.id} ({number} of {len(wanted)})", quiet=as_json, out=out) as (watch, say):
-            report = reproduce(item, out, workers=workers, watch=watch, say=say, made=made)
+        with following(f"{item.id} ({number} of {len(wanted)})", quiet=as_json, out=out) as (on_progress, on_message):
+            report = reproduce(item, out, workers=workers, on_progress=on_progress, on_message=on_message, made=made)
         judged += report.judged
         if not as_json:
             print_report(report)

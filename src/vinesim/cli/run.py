@@ -69,8 +69,8 @@ def run(
     else:
         found = _of_text_files(changes, inputs, policy, option, period, seed)
     found = _with(found, network, sampling)
-    with watching(found.workload.n_tasks, quiet=as_json) as (watch, say):
-        result = simulate(found, engine=engine, percentiles=percentiles, watch=watch, say=say)  # type: ignore[arg-type]
+    with watching(found.workload.n_tasks, quiet=as_json) as (on_progress, on_message):
+        result = simulate(found, engine=engine, percentiles=percentiles, on_progress=on_progress, on_message=on_message)  # type: ignore[arg-type]
     if out is not None:
         write_result(out, result, (lambda draft: write_record(draft, found)) if explain else None)
     if as_json:

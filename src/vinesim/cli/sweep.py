@@ -40,7 +40,7 @@ def sweep(
     from vinesim.studies.sweep import sweep as run
 
     found = _changed(read_study(study), changes)
-    with _watching(out, quiet=as_json) as (watch, say):
+    with _watching(out, quiet=as_json) as (on_progress, on_message):
         done = run(
             found,
             out,
@@ -48,8 +48,8 @@ def sweep(
             workers=workers,
             address=address,
             shard=_shard(shard),
-            watch=watch,
-            say=say,
+            on_progress=on_progress,
+            on_message=on_message,
         )
     if as_json:
         from vinesim.cli.sweep_table import as_document
@@ -113,7 +113,7 @@ def _is_on_axis(study: "Study", key: str) -> bool:
 
 @contextmanager
 def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
-    """Give ``sweep`` its ``watch`` and ``say``: a bar on standard error with runs done, rate and time left.
+    """Give ``sweep`` its ``on_progress`` and ``on_message``: a bar on standard error: runs done, rate, time left.
 
     Ctrl-C, or SIGTERM, ends the sweep and tells how to go on.
     """
@@ -144,7 +144,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     )
     shown = bar.add_task("sweep", total=None, rate="", failed="")
 
-    def watch(progress: Any) -> None:
+    def on_progress(progress: Any) -> None:
         speed = bar.tasks[0].speed
         bar.update(
             shown,
@@ -154,7 +154,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
             failed=f", {progress.n_failed} failed" if progress.n_failed else "",
         )
 
-    def say(text: str) -> None:
+    def on_message(text: str) -> None:
         if not quiet:
             console.print(f"vinesim: {text}", style="dim", highlight=False)
 
@@ -165,7 +165,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     bar.start()
     try:
         with redirect_stdout(sys.stderr):  # what policies and Ray print is no part of the result
-            yield watch, say
+            yield on_progress, on_message
     except KeyboardInterrupt as interrupt:
         bar.stop()
         where = "".join(f" {note}" for note in getattr(interrupt, "__notes__", ()))

@@ -154,29 +154,29 @@ def perform(model, state, action, may_overcommit):
 def _join(model, state, task, unit, count, transfer, execution):
     """Consolidate: the next count - 1 tasks of the group go with ``task``, as one on its unit. Their data moves one
     after the other, their operations add up, the overhead is paid once; the factor of ``task`` counts for all. Returns
-    the batch's times."""
+    the times of all as one."""
     overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
-    last, member = task, task
+    last, follower = task, task
     for _ in range(count - 1):
-        member = _next_of_group(model, state, member)
-        transfer += queries.transfer_us(model, state, member, unit)
-        execution += queries.execution_us(model, state, member, unit) - overhead
-        state.task_in_batch[last] = member
-        last = member
+        follower = _next_of_group(model, state, follower)
+        transfer += queries.transfer_us(model, state, follower, unit)
+        execution += queries.execution_us(model, state, follower, unit) - overhead
+        state.task_follower[last] = follower
+        last = follower
     if model.task_factor.shape[0] > 0:
         execution *= model.task_factor[task]
-    member = state.task_in_batch[task]
-    while member >= 0:
+    follower = state.task_follower[task]
+    while follower >= 0:
         now = state.run[0].now_us
-        state.task_unit[member] = unit
-        state.task_init_us[member] = now
-        state.task_start_us[member] = now + transfer
-        state.task_finish_us[member] = np.inf if is_shared else now + transfer + execution
-        group = group_of(model, member)
+        state.task_unit[follower] = unit
+        state.task_init_us[follower] = now
+        state.task_start_us[follower] = now + transfer
+        state.task_finish_us[follower] = np.inf if is_shared else now + transfer + execution
+        group = group_of(model, follower)
         state.group_pending[group] -= 1
         state.run[0].n_pending -= 1
-        member = state.task_in_batch[member]
+        follower = state.task_follower[follower]
     return transfer, execution
 
 
@@ -191,11 +191,11 @@ def finish(model, state, task):
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     if is_shared and not sharing.finish(model, state, task, unit, load):
         return np.int64(-1)
-    member = state.task_in_batch[task]
-    while member >= 0:
-        state.task_finish_us[member] = run.now_us
+    follower = state.task_follower[task]
+    while follower >= 0:
+        state.task_finish_us[follower] = run.now_us
         run.n_done += 1
-        member = state.task_in_batch[member]
+        follower = state.task_follower[follower]
     _set_load(model, state, unit, load)
     run.n_done += 1
     return unit
@@ -278,7 +278,7 @@ def interrupt(model, state, tasks, is_follower):
         state.unit_tasks[unit] = 0
         _set_load(model, state, unit, 0.0)
         state.task_unit[task] = PENDING
-        state.task_in_batch[task] = -1
+        state.task_follower[task] = -1
         state.task_init_us[task] = np.nan
         state.task_start_us[task] = np.nan
         state.task_finish_us[task] = np.nan

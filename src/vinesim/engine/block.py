@@ -47,14 +47,14 @@ class Columns(NamedTuple):
     task_init_us: np.ndarray  # [K, N] float64, or [0, N]
     task_start_us: np.ndarray
     task_finish_us: np.ndarray
-    task_in_batch: np.ndarray  # [K, N] int32, or [0, N]
+    task_follower: np.ndarray  # [K, N] int32, or [0, N]
     run: np.ndarray  # [K] of RUN
     why: np.ndarray  # [K] int64: why the loop stopped; NOT_RUN before
-    is_plain: np.ndarray  # [K] bool: all tasks started and finished, none together with another one
+    is_plain: np.ndarray  # [K] bool: all tasks started and finished, none consolidated
 
 
 TASK_COLUMNS = Columns._fields[:5]
-WHOLE = ("task_unit", "task_in_batch")  # of them, int32; the others are float64
+WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
 
 
 def fresh(state: State, scratch: Any) -> Fresh:
@@ -90,7 +90,7 @@ def _is_plain(state):
     """Whether every task started, on its own."""
     plain = True
     for task in range(state.task_unit.shape[0]):
-        plain &= (state.task_unit[task] >= 0) & (state.task_in_batch[task] < 0)
+        plain &= (state.task_unit[task] >= 0) & (state.task_follower[task] < 0)
     return plain
 
 
@@ -129,8 +129,8 @@ def _keep(state, columns, k, end_us):
         _copy_until(columns.task_start_us, k, state.task_start_us, end_us)
     if columns.task_finish_us.shape[0] > 0:
         _copy_until(columns.task_finish_us, k, state.task_finish_us, end_us)
-    if columns.task_in_batch.shape[0] > 0:
-        _copy(columns.task_in_batch, k, state.task_in_batch)
+    if columns.task_follower.shape[0] > 0:
+        _copy(columns.task_follower, k, state.task_follower)
 
 
 def run_block(

@@ -142,16 +142,16 @@ class CompiledRun:
         self._call(math.inf, math.inf, 0)
 
     def advance(
-        self, horizon_us: float, batch_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+        self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
     ) -> int:
         """Handle events; returns why it stopped (engine/loop.py), or LEFT when ``gives_up``, asked now and then, said
         so: this run then stays as it is, and a thread goes on with what it had. Without ``gives_up`` it cannot be left.
         """
         try:
             if gives_up is None:
-                why = self._call(horizon_us, batch_us, max_events)
+                why = self._call(horizon_us, pause_us, max_events)
             else:
-                (why,) = beside([lambda: self._call(horizon_us, batch_us, max_events)], gives_up)
+                (why,) = beside([lambda: self._call(horizon_us, pause_us, max_events)], gives_up)
         except Left:
             self.state = State(*(array.copy() for array in self.state))
             return LEFT
@@ -159,7 +159,7 @@ class CompiledRun:
             raise broken(self.state.run[0])
         return why
 
-    def _call(self, horizon_us: float, batch_us: float, max_events: int) -> int:
+    def _call(self, horizon_us: float, pause_us: float, max_events: int) -> int:
         return asked(
             self._decide,
             self._loop,
@@ -170,7 +170,7 @@ class CompiledRun:
             self._may_overcommit,
             self._sees_every_event,
             float(horizon_us),
-            float(batch_us),
+            float(pause_us),
             max_events,
         )
 
@@ -239,8 +239,8 @@ class CompiledRun:
         return {name: getattr(self.state, name) for name in names}
 
     def followers(self) -> np.ndarray:
-        """The tasks that were started together with another one, which leads them."""
-        following = self.state.task_in_batch
+        """The tasks that were consolidated with another one, their leader."""
+        following = self.state.task_follower
         return np.sort(following[following >= 0]).astype(np.int64)
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 
 @contextmanager
-def told_when_compiling(name: str, say: Callable[[str], None] | None) -> Iterator[None]:
+def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> Iterator[None]:
     """Say that a policy is being compiled when Numba begins to: it looks for the code on the disk before that."""
-    if say is None or "numba" not in sys.modules:  # nothing can be compiled
+    if on_message is None or "numba" not in sys.modules:  # nothing can be compiled
         yield
         return
     from numba.core import event
 
     words = f"compiling the policy {name} for this machine: a few seconds, until its code or VineSim changes"
-    to_say = [partial(say, words)]
+    to_say = [partial(on_message, words)]
 
     class Teller(event.Listener):
         def on_start(self, event: Any) -> None:

@@ -12,10 +12,10 @@ from vinesim.model.scenario import Scenario
 from vinesim.state.layout import Model
 
 # Why an engine stopped handling events; LEFT: it did not, and who waited has left it.
-GO_ON, NO_EVENTS, AT_HORIZON, AT_BATCH, BROKEN, LEFT = range(6)
+GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT = range(6)
 
 # The rules that a policy may break; RULES has their words.
-UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAKE_UP_IN_THE_PAST = range(1, 8)
+UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_UNTIL_THE_PAST = range(1, 8)
 SHARES_SPEED, IS_DOWN = 8, 9
 OUT_OF_TIME = -1  # in place of a rule: the clock cannot count the time of a task, whatever the policy did
 
@@ -26,7 +26,7 @@ RULES = (
     "a policy may start a task only on a unit of the datacenter",
     "a policy may start a task only on a unit whose type can run it (affinity above 0)",
     "a policy may load a unit beyond its capacity only if it declares may_overcommit",
-    "a policy may start together only the first pending tasks of one group, from its oldest on",
+    "a policy may consolidate only the first pending tasks of one group, from its oldest on",
     "a policy may wait only until a time after now",
     "a batch policy may move a task only between units whose tasks do not share their speed",
     "a policy may start a task only on a unit whose node is up, not in an outage",

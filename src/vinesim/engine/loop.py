@@ -7,12 +7,12 @@ functions around it are its steps. Its meaning, for the reader, is ``engine/refe
 import numpy as np
 
 from vinesim.engine.actions import finish, perform
-from vinesim.engine.contract import AT_BATCH, AT_HORIZON, BROKEN, GO_ON, NO_EVENTS, WAKE_UP_IN_THE_PAST
+from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, BROKEN, GO_ON, NO_EVENTS, WAIT_UNTIL_THE_PAST
 from vinesim.state import event_queue
 from vinesim.state.bits import insert
 from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import inlined
-from vinesim.state.layout import FINISH, OUTAGE, TIMER, WAKE_UP, View
+from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, TIMER, View
 
 
 def decide(model, state, view):
@@ -20,8 +20,8 @@ def decide(model, state, view):
 
 
 @inlined
-def wake_up(model, state):
-    """WAKE_UP: the next job arrives and its tasks become pending. Returns the job."""
+def arrive(model, state):
+    """ARRIVAL: the next job arrives and its tasks become pending. Returns the job."""
     run = state.run[0]
     job = run.next_job
     first, end = model.job_first[job], model.job_first[job + 1]
@@ -53,12 +53,13 @@ def run_events(
     may_overcommit,
     sees_every_event,
     horizon_us,
-    batch_us,
+    pause_us,
     max_events,
 ):
-    """Handle events until there are none, the horizon or a batch is next, or ``max_events`` were handled.
+    """Handle events until there are none, the horizon or a pause is next, or ``max_events`` were handled.
 
-    Equal times are handled in the order FINISH, WAKE_UP, BATCH, TIMER. After each event the policy is asked until it
+    It pauses for what is done from Python: a period of a batch policy, or an outage.
+    Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER. After each event the policy is asked until it
     wants nothing more; it is not asked while nothing is pending, or no unit has room unless it may over-commit. One
     that sees every event is asked once after each whatever is pending, and not spared while no unit has room.
     """
@@ -67,7 +68,7 @@ def run_events(
     asks_when_full = may_overcommit or sees_every_event
     for _ in range(max_events):
         finish_us, arrival_us = event_queue.next_us(state), next_arrival_us(model, state)
-        now = min(min(finish_us, arrival_us), min(batch_us, run.timer_us))
+        now = min(min(finish_us, arrival_us), min(pause_us, run.timer_us))
         if now == np.inf:
             return NO_EVENTS
         if now > horizon_us:
@@ -81,10 +82,10 @@ def run_events(
             if unit < 0:
                 return BROKEN
         elif arrival_us == now:
-            event = WAKE_UP
-            job = wake_up(model, state)
-        elif batch_us == now:
-            return AT_BATCH
+            event = ARRIVAL
+            job = arrive(model, state)
+        elif pause_us == now:
+            return AT_PAUSE
         else:
             event = OUTAGE if run.had_outage else TIMER
             run.timer_us = np.inf
@@ -96,9 +97,9 @@ def run_events(
             must_ask = False
             action = decide(model, state, view)
             if action.task == -1:
-                run.timer_us = action.wake_us
-                if not action.wake_us > now:
-                    run.error, run.error_task = WAKE_UP_IN_THE_PAST, -1
+                run.timer_us = action.until_us
+                if not action.until_us > now:
+                    run.error, run.error_task = WAIT_UNTIL_THE_PAST, -1
                     return BROKEN
                 break
             if not perform(model, state, action, may_overcommit):

@@ -14,7 +14,7 @@ from vinesim.engine import block
 from vinesim.engine.beside import beside
 from vinesim.engine.compiled import bound, bound_block
 from vinesim.engine.contract import AT_HORIZON, BROKEN
-from vinesim.engine.outcome import has_company
+from vinesim.engine.outcome import may_share_units
 from vinesim.engine.simulate import announce_compilation, check_options, simulate, unit_order_of
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
@@ -42,9 +42,9 @@ NEEDED = {  # the task columns behind each number, beside the finish times
     "tasks.by_type": ("task_unit",),
     "tasks.wait_us": ("task_init_us",),
     "tasks.response_us": ("task_init_us",),
-    "utilization": ("task_unit", "task_init_us", "task_in_batch"),
-    "energy_j": ("task_unit", "task_init_us", "task_start_us", "task_in_batch"),
-    "energy": ("task_unit", "task_init_us", "task_start_us", "task_in_batch"),
+    "utilization": ("task_unit", "task_init_us", "task_follower"),
+    "energy_j": ("task_unit", "task_init_us", "task_start_us", "task_follower"),
+    "energy": ("task_unit", "task_init_us", "task_start_us", "task_follower"),
 }
 Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
 
@@ -65,7 +65,7 @@ def simulate_many(
     record: Sequence[str] = (),
     percentiles: Method = "nearest_rank",
     warm_up: WarmUp | None = None,
-    say: Callable[[str], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
 ) -> Runs:
     """Run a scenario K times and return the numbers that :func:`simulate` gives for each run alone, bit for bit.
 
@@ -83,7 +83,7 @@ def simulate_many(
     def alone(k: int) -> Mapping[str, Any]:
         work = scenario.workload if times is None else replace(scenario.workload, arrival_us=times[k])
         one = replace(scenario, workload=work, seed=int(numbers[k]))
-        return simulate(one, percentiles=percentiles, warm_up=warm_up, say=say).summary
+        return simulate(one, percentiles=percentiles, warm_up=warm_up, on_message=on_message).summary
 
     policy = resolve(scenario.policy, scenario.options)
     if (
@@ -99,7 +99,7 @@ def simulate_many(
     warn_of_parallel_jobs(scenario.workload)
     n_workers = workers or n_cores()
     blocks = _Blocks(scenario, policy, times, numbers, wanted, percentiles, warm_up, n_workers)
-    with announce_compilation(policy, say):
+    with announce_compilation(policy, on_message):
         blocks.compile()
     try:
         return _joined(blocks.run(), len(numbers))
@@ -163,7 +163,7 @@ class _Blocks:
         self.model = build_model(scenario, policy.groups)
         self.options = build_options(policy.values_of_options())
         self.random = _streams(seeds, policy)
-        self.has_company = has_company(self.model, policy.may_overcommit)
+        self.may_share_units = may_share_units(self.model, policy.may_overcommit)
         self.needed = {"task_finish_us"}.union(*(some for name, some in NEEDED.items() if wanted(name)))
         row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
         self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
@@ -230,7 +230,7 @@ class _Worker:
         why = columns.why[: end - first]
         if (why == BROKEN).any():
             raise _Failed(first + int(np.argmax(why == BROKEN)))
-        depends = blocks.has_company or blocks.warm_up == "mser5"
+        depends = blocks.may_share_units or blocks.warm_up == "mser5"
         together = np.flatnonzero(columns.is_plain[: end - first] & (not depends))
         apart = np.setdiff1d(np.arange(end - first), together)
         for rows in [together] * bool(len(together)) + list(apart):
@@ -243,7 +243,7 @@ class _Worker:
             rows = slice(0, np.size(rows))  # no copy
         given = {name: getattr(self.columns, name) for name in block.TASK_COLUMNS}
         kept = {name: column[rows] if len(column) else column for name, column in given.items()}
-        following = kept.pop("task_in_batch")
+        following = kept.pop("task_follower")
         is_one = run.ndim == 0
         followers = np.sort(following[following >= 0]).astype(np.int64) if is_one else np.empty(0, np.int64)
         reason = ExitReason.ALL_DONE
@@ -253,7 +253,7 @@ class _Worker:
         outcome = Outcome(
             **kept,
             unit_order=blocks.model.unit_order,
-            shares_units=blocks.has_company or len(followers) > 0,
+            shares_units=blocks.may_share_units or len(followers) > 0,
             exit_reason=reason,
             reason="",
             end_us=horizon_us if reason is ExitReason.HORIZON else np.minimum(run["now_us"], horizon_us),

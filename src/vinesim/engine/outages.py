@@ -76,7 +76,7 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that cannot have outages."""
     name = policy.name or type(policy).__name__
     if not isinstance(policy, OnlinePolicy):
-        raise InputError([Problem("outages", f"an online policy; {name} places batches", "outages")])
+        raise InputError([Problem("outages", f"an online policy; {name} is a batch policy", "outages")])
     if policy.plans:
         raise InputError([Problem("outages", f"none; {name} plans before the run", "outages")])
     keeps_tasks = any("tasks" in size or "queue" in size for _, size in policy.scratch.values())

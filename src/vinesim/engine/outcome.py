@@ -38,7 +38,7 @@ def collect(
         task_start_us=columns["task_start_us"],
         task_finish_us=columns["task_finish_us"],
         unit_order=model.unit_order,
-        shares_units=has_company(model, may_overcommit) or len(followers) > 0,
+        shares_units=may_share_units(model, may_overcommit) or len(followers) > 0,
         exit_reason=reason,
         reason=words,
         end_us=end_us,
@@ -50,8 +50,8 @@ def collect(
     )
 
 
-def has_company(model: Model, may_overcommit: bool) -> bool:
-    """Whether tasks can be on a unit at the same time, even if none are started together."""
+def may_share_units(model: Model, may_overcommit: bool) -> bool:
+    """Whether tasks can be on a unit at the same time, even if none are consolidated."""
     return has_shared_speed(model) or len(model.task_demand) > 0 or may_overcommit
 
 

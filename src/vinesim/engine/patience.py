@@ -28,27 +28,33 @@ class Patience:
         run: Run,
         policy: str,
         n_tasks: int,
-        watch: Callable[[Progress], bool | None] | None,
-        say: Callable[[str], None] | None,
+        on_progress: Callable[[Progress], bool | None] | None,
+        on_message: Callable[[str], None] | None,
     ):
-        self._run, self._policy, self._n_tasks, self._watch, self._say = run, policy, n_tasks, watch, say
+        self._run, self._policy, self._n_tasks, self._on_progress, self._on_message = (
+            run,
+            policy,
+            n_tasks,
+            on_progress,
+            on_message,
+        )
         self._mark: tuple[int, ...] = ()
         self._since_s = time.perf_counter()
         self.is_stopped = False
 
     def looks_up(self) -> bool:
         """Tell how far the run is. Returns whether it is to stop."""
-        if self._watch is not None and not self.is_stopped:
+        if self._on_progress is not None and not self.is_stopped:
             run = self._run
-            self.is_stopped = bool(self._watch(Progress(run.n_events, run.now_us, run.n_done, self._n_tasks)))
+            self.is_stopped = bool(self._on_progress(Progress(run.n_events, run.now_us, run.n_done, self._n_tasks)))
         return self.is_stopped
 
     def gives_up(self) -> bool:
         """The same while the engine works. Returns whether the run is to stop and the policy does not answer."""
         waited_s = self._waited_s()
-        if waited_s > SAY_S and self._say is not None:
-            self._say(f"{self.words()}; Ctrl-C ends the run with what is done")
-            self._say = None
+        if waited_s > SAY_S and self._on_message is not None:
+            self._on_message(f"{self.words()}; Ctrl-C ends the run with what is done")
+            self._on_message = None
         return self.looks_up() and waited_s > LEAVE_S
 
     def words(self) -> str:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine import contract
-from vinesim.engine.contract import AT_BATCH, AT_HORIZON, GO_ON, NO_EVENTS, BrokenContract, OutOfTime, asked
+from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, OutOfTime, asked
 from vinesim.model.errors import PolicyError
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
-from vinesim.state.layout import DROPPED, FINISH, FULL, OUTAGE, OVERFULL, PENDING, TIMER, WAKE_UP, Action, Model, View
+from vinesim.state.layout import ARRIVAL, DROPPED, FINISH, FULL, OUTAGE, OVERFULL, PENDING, TIMER, Action, Model, View
 from vinesim.state.scratch import build_scratch, plain_options
 
 TWO_64 = 2**64
@@ -40,7 +40,7 @@ class ReferenceState:
         self.task_init_us = [math.nan] * n_tasks
         self.task_start_us = [math.nan] * n_tasks
         self.task_finish_us = [math.nan] * n_tasks
-        self.together: dict[int, list[int]] = {}  # task -> the tasks consolidated with it
+        self.followers: dict[int, list[int]] = {}  # leader -> the tasks consolidated with it
         self.unit_load = [0.0] * n_units
         self.unit_open = model.unit_capacity.tolist()  # 0 while the node is down
         self.had_outage = False
@@ -124,26 +124,26 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         state.pending.remove(task)
         return
     group = state.group_of(task)
-    members = [task]
+    started = [task]
     if action.n_tasks > 1:
-        members = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
+        started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
     transfer = queries.transfer_us(model, state, task, unit)
     execution = queries.execution_us(model, state, task, unit)
     overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)]
-    for member in members[1:]:
-        transfer += queries.transfer_us(model, state, member, unit)
-        execution += queries.execution_us(model, state, member, unit) - overhead
+    for follower in started[1:]:
+        transfer += queries.transfer_us(model, state, follower, unit)
+        execution += queries.execution_us(model, state, follower, unit) - overhead
     if len(model.task_factor):
         execution *= model.task_factor[task]
     state.check_time(task, unit, transfer, execution)
-    for member in members:
-        state.task_unit[member] = unit
-        state.task_init_us[member] = state.now_us
-        state.task_start_us[member] = state.now_us + transfer
+    for one in started:
+        state.task_unit[one] = unit
+        state.task_init_us[one] = state.now_us
+        state.task_start_us[one] = state.now_us + transfer
         known = not state.is_shared(unit)
-        state.task_finish_us[member] = state.now_us + transfer + execution if known else math.inf
-        state.pending.remove(member)
-    state.together[task] = members[1:]
+        state.task_finish_us[one] = state.now_us + transfer + execution if known else math.inf
+        state.pending.remove(one)
+    state.followers[task] = started[1:]
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if state.is_shared(unit):
         state.advance_work(unit)
@@ -176,8 +176,8 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     elif not may_overcommit and not queries.fits(model, state, task, unit):
         rule = contract.NO_ROOM
     elif action.n_tasks != 1:
-        members = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
-        if action.n_tasks < 1 or members[0] != task or len(members) < action.n_tasks:
+        waiting = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
+        if action.n_tasks < 1 or waiting[0] != task or len(waiting) < action.n_tasks:
             rule = contract.NOT_A_HEAD
     if rule:
         raise BrokenContract(rule, task, unit)
@@ -197,14 +197,14 @@ def finish(state: ReferenceState) -> tuple[int, int]:
         state.requeue_first(unit, load)
     else:
         state.running[unit].remove(task)
-    for member in state.together[task]:
-        state.task_finish_us[member] = state.now_us
+    for follower in state.followers[task]:
+        state.task_finish_us[follower] = state.now_us
     state.unit_load[unit] = load
     return task, unit
 
 
-def wake_up(state: ReferenceState) -> int:
-    """WAKE_UP: the next job arrives. Returns the job."""
+def arrive(state: ReferenceState) -> int:
+    """ARRIVAL: the next job arrives. Returns the job."""
     job = state.next_job
     state.pending += range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
     state.next_job += 1
@@ -219,7 +219,7 @@ def run_events(
     may_overcommit: bool,
     sees_every_event: bool,
     horizon_us: float,
-    batch_us: float,
+    pause_us: float,
     max_events: int,
 ) -> int:
     """Handle events in the order (time, kind, sequence); returns why it stopped, as engine/loop.py does."""
@@ -227,7 +227,7 @@ def run_events(
     for _ in range(max_events):
         finish_us = state.next_finish_us()
         arrival_us = state.next_arrival_us()
-        now = min(finish_us, arrival_us, batch_us, state.timer_us)
+        now = min(finish_us, arrival_us, pause_us, state.timer_us)
         if now == math.inf:
             return NO_EVENTS
         if now > horizon_us:
@@ -237,9 +237,9 @@ def run_events(
         if finish_us == now:
             event, (task, unit) = FINISH, finish(state)
         elif arrival_us == now:
-            event, job = WAKE_UP, wake_up(state)
-        elif batch_us == now:
-            return AT_BATCH
+            event, job = ARRIVAL, arrive(state)
+        elif pause_us == now:
+            return AT_PAUSE
         else:
             event, state.timer_us = OUTAGE if state.had_outage else TIMER, math.inf
             state.had_outage = False
@@ -255,9 +255,9 @@ def run_events(
                     f"returned {action!r}"
                 )
             if action.task == -1:
-                state.timer_us = action.wake_us
-                if not action.wake_us > now:
-                    raise BrokenContract(contract.WAKE_UP_IN_THE_PAST, -1, -1)
+                state.timer_us = action.until_us
+                if not action.until_us > now:
+                    raise BrokenContract(contract.WAIT_UNTIL_THE_PAST, -1, -1)
                 break
             start(state, action, may_overcommit)
         if not state.pending:
@@ -286,7 +286,7 @@ class ReferenceRun:
 
     @np.errstate(over="ignore")  # as compiled code does: what is beyond all numbers is infinite
     def advance(
-        self, horizon_us: float, batch_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+        self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
     ) -> int:
         """As the compiled engine does, but on this thread: signals are handled between any two lines."""
         return run_events(
@@ -297,7 +297,7 @@ class ReferenceRun:
             self._may_overcommit,
             self._sees_every_event,
             horizon_us,
-            batch_us,
+            pause_us,
             max_events,
         )
 
@@ -348,7 +348,7 @@ class ReferenceRun:
         for unit in sorted({state.task_unit[task] for task in state.interrupted}):
             for task in state.running[unit]:
                 state.queued.pop(task, None)
-                state.together[task] = []
+                state.followers[task] = []
             state.advance_work(unit)
             state.running[unit] = []
             state.unit_load[unit] = 0.0
@@ -374,7 +374,7 @@ class ReferenceRun:
 
     @property
     def n_done(self) -> int:
-        n_running = sum(1 + len(self.state.together[t]) for tasks in self.state.running for t in tasks)
+        n_running = sum(1 + len(self.state.followers[t]) for tasks in self.state.running for t in tasks)
         return sum(unit != PENDING for unit in self.state.task_unit) - n_running
 
     @property
@@ -405,4 +405,4 @@ class ReferenceRun:
         }
 
     def followers(self) -> np.ndarray:
-        return np.array(sorted(task for members in self.state.together.values() for task in members), np.int64)
+        return np.array(sorted(task for behind in self.state.followers.values() for task in behind), np.int64)

@@ -35,7 +35,7 @@ class Run(Protocol):
         """Get ready, which may take seconds the first time."""
 
     def advance(
-        self, horizon_us: float, batch_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
+        self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
     ) -> int:
         """Handle events until one of the reasons of ``engine.contract``, which is returned; LEFT where ``gives_up``,
         asked now and then, said so."""
@@ -47,7 +47,7 @@ class Run(Protocol):
         """The task columns that the run filled, [N] each: unit, init, start and finish."""
 
     def followers(self) -> np.ndarray:
-        """[F] int64: the tasks that were started together with another one, which leads them."""
+        """[F] int64: the tasks that were consolidated with another one, their leader."""
 
     def is_due(self, tasks: np.ndarray) -> np.ndarray:
         """Of running tasks on units that share their speed: those that have had all their time, and end at this

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from vinesim.engine.batch import BatchClock
 from vinesim.engine.compiling import told_when_compiling
-from vinesim.engine.contract import AT_BATCH, AT_HORIZON, LEFT, NO_EVENTS, BrokenContract, OutOfTime
+from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, LEFT, NO_EVENTS, BrokenContract, OutOfTime
 from vinesim.engine.outages import OutageClock, check_policy
 from vinesim.engine.outcome import collect, why_stalled
 from vinesim.engine.patience import Patience, Progress
+from vinesim.engine.periods import PeriodClock
 from vinesim.engine.run import Run
 from vinesim.metrics import applications
 from vinesim.metrics.latency import METHODS, Method
@@ -46,15 +46,15 @@ def simulate(
     engine: Engine = "compiled",
     percentiles: Method = "nearest_rank",
     warm_up: WarmUp | None = None,
-    watch: Callable[[Progress], bool | None] | None = None,
-    say: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], bool | None] | None = None,
+    on_message: Callable[[str], None] | None = None,
 ) -> Result:
     """Run a scenario to its end and return the result.
 
     ``engine="reference"`` runs the same in plain Python, slowly. ``percentiles`` of the summary are by nearest rank, or
     ``"linear"``; its latencies leave out the jobs of the ``warm_up`` (``"mser5"``, ``{"jobs": N}``, ``{"share": x}``).
-    ``watch`` is called about ten times a second with the progress; when it returns True the run ends as INTERRUPTED.
-    ``say`` gets a line when something takes long.
+    ``on_progress`` is called about ten times a second; when it returns True the run ends as INTERRUPTED. ``on_message``
+    gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
     check_options(percentiles, warm_up)
@@ -68,15 +68,15 @@ def simulate(
     begun = time.perf_counter()
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()
     model = build_model(scenario, online.groups, unit_order_of(online, scenario))
-    plan = online.plan(model, say) if online.plans else Plan({})
+    plan = online.plan(model, on_message) if online.plans else Plan({})
     run = new_run(model, online, stream_seed(scenario.seed, "policy"), policy.may_overcommit, len(scenario.outages) > 0)
     for name, contents in plan.scratch.items():
         getattr(run.scratch, name)[:] = contents
-    clock = BatchClock(policy, run, model, scenario) if isinstance(policy, BatchPolicy) else None
+    clock = PeriodClock(policy, run, model, scenario) if isinstance(policy, BatchPolicy) else None
     outages = OutageClock(run, model, scenario) if scenario.outages else None
-    patience = Patience(run, policy.name or type(policy).__name__, scenario.workload.n_tasks, watch, say)
+    patience = Patience(run, policy.name or type(policy).__name__, scenario.workload.n_tasks, on_progress, on_message)
     try:
-        with announce_compilation(policy, say):
+        with announce_compilation(policy, on_message):
             ready = time.perf_counter()
             run.compile()
             compile_s = time.perf_counter() - ready
@@ -148,7 +148,7 @@ def _advance(
     scenario: Scenario,
     model: Model,
     run: Run,
-    clock: BatchClock | None,
+    clock: PeriodClock | None,
     outages: OutageClock | None,
     patience: Patience,
     answers: bool,
@@ -173,9 +173,9 @@ def _advance(
             return ExitReason.HORIZON, ""
         if why == NO_EVENTS:
             return ExitReason.STALLED, why_stalled(scenario, model, run)
-        if why == AT_BATCH and outages is not None:
+        if why == AT_PAUSE and outages is not None:
             outages.tick()
-        if why == AT_BATCH and clock is not None:
+        if why == AT_PAUSE and clock is not None:
             if clock.next_us >= scenario.horizon_us:
                 return ExitReason.HORIZON, ""  # what was placed now would not run
             if not clock.tick():
@@ -210,11 +210,11 @@ def _engine(engine: str, policy: Policy) -> Callable[..., Run]:
 
 
 @contextmanager
-def announce_compilation(policy: Policy, say: Callable[[str], None] | None) -> Iterator[None]:
+def announce_compilation(policy: Policy, on_message: Callable[[str], None] | None) -> Iterator[None]:
     """Say that a policy is being compiled, if it is; a compiler error becomes the user's."""
     name = policy.name or type(policy).__name__
     try:
-        with told_when_compiling(name, say):
+        with told_when_compiling(name, on_message):
             yield
     except BrokenContract:
         raise

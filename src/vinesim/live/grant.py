@@ -1,4 +1,4 @@
-"""The go-ahead that an application gets: which of its requests, together, on which units, for how long."""
+"""The go-ahead that an application gets: which of its requests, as one, on which units, for how long."""
 
 from dataclasses import dataclass
 
@@ -20,6 +20,6 @@ class Grant:
     id: int
     application: int
     requests: tuple[int, ...]  # the oldest first
-    places: tuple[Place, ...]  # one for each node that a request needs
+    places: tuple[Place, ...]  # one for each gang member
     issued_us: float
     lease_until_us: float  # without a completion by then the units are taken back

@@ -27,8 +27,8 @@ class Registration:
 
     def deadline_us(self, now_us: float, size: float) -> float:
         """When a request that arrives now is due; as :func:`~vinesim.model.application.with_deadlines`."""
-        response_us = self.application.response_time_us
-        return now_us + (response_us * size if self.application.per_size else response_us)
+        relative_us = self.application.relative_deadline_us
+        return now_us + (relative_us * size if self.application.per_size else relative_us)
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Cluster:
 def compiled(
     cluster: Cluster, registered: Sequence[Registration], policy: OnlinePolicy
 ) -> tuple[Model, list[list[int]]]:
-    """The model, and the group of each part of the requests of each application.
+    """The model, and the group of each gang member of each application.
 
     Raises :class:`InputError` for applications that do not fit the cluster.
     """
-    counts = np.array([r.application.nodes_per_request for r in registered])
+    counts = np.array([r.application.gang_size for r in registered])
     first = np.concatenate(([0], np.cumsum(counts)))
     n_tasks = int(first[-1])
     nothing = np.zeros(n_tasks)

@@ -26,7 +26,7 @@ from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import resolve
-from vinesim.state.layout import FINISH, TIMER, WAKE_UP, Action, View
+from vinesim.state.layout import ARRIVAL, FINISH, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
 RECENT = 65_536  # grants that were lost, and requests that were dropped, that are remembered
@@ -34,7 +34,7 @@ RECENT = 65_536  # grants that were lost, and requests that were dropped, that a
 
 @dataclass
 class _Running:
-    """A grant that is not complete: the unit of each part, and the task that leads it there."""
+    """A grant that is not complete: the unit of each gang member, and the task that leads it there."""
 
     grant: Grant
     leads: dict[int, int]  # unit of the datacenter -> task
@@ -49,8 +49,9 @@ class Scheduler:
     Calls may come from several threads: each is done as a whole. Memory is that of the requests pending and running.
 
     ``affinity`` [P, T] is operations (size) per us of each processor type for each task type, ``overhead_us`` [P, T] is
-    added for a request or batch; as in :class:`~vinesim.model.scenario.Scenario`. A lease is ``lease_factor`` times
-    the time that follows from them, ``lease_floor_us`` at least. Raises :class:`InputError` for wrong arguments.
+    added once for requests that start as one; as in :class:`~vinesim.model.scenario.Scenario`. A lease is
+    ``lease_factor`` times the time that follows from them, ``lease_floor_us`` at least. Raises :class:`InputError` for
+    wrong arguments.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Scheduler:
         self._lock = RLock()
         self._now_us = -math.inf
         self._registered: list[Registration] = []
-        self._groups: list[list[int]] = []  # of each application, by part
+        self._groups: list[list[int]] = []  # of each application, by gang member
         self._requests = Requests()
         self._running: dict[int, _Running] = {}
         self._leases = Leases()
@@ -131,25 +132,27 @@ class Scheduler:
     def register(
         self,
         name: str,
-        response_time_us: float,
+        relative_deadline_us: float,
         average_load: float,
         *,
         nodes: Sequence[tuple[int, int]] = (),
-        n_nodes: int = 1,
-        consolidate: int = 1,
+        gang_size: int = 1,
+        max_consolidated: int = 1,
         per_size: bool = False,
         task_type: str | None = None,
         demand: float = ONE_SLOT,
     ) -> int:
         """newAppRegistration: an application and what it expects. Returns its number, from 0.
 
-        Its requests are due ``response_time_us`` after they arrive, or with ``per_size`` so long for each unit of size;
-        ``average_load`` of them are expected every second. ``nodes``, as (rack, shelf), hold its data (empty: all), a
-        request needs ``n_nodes`` of them; ``consolidate`` requests can start as one. ``task_type`` is the column of the
-        affinity, by default the one of the application's name; ``demand`` is what a request takes of a unit's capacity:
-        one slot unless given, ``WHOLE_UNIT`` is all of it.
+        Its requests are due ``relative_deadline_us`` after they arrive, or with ``per_size`` so long for each unit of
+        size; ``average_load`` of them are expected every second. ``nodes``, as (rack, shelf), hold its data (empty:
+        all), a request is a gang on ``gang_size`` of them; up to ``max_consolidated`` requests can start as one.
+        ``task_type`` is the column of the affinity, by default the one of the application's name; ``demand`` is what a
+        request takes of a unit's capacity: one slot unless given, ``WHOLE_UNIT`` is all of it.
         """
-        application = Application(name, response_time_us, per_size, average_load, consolidate, nodes, n_nodes)
+        application = Application(
+            name, relative_deadline_us, per_size, average_load, max_consolidated, nodes, gang_size
+        )
         return self._register(application, name if task_type is None else task_type, demand)
 
     def new_request(self, application: int, now_us: float, size: float = 1.0) -> int:
@@ -164,7 +167,7 @@ class Scheduler:
             due_us = one.deadline_us(self._now_us, size)
             job = self._requests.add(int(application), self._now_us, due_us, float(size), one.demand, groups)
             self._state.arrive(job)
-            self._happened(WAKE_UP, job=job)
+            self._happened(ARRIVAL, job=job)
             return job
 
     def can_issue(self, now_us: float, application: int | None = None) -> Grant | None:
@@ -183,7 +186,7 @@ class Scheduler:
             return self._decided(application)
 
     def complete(self, grant: int, now_us: float, unit: int | None = None) -> bool:
-        """requestComplete: the requests of a grant are done, or their parts on one ``unit`` of it are.
+        """requestComplete: the requests of a grant are done, or the gang members on one ``unit`` of it are.
 
         False if the lease had ended: the unit is somebody else's and nothing happens. Raises :class:`InputError` for a
         grant that never was, or was completed before (one that was lost long ago, behind ``RECENT`` others, as well).
@@ -241,7 +244,7 @@ class Scheduler:
             return dropped
 
     @property
-    def wake_us(self) -> float:
+    def ask_again_us(self) -> float:
         """When ``can_issue`` may have an answer though nothing is told until then: a lease ends, or the policy waits
         for a time. Infinite if never."""
         with self._lock:
@@ -321,10 +324,10 @@ class Scheduler:
             if task_type not in kinds:
                 where = f"application {application.name}, task_type"
                 raise InputError([Problem(where, "one of " + ", ".join(kinds), repr(task_type))])
-            if application.nodes_per_request > 1 and "part" not in self._policy.groups:
+            if application.gang_size > 1 and "member" not in self._policy.groups:
                 expected = f"1, as the policy {self._policy.name} places one node at a time"
-                found = f"{application.nodes_per_request}"
-                raise InputError([Problem(f"application {application.name}, n_nodes", expected, found)])
+                found = f"{application.gang_size}"
+                raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
             registered = [*self._registered, Registration(application, kinds.index(task_type), demand)]
             model, groups = compiled(self._cluster, registered, self._policy)
             if self._state is None:
@@ -343,8 +346,8 @@ class Scheduler:
 
     def _regroup(self, model: Any, groups: list[list[int]]) -> None:
         """There is one more application: the others' groups may have other numbers."""
-        before = [group for parts in self._groups for group in parts]
-        moved = dict(zip(before, (group for parts in groups for group in parts), strict=False))
+        before = [group for gang in self._groups for group in gang]
+        moved = dict(zip(before, (group for gang in groups for group in gang), strict=False))
         self._scratch = regrouped(self._scratch, self._policy.scratch, self._model, model, moved)
         for task, group in self._requests.task_group.items():
             self._requests.task_group[task] = moved[group]
@@ -412,29 +415,29 @@ class Scheduler:
         if not isinstance(action, Action):
             raise PolicyError(f"policy {decide.__qualname__}: must return start(...) or nothing(), returned {action!r}")
         if action.task == -1:
-            self._timer_us = action.wake_us
-            if not action.wake_us > self._now_us:
-                raise self._broken(BrokenContract(contract.WAKE_UP_IN_THE_PAST, -1, -1))
+            self._timer_us = action.until_us
+            if not action.until_us > self._now_us:
+                raise self._broken(BrokenContract(contract.WAIT_UNTIL_THE_PAST, -1, -1))
         return action
 
     def _act(self, action: Action) -> Grant | None:
-        """Do what the policy wants: a grant when all parts of its requests have started, None for a dropped task."""
-        members = self._started(action)
-        task, job = members[0], self._requests.task_job[members[0]]
+        """Do what the policy wants: a grant when all members of its gangs have started, None for a dropped task."""
+        started = self._started(action)
+        task, job = started[0], self._requests.task_job[started[0]]
         if action.n_tasks == 0:
             if task == self._requests.job_first[job]:
                 self._dropped.append(job)
             self._ended.append(task)
             return None
-        requests = tuple(int(self._requests.task_job[member]) for member in members)
-        leads, longest_us = {task: action.unit}, expected_us(self._model, self._state, members, action.unit)
-        if "part" in self._policy.groups:
-            for part in range(task + 1, self._requests.job_first[job + 1]):
+        requests = tuple(int(self._requests.task_job[one]) for one in started)
+        leads, longest_us = {task: action.unit}, expected_us(self._model, self._state, started, action.unit)
+        if "member" in self._policy.groups:
+            for member in range(task + 1, self._requests.job_first[job + 1]):
                 action = self._ask()
-                if action.task != part or action.n_tasks != len(members):
+                if action.task != member or action.n_tasks != len(started):
                     raise PolicyError(f"policy {self._policy.name}: left request {job} started in part")
                 others = self._started(action)
-                leads[part] = action.unit
+                leads[member] = action.unit
                 longest_us = max(longest_us, expected_us(self._model, self._state, others, action.unit))
         return self._granted(requests, leads, longest_us)
 
@@ -444,7 +447,7 @@ class Scheduler:
             start(self._state, action, self._policy.may_overcommit)
         except BrokenContract as broken:
             raise self._broken(broken) from None
-        return [action.task, *(self._state.together[action.task] if action.n_tasks > 0 else ())]
+        return [action.task, *(self._state.followers[action.task] if action.n_tasks > 0 else ())]
 
     def _granted(self, requests: tuple[int, ...], leads: Mapping[int, int], expected: float) -> Grant:
         """Note a grant and begin its lease."""
@@ -471,7 +474,7 @@ def _usable(policy: Any) -> OnlinePolicy:
     """The policy, if it can decide without a workload known beforehand. Raises :class:`InputError` if it cannot."""
     name = policy.name or type(policy).__name__
     if not isinstance(policy, OnlinePolicy):
-        raise InputError([Problem("policy", "an online policy", f"{name}, which places batches")])
+        raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])
     if policy.plans:
         raise InputError([Problem("policy", "a policy that decides online", f"{name}, which plans the whole workload")])
     if policy.takes_back:

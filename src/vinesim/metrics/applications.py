@@ -99,7 +99,7 @@ def table(tables: Tables) -> Table:
             "p90_us": np.array([d["p90"] for d in latency]),
             "p99_us": np.array([d["p99"] for d in latency]),
             "p99_9_us": np.array([d["p99_9"] for d in latency]),
-            "batch_mean": count(started, task_code) / np.maximum(1, count(leads, task_code)),
+            "consolidated_mean": count(started, task_code) / np.maximum(1, count(leads, task_code)),
             "on_fastest": count(on_fastest, task_code) / n_started,
         }
     )

@@ -45,7 +45,7 @@ def _amounts(scenario: Scenario) -> np.ndarray:
     if work.demand is None:
         return amounts(ONE_SLOT, capacity)
     of_task = amounts(work.demand[:, None], capacity)
-    if work.application is not None and any(a.batch_limit > 1 for a in scenario.applications):
+    if work.application is not None and any(a.max_consolidated > 1 for a in scenario.applications):
         return of_task.min(axis=0)  # in a batch the leader's demand counts for all
     return np.minimum.reduceat(of_task, work.job_first[:-1], axis=0)
 
@@ -67,7 +67,7 @@ def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     limit = np.ones(work.n_jobs)
     if work.application is not None and scenario.applications:
         listed = listed_by_code(work, scenario.applications)
-        limit = np.array([1 if a is None else a.batch_limit for a in listed])[work.application]
+        limit = np.array([1 if a is None else a.max_consolidated for a in listed])[work.application]
     factor = np.ones(work.n_jobs) if work.time_factor is None else work.time_factor[head]
     smallest = np.where(limit > 1, factor.min(), factor)[:, None]  # in a batch the leader's factor counts for all
     return (before + own) * smallest, (before / limit[:, None] + own) * smallest

@@ -19,30 +19,28 @@ class Application:
     """
 
     name: str
-    response_time_us: float  # a request is due so long after its arrival
-    per_size: bool = False  # response_time_us is for each unit of size: for each operation of the request
+    relative_deadline_us: float  # a request is due so long after its arrival
+    per_size: bool = False  # relative_deadline_us is for each unit of size: for each operation of the request
     average_load: float = 1.0  # requests per second that it expects
-    batch_limit: int = 1  # requests that it can consolidate: MAX_A
+    max_consolidated: int = 1  # requests that it can consolidate: MAX_A
     nodes: Sequence[tuple[int, int]] = ()  # (rack, shelf) of the nodes that hold its data; empty: all
-    nodes_per_request: int = 1  # a request is so many tasks, started at once on as many nodes, on one processor type
+    gang_size: int = 1  # a request is so many tasks, started at once on as many nodes, on one processor type
 
     def __post_init__(self) -> None:
         where, problems = f"application {self.name}", []
-        for what in ("response_time_us", "average_load"):
+        for what in ("relative_deadline_us", "average_load"):
             value = getattr(self, what)
             if not (0 < value < math.inf):
                 problems.append(Problem(f"{where}, {what}", "a finite number above 0", f"{value}"))
-        for what in ("batch_limit", "nodes_per_request"):
+        for what in ("max_consolidated", "gang_size"):
             value = getattr(self, what)
             if value != int(value) or not 1 <= value < 2**31:
                 problems.append(Problem(f"{where}, {what}", "a whole number, 1 or more", f"{value}"))
         nodes = tuple((int(rack), int(shelf)) for rack, shelf in self.nodes)
         if len(set(nodes)) < len(nodes):
             problems.append(Problem(f"{where}, nodes", "each node once", f"{len(nodes) - len(set(nodes))} again"))
-        if nodes and len(nodes) < self.nodes_per_request:
-            problems.append(
-                Problem(f"{where}, nodes", f"{self.nodes_per_request} or more, one a task", f"{len(nodes)}")
-            )
+        if nodes and len(nodes) < self.gang_size:
+            problems.append(Problem(f"{where}, nodes", f"{self.gang_size} or more, one a task", f"{len(nodes)}"))
         if problems:
             raise InputError(problems)
         object.__setattr__(self, "nodes", nodes)
@@ -56,7 +54,7 @@ def with_deadlines(work: Workload, applications: Sequence[Application]) -> Workl
     if work.deadline_us is not None or not applications or work.application is None:
         return work
     listed = listed_by_code(work, applications)
-    response = np.array([math.inf if a is None else a.response_time_us for a in listed])
+    response = np.array([math.inf if a is None else a.relative_deadline_us for a in listed])
     per_size = np.array([a is not None and a.per_size for a in listed])
     due = response[work.application]
     scaled = per_size[work.application]
@@ -124,12 +122,12 @@ def wrong_applications(
             problems.append(Problem(f"applications, {name}", "requests of one task type", "several"))
         able = affinity[:, kinds[code]].min(axis=1) > 0
         n_nodes = nodes_by_type(center, one)[able].max(initial=0)
-        if n_nodes < one.nodes_per_request:
-            expected = f"{one.nodes_per_request} of its nodes with a unit of one type that can run it"
+        if n_nodes < one.gang_size:
+            expected = f"{one.gang_size} of its nodes with a unit of one type that can run it"
             problems.append(Problem(f"applications, {name}", expected, f"{n_nodes}"))
-        if one.nodes_per_request > 1:
+        if one.gang_size > 1:
             n = np.unique(tasks[work.application == code])
-            if (n != one.nodes_per_request).any():
-                expected = f"requests of {one.nodes_per_request} tasks, one a node"
+            if (n != one.gang_size).any():
+                expected = f"requests of {one.gang_size} tasks, one a node"
                 problems.append(Problem(f"applications, {name}", expected, ", ".join(map(str, n[:5]))))
     return problems

@@ -69,7 +69,7 @@ class Lost(NamedTuple):
     init_us: np.ndarray  # [L] float64
     start_us: np.ndarray
     end_us: np.ndarray  # when its node went down
-    is_follower: np.ndarray  # [L] bool: it had been started together with another one
+    is_follower: np.ndarray  # [L] bool: it had been consolidated with another one, its leader
 
 
 class Stays(NamedTuple):

@@ -40,8 +40,8 @@ def reproduce(
     *,
     changes: Mapping[str, Any] | None = None,
     workers: int | None = None,
-    watch: Callable[..., Any] | None = None,
-    say: Callable[[str], None] | None = None,
+    on_progress: Callable[..., Any] | None = None,
+    on_message: Callable[[str], None] | None = None,
     made: dict[Path, "Sweep"] | None = None,
 ) -> Report:
     """Run what the item needs and judge its claims.
@@ -54,7 +54,9 @@ def reproduce(
     """
     begun = time.perf_counter()
     folder = None if out is None else prepare(out, item)
-    data = gather(item, folder, changes=changes, workers=workers, watch=watch, say=say, made=made)
+    data = gather(
+        item, folder, changes=changes, workers=workers, on_progress=on_progress, on_message=on_message, made=made
+    )
     judged = tuple(claim.check(data) for claim in item.claims)
     files = () if folder is None else _write(item, data, judged, folder)
     return Report(item, judged, files, time.perf_counter() - begun)
@@ -66,8 +68,8 @@ def gather(
     *,
     changes: Mapping[str, Any] | None = None,
     workers: int | None = None,
-    watch: Callable[..., Any] | None = None,
-    say: Callable[[str], None] | None = None,
+    on_progress: Callable[..., Any] | None = None,
+    on_message: Callable[[str], None] | None = None,
     made: dict[Path, "Sweep"] | None = None,
     replications: int | None = None,
 ) -> Data:
@@ -93,7 +95,7 @@ def gather(
             shutil.copytree(before.folder, target)
         if before is None or target is not None:
             n_workers = 1 if workers is None and _is_small(study) else workers
-            swept = sweep(study, target, workers=n_workers, watch=watch, say=say)
+            swept = sweep(study, target, workers=n_workers, on_progress=on_progress, on_message=on_message)
         else:
             swept = before
         made[item.study_file(name)] = swept

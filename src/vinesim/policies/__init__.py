@@ -3,7 +3,7 @@
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, OnlinePolicy, Policy
 from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
 from vinesim.state.demand import amounts
-from vinesim.state.layout import FINISH, OUTAGE, PENDING, TIMER, WAKE_UP
+from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, PENDING, TIMER
 from vinesim.state.queries import (
     INTER_RACK,
     INTRA_RACK,
@@ -47,7 +47,7 @@ from vinesim.state.queries import (
     random_below,
     random_free,
     start,
-    start_together,
+    start_consolidated,
     started_us,
     task_type,
     tier,
@@ -58,6 +58,7 @@ from vinesim.state.queries import (
 )
 
 __all__ = [
+    "ARRIVAL",
     "FINISH",
     "INTER_RACK",
     "INTRA_RACK",
@@ -66,7 +67,6 @@ __all__ = [
     "PENDING",
     "PRIORITY_QUEUE",
     "TIMER",
-    "WAKE_UP",
     "BatchPolicy",
     "BatchServers",
     "BatchTasks",
@@ -115,7 +115,7 @@ __all__ = [
     "random_below",
     "random_free",
     "start",
-    "start_together",
+    "start_consolidated",
     "started_us",
     "task_type",
     "tier",

@@ -140,7 +140,7 @@ class Plan(NamedTuple):
 class OnlinePolicy(Policy):
     """A scheduler that is asked after every event.
 
-    ``decide(model, state, view)`` answers with :func:`~vinesim.state.queries.start`, ``start_together``,
+    ``decide(model, state, view)`` answers with :func:`~vinesim.state.queries.start`, ``start_consolidated``,
     ``wait_until`` or ``nothing``, and is asked again until it starts nothing. It is compiled, so it uses numbers,
     arrays and the queries only; it may write to nothing but ``view.scratch``.
 
@@ -165,9 +165,10 @@ class OnlinePolicy(Policy):
         """
         return None
 
-    def plan(self, model: Any, say: Callable[[str], None] | None) -> Plan:
+    def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
         """What to do with all the workload, for ``decide`` to follow. Called once before the run, in Python, if the
-        policy ``plans``; ``model`` is what ``decide`` is given, ``say`` prints a line where there is somebody to read.
+        policy ``plans``; ``model`` is what ``decide`` is given, ``on_message`` prints a line where there is
+        somebody to read.
         """
         raise NotImplementedError
 

@@ -32,7 +32,7 @@ from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, Divi
 from vinesim.policies.placement.first_fit import FirstFit, FirstFitDecreasing
 from vinesim.policies.placement.least_loaded import LeastLoadedFirst
 from vinesim.policies.placement.round_robin import RoundRobin
-from vinesim.policies.requests.deadline_batch import DeadlineBatch
+from vinesim.policies.requests.deadline_consolidation import DeadlineConsolidation
 from vinesim.policies.requests.edf import Edf, EdfDrop, LeastLaxity
 from vinesim.policies.requests.fcfs import Fcfs
 from vinesim.policies.resource_based.fifo import RbFifo
@@ -47,7 +47,7 @@ BUILT_IN: tuple[type[Policy], ...] = (
     *(Flat, High, Pref, CloserToData, Delay, EarliestFinish, EarliestCompletion, Optimal),
     *(RoundRobin, LeastLoadedFirst, FirstFit, FirstFitDecreasing),
     *(BestFit, BestFitDecreasing, DivideAndConquerBestFit, AcceleratedBestFit),
-    *(Symphony, SymphonyRecommended, Fcfs, Edf, EdfDrop, LeastLaxity, DeadlineBatch),
+    *(Symphony, SymphonyRecommended, Fcfs, Edf, EdfDrop, LeastLaxity, DeadlineConsolidation),
     *(RbFifo, RbSjf, RbLjf, RbLjfBa, RbLjfOcl),
     *(EasyBackfill, ConservativeBackfill),
 )

@@ -15,7 +15,7 @@ from vinesim.state.layout import PENDING, RUN, Model, State, has_shared_speed
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
-GROUP_KEYS = ("task_type", "preferred_type", "data_node", "data_rack", "application", "part", "requests")
+GROUP_KEYS = ("task_type", "preferred_type", "data_node", "data_rack", "application", "member", "requests")
 NOT_PROVIDED = -1.0
 
 
@@ -49,7 +49,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     parallelism = np.array([p.capacity if p.parallelism is None else p.parallelism for p in types])
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
-    group, following, kinds, preferred, application, part = _group(
+    group, following, kinds, preferred, application, member = _group(
         scenario, groups, data_node if has_data else None, counts
     )
     network = scenario.network
@@ -94,7 +94,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_task_type=kinds,
         group_preferred=preferred,
         group_application=application,
-        group_lead=_leads(kinds, application, part),
+        group_first_member=_first_members(kinds, application, member),
         **_applications(scenario, rack, shelf),
     )
     return Model(*map(_read_only, model))
@@ -160,7 +160,7 @@ def _group(
         ("data_node", data_node),
         ("data_rack", None if data_node is None else work.data_rack),
         ("application", None if work.application is None else np.repeat(work.application, counts)),
-        ("part", _part_of_request(scenario) if "part" in keys else None),
+        ("member", _member_of_gang(scenario) if "member" in keys else None),
         ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
     ]
     stride, sizes = {"task_type": 1}, {}
@@ -180,13 +180,13 @@ def _group(
     if "preferred_type" in stride:
         size = int(wanted.max()) + 1 - NO_PREFERENCE
         preferred = (codes // stride["preferred_type"] % size + NO_PREFERENCE).astype(np.int32)
-    part = np.zeros(len(codes), np.int32)
+    member = np.zeros(len(codes), np.int32)
     if "application" in stride:
         application = (codes // stride["application"] % sizes["application"]).astype(np.int32)
-    if "part" in stride:
-        part = (codes // stride["part"] % sizes["part"]).astype(np.int32)
+    if "member" in stride:
+        member = (codes // stride["member"] % sizes["member"]).astype(np.int32)
     if len(codes) == 1:
-        return NOTHING_I4, NOTHING_I4, kinds, preferred, application, part
+        return NOTHING_I4, NOTHING_I4, kinds, preferred, application, member
     group = (np.cumsum(present, dtype=np.int32) - np.int32(1))[code]
     if not keys:
         group = np.repeat(group, counts)
@@ -195,14 +195,14 @@ def _group(
     following = np.full(work.n_tasks, work.n_tasks, np.int32)
     same = group[by_group[1:]] == group[by_group[:-1]]
     following[by_group[:-1][same]] = by_group[1:][same]
-    return group.astype(np.int32), following, kinds, preferred, application, part
+    return group.astype(np.int32), following, kinds, preferred, application, member
 
 
-def _part_of_request(scenario: Scenario) -> np.ndarray | None:
-    """[N] the number of each task within its request, for applications whose requests need several nodes; else 0."""
+def _member_of_gang(scenario: Scenario) -> np.ndarray | None:
+    """[N] the number of each task within its gang, for applications whose requests are gangs; else 0."""
     work = scenario.workload
     listed = listed_by_code(work, scenario.applications) if work.application is not None else []
-    gangs = np.array([a is not None and a.nodes_per_request > 1 for a in listed], bool)
+    gangs = np.array([a is not None and a.gang_size > 1 for a in listed], bool)
     if not gangs.any():
         return None
     counts = np.diff(work.job_first)
@@ -210,12 +210,12 @@ def _part_of_request(scenario: Scenario) -> np.ndarray | None:
     return np.where(np.repeat(gangs[work.application], counts), place, 0)
 
 
-def _leads(kinds: np.ndarray, application: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """[G] the group of the first part of the same requests."""
-    if not part.any():
-        return np.arange(len(part), dtype=np.int32)
-    place = {key: group for group, key in enumerate(zip(kinds, application, part, strict=True))}
-    return np.array([place[key] for key in zip(kinds, application, part * 0, strict=True)], np.int32)
+def _first_members(kinds: np.ndarray, application: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """[G] the group of the first member of the same gangs."""
+    if not member.any():
+        return np.arange(len(member), dtype=np.int32)
+    place = {key: group for group, key in enumerate(zip(kinds, application, member, strict=True))}
+    return np.array([place[key] for key in zip(kinds, application, member * 0, strict=True)], np.int32)
 
 
 def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> dict[str, np.ndarray]:
@@ -229,10 +229,10 @@ def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> di
         members = np.flatnonzero(np.isin(place, nodes)) if nodes else np.arange(len(rack))
         np.bitwise_or.at(units[a], members >> 6, np.uint64(1) << (members & 63).astype(np.uint64))
     return {
-        "application_limit": np.array([1 if a is None else a.batch_limit for a in listed], np.int64),
+        "application_max_consolidated": np.array([1 if a is None else a.max_consolidated for a in listed], np.int64),
         "application_load": np.array([1.0 if a is None else a.average_load for a in listed]),
-        "application_response_us": np.array([np.inf if a is None else a.response_time_us for a in listed]),
-        "application_parts": np.array([1 if a is None else a.nodes_per_request for a in listed], np.int64),
+        "application_relative_deadline_us": np.array([np.inf if a is None else a.relative_deadline_us for a in listed]),
+        "application_gang_size": np.array([1 if a is None else a.gang_size for a in listed], np.int64),
         "application_nodes": np.array([nodes_by_type(scenario.datacenter, a) for a in listed], np.int64).reshape(
             len(listed), len(scenario.datacenter.processor_types)
         ),
@@ -280,7 +280,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
         task_init_us=np.full(n_tasks, np.nan),
         task_start_us=np.full(n_tasks, np.nan),
         task_finish_us=np.full(n_tasks, np.nan),
-        task_in_batch=np.full(n_tasks, -1, np.int32),
+        task_follower=np.full(n_tasks, -1, np.int32),
         task_interrupted=np.full(n_tasks if has_outages else 0, -1, np.int32),
         unit_open=np.array(model.unit_capacity),
         unit_load=np.zeros(n_units),

@@ -69,8 +69,8 @@ def start(task, unit):
     return Action(np.int64(task), np.int64(1), np.int64(unit), np.inf)
 
 
-@compiled_form_of(queries.start_together)
-def start_together(task, count, unit):
+@compiled_form_of(queries.start_consolidated)
+def start_consolidated(task, count, unit):
     return Action(np.int64(task), np.int64(count), np.int64(unit), np.inf)
 
 
@@ -294,15 +294,15 @@ def fastest_free(model, state, task):
 @compiled_form_of(queries.is_allowed)
 def is_allowed(model, state, task, unit):
     a = model.group_application[group_of(model, task)]
-    if a < 0 or a >= model.application_limit.shape[0]:
+    if a < 0 or a >= model.application_max_consolidated.shape[0]:
         return True
     if not contains(model.application_units, a, unit):
         return False
-    return model.application_parts[a] == 1 or not holds_part(model, state, task, model.unit_node[unit])
+    return model.application_gang_size[a] == 1 or not holds_member(model, state, task, model.unit_node[unit])
 
 
 @kernel
-def holds_part(model, state, task, node):
+def holds_member(model, state, task, node):
     """Whether a task of the same job runs or ran on the node."""
     job = model.task_job[task]
     for other in range(model.job_first[job], model.job_first[job + 1]):
@@ -361,10 +361,10 @@ def has_nodes(model, state, task, processor_type, n):
 @compiled_form_of(queries.operations_started)
 def operations_started(model, state, task):
     total = model.task_operations[task]
-    other = state.task_in_batch[task]
+    other = state.task_follower[task]
     while other >= 0:
         total += model.task_operations[other]
-        other = state.task_in_batch[other]
+        other = state.task_follower[other]
     return total
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # of a capacity: demands such as 0.1 do not add up exactly
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or given up by the policy
-FINISH, WAKE_UP, BATCH, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
+FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 
 
 class Model(NamedTuple):
@@ -53,11 +53,11 @@ class Model(NamedTuple):
     group_task_type: np.ndarray  # [G] int32
     group_preferred: np.ndarray  # [G] int32: preferred processor type, -1 = none; if the policy groups by it
     group_application: np.ndarray  # [G] int32: if the policy groups by it
-    group_lead: np.ndarray  # [G] int32: group of the first part of the same requests: itself, if they have one part
-    application_limit: np.ndarray  # [A] int64: requests that may start together
+    group_first_member: np.ndarray  # [G] int32: group of the first member of the same gangs: itself, if it is no gang
+    application_max_consolidated: np.ndarray  # [A] int64: requests that may start as one
     application_load: np.ndarray  # [A] float64: requests per second that it expects
-    application_response_us: np.ndarray  # [A] float64: us from arrival to deadline
-    application_parts: np.ndarray  # [A] int64: tasks of a request, each on a node of its own
+    application_relative_deadline_us: np.ndarray  # [A] float64: us from arrival to deadline
+    application_gang_size: np.ndarray  # [A] int64: tasks of a request, each on a node of its own; 1 = no gang
     application_nodes: np.ndarray  # [A, P] int64: nodes that hold its data and have a unit of the type
     application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, a bit each
 
@@ -96,7 +96,7 @@ class State(NamedTuple):
     task_init_us: np.ndarray  # [N] float64: when it was given to the unit
     task_start_us: np.ndarray  # [N] float64: when its data was there
     task_finish_us: np.ndarray  # [N] float64: when it finishes, as known now
-    task_in_batch: np.ndarray  # [N] int32: next task started together with it, -1 = none
+    task_follower: np.ndarray  # [N] int32: the next follower of the same leader, -1 = none
     task_interrupted: np.ndarray  # [N] int32: the next such task, -1 = none; [0] without outages
     unit_open: np.ndarray  # [U] float64: its capacity, 0 while its node is down
     unit_load: np.ndarray  # [U] float64: demand of the tasks that run on it
@@ -133,19 +133,19 @@ class View(NamedTuple):
     """What a policy is shown beside the model and the state when it is asked."""
 
     now_us: float
-    event: int  # what happened: FINISH, WAKE_UP, TIMER or OUTAGE
+    event: int  # what happened: FINISH, ARRIVAL, TIMER or OUTAGE
     unit: int  # the unit of a FINISH, else -1
-    job: int  # the job of a WAKE_UP, else -1
-    task: int  # the task of a FINISH, the first of those started together; else -1
+    job: int  # the job of an ARRIVAL, else -1
+    task: int  # the task of a FINISH, the leader of those consolidated; else -1
     options: Any  # the policy's options, by name; a choice is the number of its word
     scratch: Any  # the policy's own arrays, by name
 
 
 class Action(NamedTuple):
     """What a policy wants: start ``n_tasks`` tasks on a unit, drop a task (``n_tasks`` 0), or nothing before
-    ``wake_us``."""
+    ``until_us``."""
 
     task: int
     n_tasks: int
     unit: int
-    wake_us: float
+    until_us: float

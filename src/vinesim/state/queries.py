@@ -28,7 +28,7 @@ def start(task: int, unit: int) -> Action:
     return Action(task, 1, unit, math.inf)
 
 
-def start_together(task: int, count: int, unit: int) -> Action:
+def start_consolidated(task: int, count: int, unit: int) -> Action:
     """Start the first ``count`` pending tasks of the group that ``task`` leads, consolidated into one, on a unit."""
     return Action(task, count, unit, math.inf)
 
@@ -74,7 +74,7 @@ def first_pending(model: Any, state: Any, group: int) -> int:
 
 
 def group_size(model: Any, state: Any, task: int) -> int:
-    """How many tasks of a task's group are pending: what ``start_together`` may take at most."""
+    """How many tasks of a task's group are pending: what ``start_consolidated`` may take at most."""
     return sum(state.group_of(other) == state.group_of(task) for other in state.pending)
 
 
@@ -246,17 +246,17 @@ def fastest_free(model: Any, state: Any, task: int) -> int:
 
 
 def is_allowed(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the unit stands on a node that holds the data of the task's application, and no other part of the same
-    request was started on that node. The policy's groups must name ``application``."""
+    """Whether the unit stands on a node that holds the data of the task's application, and no other member of the same
+    gang was started on that node. The policy's groups must name ``application``."""
     a = application(model, state, task)
-    if not 0 <= a < len(model.application_limit):
+    if not 0 <= a < len(model.application_max_consolidated):
         return True
     if not int(model.application_units[a, unit >> 6]) >> (unit & 63) & 1:
         return False
-    return model.application_parts[a] == 1 or not _holds_part(model, state, task, model.unit_node[unit])
+    return model.application_gang_size[a] == 1 or not _holds_member(model, state, task, model.unit_node[unit])
 
 
-def _holds_part(model: Any, state: Any, task: int, node: int) -> bool:
+def _holds_member(model: Any, state: Any, task: int, node: int) -> bool:
     """Whether a task of the same job runs or ran on the node."""
     job = model.task_job[task]
     for other in range(model.job_first[job], model.job_first[job + 1]):
@@ -266,12 +266,12 @@ def _holds_part(model: Any, state: Any, task: int, node: int) -> bool:
 
 
 def unit_tasks(model: Any, state: Any, unit: int) -> int:
-    """How many tasks run on a unit; those that were started together count as one."""
+    """How many tasks run on a unit; those that were consolidated count as one."""
     return len(state.running[unit])
 
 
 def node_tasks(model: Any, state: Any, node: int) -> int:
-    """How many tasks run on the units of a node; those that were started together count as one."""
+    """How many tasks run on the units of a node; those that were consolidated count as one."""
     return sum(len(state.running[unit]) for unit in range(model.node_first[node], model.node_first[node + 1]))
 
 
@@ -310,9 +310,9 @@ def started_us(model: Any, state: Any, task: int) -> float:
 
 
 def operations_started(model: Any, state: Any, task: int) -> float:
-    """Operations of a task and of those that were started together with it."""
+    """Operations of a task and of those that were consolidated with it."""
     total = model.task_operations[task]
-    for other in state.together[task]:
+    for other in state.followers[task]:
         total += model.task_operations[other]
     return total
 

@@ -16,14 +16,14 @@ _ENOUGH = 200  # wrong points
 
 def check_points(
     study: Study,
-    watch: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
     *,
     check_policy: PolicyCheck | None = None,
 ) -> int:
     """Build the scenario of each point, with the first seed; the number of points.
 
-    ``watch(done, of)`` is called after each. Raises :class:`InputError`: what is wrong at all points is told as it is,
-    the rest with the first point that has it; beyond 20 problems or 200 wrong points it looks no further.
+    ``on_progress(done, of)`` is called after each. Raises :class:`InputError`: what is wrong at all points is told
+    as it is, the rest with the first point that has it; beyond 20 problems or 200 wrong points it looks no further.
     """
     check = check_policy or PolicyCheck()
     points = expand(replace(study, replications=1, until=None))
@@ -41,8 +41,8 @@ def check_points(
             n_wrong += 1
             for problem in error.problems:
                 wrong.setdefault(problem, []).append(named(run.point))
-        if watch is not None:
-            watch(number, len(points))
+        if on_progress is not None:
+            on_progress(number, len(points))
         if n_wrong == _ENOUGH or len(wrong) > MAX_PROBLEMS:
             break
     if wrong:

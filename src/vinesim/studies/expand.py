@@ -7,12 +7,12 @@ from typing import Any
 from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import Study
-from vinesim.studies.batches import Batch, batches
+from vinesim.studies.blocks import Block, blocks
 from vinesim.studies.identity import PointIds, of_sections, surroundings
 from vinesim.studies.run import Run, at_point, named
 from vinesim.studies.scenarios import scenario_of
 
-__all__ = ["Batch", "Run", "batches", "expand", "scenario_of"]
+__all__ = ["Block", "Run", "blocks", "expand", "scenario_of"]
 
 
 def expand(study: Study) -> list[Run]:

@@ -70,15 +70,15 @@ def sweep(
     workers: int | None = None,
     address: str | None = None,
     shard: tuple[int, int] | None = None,
-    watch: Callable[[SweepProgress], object] | None = None,
-    say: Callable[[str], None] | None = None,
+    on_progress: Callable[[SweepProgress], object] | None = None,
+    on_message: Callable[[str], None] | None = None,
 ) -> Sweep:
     """Run what is missing of a study (or of a study file, or its mapping) and return all its rows.
 
     ``out`` is the sweep's folder; what is done in it is kept, whatever happens, and not done again. Without it the rows
     are in memory alone. ``backend`` is loky (processes of this machine), dask or ray, with that many ``workers`` (None:
     all cores; 1: this process) or with the cluster at ``address``. ``shard`` (k, n) does the k-th of n parts.
-    ``watch`` is called when a chunk of runs is finished, ``say`` with what is worth a line.
+    ``on_progress`` is called when a chunk of runs is finished, ``on_message`` with what is worth a line.
     Raises :class:`InputError` for a study, folder or back-end that cannot be used. Runs that fail are in ``failures``.
     """
     from vinesim.studies.backends import check_backend
@@ -91,7 +91,9 @@ def sweep(
         raise InputError([Problem("--shard", "a study without until", "until, which needs all runs of a point")])
     check_points(_corners(study))
     with _place(out) as folder:
-        return _sweep(study, folder, out is None, (backend, workers, address), shard, watch, say or (lambda _: None))
+        return _sweep(
+            study, folder, out is None, (backend, workers, address), shard, on_progress, on_message or (lambda _: None)
+        )
 
 
 def _sweep(
@@ -100,23 +102,23 @@ def _sweep(
     in_memory: bool,
     choice: tuple[str, int | None, str | None],
     shard: tuple[int, int] | None,
-    watch: Callable[[SweepProgress], object] | None,
-    say: Callable[[str], None],
+    on_progress: Callable[[SweepProgress], object] | None,
+    on_message: Callable[[str], None],
 ) -> Sweep:
-    from vinesim.studies.crew import Crew  # with the compiler, which reading a sweep needs not
+    from vinesim.studies.worker_pool import WorkerPool  # with the compiler, which reading a sweep needs not
 
     runs = expand(study)
     todo = chunks(study, runs)
     text = "" if in_memory else to_yaml(study, folder)
     store = Store(folder, text, todo, _possible_ids(study, runs), Layout.of(study))
     n_runs = n_found = n_done = 0
-    crew = Crew(study, store, choice, say)
+    pool = WorkerPool(study, store, choice, on_message)
 
     def report(n: int) -> None:
         nonlocal n_done
         n_done += n
-        if watch is not None:
-            watch(SweepProgress(n_done, n_found, n_runs, len(crew.failed)))
+        if on_progress is not None:
+            on_progress(SweepProgress(n_done, n_found, n_runs, len(pool.failed)))
 
     by_id = {run.run_id: run for run in runs}
     asked: set[str] = set()
@@ -130,19 +132,19 @@ def _sweep(
             n_runs += sum(len(chunk.runs) for chunk in mine)
             n_found += found
             report(found)
-            crew.do(unfinished, report)
+            pool.do(unfinished, report)
             more = [] if study.until is None else next_round(study, counts, read_rows(intact_parts(folder)))
             by_id |= {run.run_id: run for run in more}
             todo = chunks(study, more)
     finally:
-        crew.close()
-    if lost := store.close({*by_id}) & asked - crew.failed.keys():
+        pool.close()
+    if lost := store.close({*by_id}) & asked - pool.failed.keys():
         remedy = "Run the same command again: it does them."
         raise InputError(
             [Problem(f"--out {folder}", "a row or a reason for every run", f"{len(lost)} runs with neither", remedy)]
         )
     rows = read_rows(intact_parts(folder)) if in_memory else None
-    return Sweep(study, _failures(by_id, crew.failed), n_runs, n_found, None if in_memory else folder, rows)
+    return Sweep(study, _failures(by_id, pool.failed), n_runs, n_found, None if in_memory else folder, rows)
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> Sweep:

@@ -21,7 +21,7 @@ from vinesim.policies.contract import OnlinePolicy, Policy
 from vinesim.policies.documents import prepared
 from vinesim.policies.registry import resolve
 from vinesim.policies.replacing import changed
-from vinesim.studies.batches import Batch, batches
+from vinesim.studies.blocks import Block, blocks
 from vinesim.studies.chunks import Chunk
 from vinesim.studies.identity import run_id
 from vinesim.studies.journal import Journal, read_journals
@@ -34,7 +34,7 @@ _ONE_AT_A_TIME = Lock()  # loading a policy's file is not made for several threa
 
 
 @dataclass(frozen=True)
-class Order:
+class WorkItem:
     """A chunk to do, with all that a worker on another machine needs."""
 
     chunk: Chunk
@@ -55,26 +55,26 @@ class Done:
     refused: Problem | None = None  # why the worker could do nothing, nor could it do any other
 
 
-def work(order: Order) -> Done:
+def work(item: WorkItem) -> Done:
     """Do the missing runs of a chunk and write its rows, or send them where the sweep's folder is not to be seen.
 
     Each run is in the journal as soon as it is finished. A run that fails takes no other with it.
     """
-    if order.version != VERSION:
+    if item.version != VERSION:
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
-        return Done(refused=Problem(where, f"VineSim {order.version}", VERSION, remedy))
+        return Done(refused=Problem(where, f"VineSim {item.version}", VERSION, remedy))
     with _ONE_AT_A_TIME:
-        if not Path(order.folder, order.token).exists():
-            return _send(order)
+        if not Path(item.folder, item.token).exists():
+            return _send(item)
         try:
-            return _write(order)
+            return _write(item)
         except OSError as wrong:
-            return Done(refused=problem_of(order.folder, "a folder that can be written", wrong))
+            return Done(refused=problem_of(item.folder, "a folder that can be written", wrong))
 
 
-def _send(order: Order) -> Done:
-    study, found, failed = _study(order.study), dict(order.known), dict[str, str]()
-    missing = _missing(order, found)
+def _send(item: WorkItem) -> Done:
+    study, found, failed = _study(item.study), dict(item.known), dict[str, str]()
+    missing = _missing(item, found)
     if problem := changed_files(study, missing):
         return Done(refused=problem)
     for new, wrong in _results(study, missing):
@@ -83,30 +83,30 @@ def _send(order: Order) -> Done:
     return Done(found, failed)
 
 
-def _write(order: Order) -> Done:
-    study, folder = _study(order.study), Path(order.folder)
-    found, failed = {**order.known, **read_journals(folder, order.chunk.id).numbers}, dict[str, str]()
-    missing = _missing(order, found)
+def _write(item: WorkItem) -> Done:
+    study, folder = _study(item.study), Path(item.folder)
+    found, failed = {**item.known, **read_journals(folder, item.chunk.id).numbers}, dict[str, str]()
+    missing = _missing(item, found)
     if problem := changed_files(study, missing):
         return Done(refused=problem)
-    with Journal(folder, order.chunk.id, study.record) as journal:
+    with Journal(folder, item.chunk.id, study.record) as journal:
         for new, wrong in _results(study, missing):
             journal.add(new, wrong)
             found |= new
             failed |= wrong
-    write_chunk(folder, order.chunk, found, Layout.of(study), is_done=not failed)
+    write_chunk(folder, item.chunk, found, Layout.of(study), is_done=not failed)
     return Done(failed=failed)
 
 
-def _missing(order: Order, found: Mapping[str, Numbers]) -> list[Run]:
-    return [run for run in order.chunk.runs if run.run_id not in found]
+def _missing(item: WorkItem, found: Mapping[str, Numbers]) -> list[Run]:
+    return [run for run in item.chunk.runs if run.run_id not in found]
 
 
-_studies: dict[bytes, Study] = {}  # of this process, by what orders call them
+_studies: dict[bytes, Study] = {}  # of this process, by what work items call them
 
 
 def know(study: Study, name: bytes) -> None:
-    """Let orders in this process name a study, so that it is not copied."""
+    """Let work items in this process name a study, so that it is not copied."""
     _studies[name] = study
 
 
@@ -123,12 +123,12 @@ def _study(name: bytes) -> Study:
 
 
 def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
-    """Numbers and failures of the runs, a batch at a time; a batch that fails is done run by run."""
+    """Numbers and failures of the runs, a block at a time; a block that fails is done run by run."""
     left = {run.run_id: run for run in runs}
     policies = Policies()
     try:
-        for batch in batches(study, runs):
-            found = _batch(study, batch, policies)
+        for block in blocks(study, runs):
+            found = _block(study, block, policies)
             for run_id in found:
                 del left[run_id]
             yield found, {}
@@ -141,23 +141,23 @@ def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers]
             yield {}, {run.run_id: _message(wrong)}
 
 
-def _batch(study: Study, batch: Batch, policies: "Policies") -> dict[str, Numbers]:
-    """The numbers of the runs of a batch: of several in one call of the engine."""
-    if len(batch.runs) == 1:
-        return {batch.runs[0].run_id: one(study, batch.runs[0], policies, batch.scenario)}
-    scenario, is_plain = policies.put_into(batch.scenario)
+def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Numbers]:
+    """The numbers of the runs of a block: of several in one call of the engine."""
+    if len(block.runs) == 1:
+        return {block.runs[0].run_id: one(study, block.runs[0], policies, block.scenario)}
+    scenario, is_plain = policies.put_into(block.scenario)
     if is_plain:
-        return {run.run_id: one(study, run, policies) for run in batch.runs}
+        return {run.run_id: one(study, run, policies) for run in block.runs}
     found = simulate_many(
         scenario,
-        arrival_us=batch.arrival_us,
-        seeds=batch.seeds,
+        arrival_us=block.arrival_us,
+        seeds=block.seeds,
         workers=1,
         record=study.record,
         warm_up=study.warm_up,
     )
     columns = {name: values.tolist() for name, values in found.items()}
-    return {run.run_id: {name: column[k] for name, column in columns.items()} for k, run in enumerate(batch.runs)}
+    return {run.run_id: {name: column[k] for name, column in columns.items()} for k, run in enumerate(block.runs)}
 
 
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:

@@ -35,7 +35,7 @@ def requests(
     spike_width_low_us: float = 6e8,
     spike_width_high_us: float = 1.8e9,
     spike_shape: str = "rectangular",
-    nodes_per_request: dict[str, float] | None = None,
+    gang_size: dict[str, float] | None = None,
     copies: int = 1,
     series: dict[str, Series] | None = None,
 ) -> Workload:
@@ -50,8 +50,8 @@ def requests(
     names = [t.name for t in setting.task_types]
     given = _rates(rates, series, names)
     low, high = _sizes(size_low, size_high, given, is_paper=rates is None)
-    parts = {name: int((nodes_per_request or {}).get(name, 1)) for name in given}
-    _check(given, low, high, parts, names, duration_us=duration_us, scale=scale, noise=noise, copies=copies)
+    gangs = {name: int((gang_size or {}).get(name, 1)) for name in given}
+    _check(given, low, high, gangs, names, duration_us=duration_us, scale=scale, noise=noise, copies=copies)
     how = Process(process, burst, cv)
     bursts = Spikes(
         spikes, (spike_height_low, spike_height_high), (spike_width_low_us, spike_width_high_us), spike_shape
@@ -65,14 +65,14 @@ def requests(
             profile = (profile[0], profile[1] * scale)
         else:
             profile = bursts.profile(given[name] * scale / 1e6, duration_us, stream(setting.seed, f"spikes.{own}"))
-        if profile[1][-1] * parts[name] > MAX_TASKS:
+        if profile[1][-1] * gangs[name] > MAX_TASKS:
             found = f"{profile[1][-1]:,.0f} of {name}"
             raise InputError([Problem("rates x duration_us", f"at most {MAX_TASKS:,} requests", found)])
         times = at_profile(profile, how, stream(setting.seed, f"arrivals.{own}"))
         arrivals.append(times)
         size.append(_drawn(low[name], high[name], len(times), stream(setting.seed, f"sizes.{own}")))
-        factor.append(_noise(noise, len(times) * parts[name], stream(setting.seed, f"noise.{own}")))
-    return _merged(setting, applications, arrivals, size, factor, parts)
+        factor.append(_noise(noise, len(times) * gangs[name], stream(setting.seed, f"noise.{own}")))
+    return _merged(setting, applications, arrivals, size, factor, gangs)
 
 
 def _rates(
@@ -98,7 +98,7 @@ def _check(
     rates: Mapping[str, float],
     low: Mapping[str, float],
     high: Mapping[str, float],
-    parts: Mapping[str, int],
+    gangs: Mapping[str, int],
     names: list[str],
     *,
     duration_us: float,
@@ -116,8 +116,8 @@ def _check(
         if not 0 <= low[name] <= high[name] < math.inf:
             found = f"{name}: {low[name]:g} to {high[name]:g}"
             problems.append(Problem("size_low, size_high", "finite numbers of 0 or more, low to high", found))
-        if parts[name] < 1:
-            problems.append(Problem("nodes_per_request", "1 or more", f"{name}: {parts[name]}"))
+        if gangs[name] < 1:
+            problems.append(Problem("gang_size", "1 or more", f"{name}: {gangs[name]}"))
     if not 0 < duration_us < math.inf:
         problems.append(Problem("duration_us", "a time above 0", f"{duration_us}"))
     if not 0 <= scale < math.inf:
@@ -145,7 +145,7 @@ def _merged(
     arrivals: list[np.ndarray],
     size: list[np.ndarray],
     factor: list[np.ndarray],
-    parts: Mapping[str, int],
+    gangs: Mapping[str, int],
 ) -> Workload:
     """All requests in the order of arrival; at equal times in the order of the applications."""
     counts = [len(times) for times in arrivals]
@@ -156,14 +156,14 @@ def _merged(
     code = np.repeat(np.arange(len(applications), dtype=np.int32), counts)[order]
     names = [t.name for t in setting.task_types]
     kinds = np.array([names.index(name) for name, _ in applications], np.int16)
-    n_parts = np.array([parts[name] for name, _ in applications])
+    n_members = np.array([gangs[name] for name, _ in applications])
     sizes, hidden = np.concatenate(size)[order], np.concatenate(factor)
-    if (n_parts == 1).all():
+    if (n_members == 1).all():
         first, hidden = np.arange(len(times) + 1), hidden[order]
     else:
-        tasks = n_parts[code]
+        tasks = n_members[code]
         first = np.concatenate(([0], np.cumsum(tasks)))
-        begin = np.concatenate(([0], np.cumsum(np.repeat(n_parts, counts))))[order]  # of each request in `hidden`
+        begin = np.concatenate(([0], np.cumsum(np.repeat(n_members, counts))))[order]  # of each request in `hidden`
         hidden = hidden[np.repeat(begin - first[:-1], tasks) + np.arange(first[-1])]
         sizes = np.repeat(sizes, tasks)
     n_tasks = int(first[-1])

@@ -25,10 +25,10 @@ TIME_OF_SIZE_US = np.array([[3_700.0, 120_000.0, 550_000.0, 900_000.0], [100.0, 
 REQUESTS_A_DAY = {"SEARCH": 17_200_000, "VIDEO": 52_000, "SQL": 576_000, "OPTION": 108_000}
 SIZES = {"VIDEO": (4.0, 45.0)}  # MB; those of the others are 1
 APPLICATIONS = (
-    Application("SEARCH", 5_000.0, average_load=17_200_000 / DAY_S, batch_limit=16),
-    Application("VIDEO", 500_000.0, per_size=True, average_load=52_000 / DAY_S, batch_limit=1),
-    Application("SQL", 150_000.0, average_load=576_000 / DAY_S, batch_limit=8),
-    Application("OPTION", 800_000.0, average_load=108_000 / DAY_S, batch_limit=4),
+    Application("SEARCH", 5_000.0, average_load=17_200_000 / DAY_S, max_consolidated=16),
+    Application("VIDEO", 500_000.0, per_size=True, average_load=52_000 / DAY_S, max_consolidated=1),
+    Application("SQL", 150_000.0, average_load=576_000 / DAY_S, max_consolidated=8),
+    Application("OPTION", 800_000.0, average_load=108_000 / DAY_S, max_consolidated=4),
 )
 
 

@@ -1,14 +1,14 @@
 """Consolidation: several pending tasks of a group start as one, on one unit.
 
-What makes a group is declared: the task type, and here the application too. ``start_together(task, q, unit)`` takes the
-first q pending tasks of the group that ``task`` leads; the engine keeps them at hand.
+What makes a group is declared: the task type, and here the application too. ``start_consolidated(task, q, unit)``
+takes the first q pending tasks of the group that ``task`` leads; the engine keeps them at hand.
 """
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.queries import first_free, group_size, next_pending, nothing, oldest_pending, start_together
+from vinesim.state.queries import first_free, group_size, next_pending, nothing, oldest_pending, start_consolidated
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,6 @@ class Consolidate(OnlinePolicy):
         while task >= 0:
             unit = first_free(model, state, task)
             if unit >= 0:
-                return start_together(task, min(view.options.most, group_size(model, state, task)), unit)
+                return start_consolidated(task, min(view.options.most, group_size(model, state, task)), unit)
             task = next_pending(model, state, task)
         return nothing()

@@ -7,7 +7,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.resource_based.family import ResourceBased
 from vinesim.policies.resource_based.ljf_ba import RbLjfBa
 from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl
-from vinesim.state.layout import FINISH, FULL, OUTAGE, OVERFULL, WAKE_UP
+from vinesim.state.layout import ARRIVAL, FINISH, FULL, OUTAGE, OVERFULL
 from vinesim.state.queries import demand, estimate_us, meets, more_at_once, nothing, start, wait_until
 
 RUNS: dict[int, "Memory"] = {}
@@ -230,7 +230,7 @@ def is_over(model, state):
 
 def note(model, state, view, memory):
     """What the event tells: estimates of what has arrived, times of what has ended, nodes that are free again."""
-    if view.event in (FINISH, WAKE_UP, OUTAGE):
+    if view.event in (FINISH, ARRIVAL, OUTAGE):
         memory.futile = 0
     down = {int(model.unit_node[u]) for u in range(len(model.unit_type)) if state.unit_open[u] == 0.0}
     for node in memory.down - down:

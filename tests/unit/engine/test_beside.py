@@ -98,11 +98,11 @@ def test_a_run_whose_policy_does_not_answer_can_be_stopped(thoughts):
     """The result is of what was done until then; the thread that is left does not touch it."""
     said, seen = [], []
 
-    def watch(progress):
+    def on_progress(progress):
         seen.append(progress)
         return progress.n_events >= N_STARTED
 
-    result = vs.simulate(scenario(), watch=watch, say=said.append)
+    result = vs.simulate(scenario(), on_progress=on_progress, on_message=said.append)
     assert result.exit_reason == "INTERRUPTED"
     assert "the policy test_endless, asked at " in result.provenance["reason"]
     assert any("test_endless" in text and "Ctrl-C" in text for text in said)

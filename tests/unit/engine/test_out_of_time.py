@@ -103,7 +103,7 @@ def test_transfers_overheads_and_factors_count(engine):
 def test_batches_are_refused_as_their_first_request_is(engine):
     base = request_scenario(3, "fcfs", {"consolidate": "yes"}, gangs=False)
     huge = replace(base.workload, operations=np.full(base.workload.n_tasks, 1e308), deadline_us=None)
-    listed = tuple(replace(a, batch_limit=4, per_size=False) for a in base.applications)
+    listed = tuple(replace(a, max_consolidated=4, per_size=False) for a in base.applications)
     with pytest.raises(vs.InputError, match="expected an end before"):
         vs.simulate(replace(base, workload=huge, applications=listed), engine=engine)
 

@@ -45,7 +45,7 @@ def test_a_watcher_can_stop_a_run(engine):
         return True
 
     big = scenario(workload=_many(50_000))
-    result = vs.simulate(big, engine=engine, watch=stop)
+    result = vs.simulate(big, engine=engine, on_progress=stop)
     assert result.exit_reason == vs.ExitReason.INTERRUPTED
     assert len(seen) == 1
     assert 0 < seen[0].n_done < 50_000

@@ -16,8 +16,8 @@ policy: fcfs
 """
 LISTED = """
 applications:
-  - {name: SQL, response_time: 150 ms, average_load: 5, batch_limit: 8, nodes: [{rack: 0, shelf: 1}]}
-  - {name: OPTION, response_time: 2 s, per_size: true}
+  - {name: SQL, relative_deadline: 150 ms, average_load: 5, max_consolidated: 8, nodes: [{rack: 0, shelf: 1}]}
+  - {name: OPTION, relative_deadline: 2 s, per_size: true}
 """
 
 
@@ -56,13 +56,13 @@ def test_deadlines_of_the_workload_win():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("response_time: 150 ms", "response_time: 0", "applications[0].response_time"),
-        ("batch_limit: 8", "batch_limit: 0", "applications[0].batch_limit"),
+        ("relative_deadline: 150 ms", "relative_deadline: 0", "applications[0].relative_deadline"),
+        ("max_consolidated: 8", "max_consolidated: 0", "applications[0].max_consolidated"),
         ("shelf: 1}", "shelf: 9}", "a node of the datacenter"),
         ("name: OPTION", "name: SQL", "each application once"),
         ("name: OPTION", "name: OTHER", "'OPTION', which the workload has"),
         ("per_size: true", "per_sise: true", "per_sise"),
-        ("per_size: true", "nodes_per_request: 4", "requests of 4 tasks"),
+        ("per_size: true", "gang_size: 4", "requests of 4 tasks"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, old, new, words):

@@ -88,7 +88,7 @@ def test_predictions_become_true_when_times_are_linear_and_known():
     assert abs(errors["predicted_us"] / errors["actual_us"] - 1)[late].max() < 1e-6
 
 
-@pytest.mark.parametrize("name", ["symphony", "edf_drop", "deadline_batch", "least_laxity", "fcfs"])
+@pytest.mark.parametrize("name", ["symphony", "edf_drop", "deadline_consolidation", "least_laxity", "fcfs"])
 def test_no_policy_misses_fewer_than_the_bound(name):
     positive = 0
     for seed in range(150):

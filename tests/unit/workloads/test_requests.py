@@ -68,7 +68,7 @@ def test_a_series_of_counts_is_followed():
 
 
 def test_several_nodes_a_request_and_copies():
-    work = made(nodes_per_request={"SQL": 2}, copies=2, rates={"SQL": 5.0, "OPTION": 1.0})
+    work = made(gang_size={"SQL": 2}, copies=2, rates={"SQL": 5.0, "OPTION": 1.0})
     tasks = np.diff(work.job_first)
     names = np.array(work.application_names)[work.application]
     assert set(work.application_names) == {"SQL", "OPTION", "SQL_2", "OPTION_2"}

@@ -65,7 +65,7 @@ class ResultTables:
             for name, values in found.items()
         }
 
-    def batches(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
+    def in_pieces(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of a query, ``size`` at a time."""
         with _damage(self.folder):
             cursor = self.connection.execute(query, values)

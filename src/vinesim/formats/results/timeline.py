@@ -111,12 +111,12 @@ def _text_file(path: Path, is_packed: bool) -> Iterator[TextIO]:
 def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen: dict[str, Any]) -> Iterator[Event]:
     n_units, n_racks = result.rows("SELECT count(*), max(rack) + 1 FROM units")[0]
     names = result.task_types
-    for rows in result.batches(_SLICES, chosen):
+    for rows in result.in_pieces(_SLICES, chosen):
         for row in rows:
             yield from _slices(row, lanes, names, n_units, chosen["end_us"], result.is_shared)
     if "utilization" in result.names:
         yield _named("process_name", n_racks, 0, "utilisation")
-        for rows in result.batches(_SAMPLES, window):
+        for rows in result.in_pieces(_SAMPLES, window):
             for begin_us, group, allocated, active in rows:
                 both = {f"{group}, allocated": allocated, f"{group}, active": active}
                 for name, share in (both if result.is_shared else {group: allocated}).items():

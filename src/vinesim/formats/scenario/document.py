@@ -342,14 +342,14 @@ class ApplicationPart(Part):
     """A client-server application as it registers with the scheduler; its requests are the jobs of that name."""
 
     name: Name = Field(description="Its name in the workload.")
-    response_time: PositiveTime = Field(description="A request is due so long after its arrival.")
-    per_size: bool = Field(False, description="Whether response_time is for each unit of size (operations).")
+    relative_deadline: PositiveTime = Field(description="A request is due so long after its arrival.")
+    per_size: bool = Field(False, description="Whether relative_deadline is for each unit of size (operations).")
     average_load: Positive = Field(1.0, description="Requests per second that it expects.")
-    batch_limit: Count = Field(1, description="Requests that it can consolidate: MAX_A.")
+    max_consolidated: Count = Field(1, description="Requests that it can consolidate: MAX_A.")
     nodes: Annotated[list[NodePlace], Field(min_length=1)] | None = Field(
         None, description="Nodes that hold its data; by default all."
     )
-    nodes_per_request: Count = Field(
+    gang_size: Count = Field(
         1, description="Nodes that a request needs at once: it is so many tasks, on one processor type."
     )
 

@@ -103,24 +103,24 @@ class _Builder:
         workloads.build(None if center is None else data_nodes(center))
         names = replace(workloads.names, processors=names.processors)
         used = [] if center is None else list(center.count_by_type())
-        fits = None
+        affinities = None
         if "affinity" not in self.bad and workloads.types_are_known:
-            fits = affinity(source, document.affinity, names, workloads.affinity, used)
-        work = workloads.finished(center, fits)
+            affinities = affinity(source, document.affinity, names, workloads.affinity, used)
+        work = workloads.finished(center, affinities)
         must_have = None
-        if center is not None and work is not None and fits is not None:
-            must_have = _in_use(center, work.job_task_type, fits)
+        if center is not None and work is not None and affinities is not None:
+            must_have = _in_use(center, work.job_task_type, affinities)
             must_have[[p.has_own_power for p in names.processors]] = False
         power = table(source, "power", document.power, names, must_have)
         overhead = table(source, "overhead", document.overhead, names)
         if document.overhead is None:
             overhead = workloads.overhead
         error = 0.0 if document.workload is None else document.workload.estimate_error
-        if error > 0 and not source.n_problems and center is not None and work is not None and fits is not None:
-            work = with_error(work, center, fits, overhead, error, document.seed)
+        if error > 0 and not source.n_problems and center is not None and work is not None and affinities is not None:
+            work = with_error(work, center, affinities, overhead, error, document.seed)
         applications = self._applications()
         electricity = self._electricity()
-        if source.n_problems or center is None or work is None or fits is None:
+        if source.n_problems or center is None or work is None or affinities is None:
             return None
         try:
             return Scenario(
@@ -128,7 +128,7 @@ class _Builder:
                 workload=work,
                 policy=policy,
                 options=document.options,
-                affinity=fits,
+                affinity=affinities,
                 overhead_us=overhead,
                 power_w=power,
                 network=network,
@@ -177,12 +177,12 @@ class _Builder:
                 found.append(
                     Application(
                         name=part.name,
-                        response_time_us=part.response_time,
+                        relative_deadline_us=part.relative_deadline,
                         per_size=part.per_size,
                         average_load=part.average_load,
-                        batch_limit=part.batch_limit,
+                        max_consolidated=part.max_consolidated,
                         nodes=tuple((node.rack, node.shelf) for node in part.nodes or []),
-                        nodes_per_request=part.nodes_per_request,
+                        gang_size=part.gang_size,
                     )
                 )
             except InputError as error:
@@ -241,8 +241,8 @@ def _accounting(part: AccountingPart | None) -> Accounting:
     return Accounting(part.energy, part.slav, part.wake_up, part.migration, part.optimum)
 
 
-def _in_use(center: Datacenter, job_task_type: np.ndarray, fits: np.ndarray) -> np.ndarray:
+def _in_use(center: Datacenter, job_task_type: np.ndarray, affinities: np.ndarray) -> np.ndarray:
     """Whether a unit of the type may run a task of the type in this scenario, [P, T]."""
-    result = np.zeros(fits.shape, bool)
+    result = np.zeros(affinities.shape, bool)
     result[np.ix_(np.unique(center.unit_type), np.unique(job_task_type))] = True
-    return result & (fits > 0)
+    return result & (affinities > 0)

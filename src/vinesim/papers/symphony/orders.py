@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from vinesim.policies.requests.parts import has_next_part, next_part
+from vinesim.policies.requests.gang import has_next_member, next_member
 from vinesim.policies.symphony.policy import Symphony, candidate, issued, learn
 from vinesim.state.queries import group, more_at_once, next_pending, nothing, oldest_pending, random_below
 
@@ -31,13 +31,13 @@ class Ordered(Symphony):
         learn(model, state, view)
         if more_at_once(model, state):
             return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
+        if has_next_member(view):
+            return next_member(model, state, view)
         best, best_group, best_value, best_type = -1, -1, 0.0, -1
         task = oldest_pending(model, state)
         while task >= 0:
             g = group(model, state, task)
-            if model.group_lead[g] == g:
+            if model.group_first_member[g] == g:
                 processor_type, urgency = candidate(model, state, view, g, task)
                 value = rank(state, urgency, view.options.first) if processor_type >= 0 else 0.0
                 is_better = value > best_value or (value == best_value and g < best_group)

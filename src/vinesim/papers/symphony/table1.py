@@ -19,7 +19,10 @@ from vinesim.papers.single import scenario
 STUDY = Path(__file__).with_name("day.yaml")
 NODES = (3, 7)
 CALLS = {  # of Table I: what it is here, and its arguments
-    "newAppRegistration": (Scheduler.register, ("response_time_us", "average_load", "nodes", "n_nodes", "consolidate")),
+    "newAppRegistration": (
+        Scheduler.register,
+        ("relative_deadline_us", "average_load", "nodes", "gang_size", "max_consolidated"),
+    ),
     "newRequestNotification": (Scheduler.new_request, ("application", "now_us", "size")),
     "canIssueRequests": (Scheduler.can_issue, ("now_us", "application")),
     "requestComplete": (Scheduler.complete, ("grant", "now_us")),

@@ -34,7 +34,7 @@ class Delay(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        wake_us = float("inf")
+        until_us = float("inf")
         task = oldest_pending(model, state)
         while task >= 0:
             unit = -1
@@ -51,6 +51,6 @@ class Delay(OnlinePolicy):
             if unit >= 0:
                 return start(task, unit)
             if expiry_us > view.now_us:
-                wake_us = min(wake_us, expiry_us)
+                until_us = min(until_us, expiry_us)
             task = next_pending(model, state, task)
-        return wait_until(wake_us)
+        return wait_until(until_us)

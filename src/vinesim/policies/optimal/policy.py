@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Plan
-from vinesim.state.layout import FINISH, PENDING, WAKE_UP
+from vinesim.state.layout import ARRIVAL, FINISH, PENDING
 from vinesim.state.queries import can_start, nothing, start
 
 
@@ -55,7 +55,7 @@ class Optimal(OnlinePolicy):
         if problems:
             raise InputError(problems)
 
-    def plan(self, model: Any, say: Callable[[str], None] | None) -> Plan:
+    def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
         """Solve; the scratch arrays hold which unit each task gets and the order on each unit."""
         from vinesim.policies.optimal.instance import Instance
         from vinesim.policies.optimal.schedule import turns
@@ -64,7 +64,9 @@ class Optimal(OnlinePolicy):
 
         cp_sat()
         begun = time.perf_counter()
-        found = Search(Instance.of(model, self.requests), self.objective, self.time_limit_s, self.workers, say).run()
+        found = Search(
+            Instance.of(model, self.requests), self.objective, self.time_limit_s, self.workers, on_message
+        ).run()
         first, following = turns(found.schedule, len(model.unit_type))
         proven = {
             "objective": self.objective,
@@ -82,7 +84,7 @@ class Optimal(OnlinePolicy):
             if 0 <= task < arrived[0] and can_start(model, state, task, view.unit):
                 turn[view.unit] = view.scratch.following[task]
                 return start(task, view.unit)
-        if view.event == WAKE_UP:
+        if view.event == ARRIVAL:
             arrived[0] = model.job_first[view.job + 1]
             for task in range(model.job_first[view.job], arrived[0]):
                 unit = view.scratch.unit_of[task]

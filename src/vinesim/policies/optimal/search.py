@@ -22,7 +22,7 @@ PROBE = 0.05  # of the time limit: for one step of it
 FIRST_TRY = 0.05  # of the time limit: for schedules that reach the bound; each further try takes twice as long
 SURE = 1e-9  # of the value: rounding errors of float64
 
-Say = Callable[[str], None]
+OnMessage = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,10 @@ class Found:
 class Search:
     """One search: the best so far, and the time that is left."""
 
-    def __init__(self, instance: Instance, objective: Objective, limit_s: float, workers: int, say: Say | None):
-        self.instance, self.objective, self.say = instance, objective, say
+    def __init__(
+        self, instance: Instance, objective: Objective, limit_s: float, workers: int, on_message: OnMessage | None
+    ):
+        self.instance, self.objective, self.on_message = instance, objective, on_message
         self.limit_s, self.workers = limit_s, workers
         self.begun = self.told = time.monotonic()
         self.is_stopped = False
@@ -83,13 +85,13 @@ class Search:
     def _tell(self) -> None:
         """A line about the search, at most one in two seconds."""
         now = time.monotonic()
-        if self.say is None or now - self.told < 2.0:
+        if self.on_message is None or now - self.told < 2.0:
             return
         self.told = now
         bound_us = self._bound_us()
         gap = 100.0 * (self.value_us - bound_us) / self.value_us if self.value_us else 0.0
         what = "makespan" if self.objective == "makespan" else "sum of finish times"
-        self.say(
+        self.on_message(
             f"optimal: {what} {self.value_us / 1e6:,.6g} s, at least {bound_us / 1e6:,.6g} s (gap {gap:.2f} %) "
             f"after {now - self.begun:.0f} of {self.limit_s:g} s"
         )

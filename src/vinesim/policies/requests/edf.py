@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.fcfs import fastest_available
-from vinesim.policies.requests.parts import PARTS_SCRATCH, give_up, has_next_part, issue, next_part
-from vinesim.policies.requests.registered import batch_limit, can_use
+from vinesim.policies.requests.gang import GANG_SCRATCH, give_up, has_next_member, issue, next_member
+from vinesim.policies.requests.registered import can_use, max_consolidated
 from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
 from vinesim.state.layout import PENDING
 from vinesim.state.queries import (
@@ -30,7 +30,7 @@ class Edf(OnlinePolicy):
 
     One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
     taken. With ``consolidate`` yes the order within an application is kept: its oldest request stands for it, and takes
-    those that follow it along, up to its limit. With overtaking, as without batches, the request of the nearest
+    those that follow it along, up to its limit. With overtaking, as without consolidation, the request of the nearest
     deadline comes first; it takes others along only if it is the oldest of its application, else it goes alone.
 
     Ties: order of arrival; fastest type first, then (rack, shelf). Cost of a decision: O(log pending) for the order,
@@ -41,8 +41,8 @@ class Edf(OnlinePolicy):
     name: ClassVar[str] = "edf"
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
-    scratch: ClassVar = {**PRIORITY_QUEUE, **PARTS_SCRATCH}
+    groups: ClassVar[tuple[str, ...]] = ("application", "member")
+    scratch: ClassVar = {**PRIORITY_QUEUE, **GANG_SCRATCH}
 
     consolidate: Literal["no", "yes", "overtaking"] = "no"
 
@@ -71,8 +71,8 @@ class EdfDrop(Edf):
         enter(model, state, view, False)
         if more_at_once(model, state):
             return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
+        if has_next_member(view):
+            return next_member(model, state, view)
         task = first_in_order(model, state, view, False)
         if task < 0:
             return nothing()
@@ -104,19 +104,19 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
     enter(model, state, view, by_laxity)
     if more_at_once(model, state):
         return nothing()
-    if has_next_part(view):
-        return next_part(model, state, view)
+    if has_next_member(view):
+        return next_member(model, state, view)
     task = first_in_order(model, state, view, by_laxity)
     return nothing() if task < 0 else start_first(model, state, view, task)
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
-    """Put the requests that have just arrived into the queue: the first part of each."""
+    """Put the requests that have just arrived into the queue: the first member of each gang."""
     if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
         g = group(model, state, task)
-        if model.group_lead[g] == g:
+        if model.group_first_member[g] == g:
             queue_push(view.scratch, task, urgency(model, state, task, by_laxity))
     view.scratch.queue_seen[0] = model.job_first[view.job + 1]
 
@@ -133,7 +133,7 @@ def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
     task = oldest_pending(model, state)
     while task >= 0:
         g = group(model, state, task)
-        if model.group_lead[g] == g:
+        if model.group_first_member[g] == g:
             value = urgency(model, state, task, by_laxity)
             if best < 0 or value < least:
                 best, least = task, value
@@ -160,7 +160,7 @@ def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
     g = group(model, state, task)
     count = 1
     if not view.options.consolidate.no and first_pending(model, state, g) == task:
-        count = min(batch_limit(model, g), group_size(model, state, task))
+        count = min(max_consolidated(model, g), group_size(model, state, task))
     return issue(model, state, view, task, count, processor_type)
 
 

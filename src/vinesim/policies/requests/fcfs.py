@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.requests.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
-from vinesim.policies.requests.registered import batch_limit
+from vinesim.policies.requests.gang import GANG_SCRATCH, has_next_member, is_available, issue, next_member
+from vinesim.policies.requests.registered import max_consolidated
 from vinesim.state.queries import group, group_size, more_at_once, nothing, oldest_pending, task_type
 
 
@@ -22,28 +22,28 @@ class Fcfs(OnlinePolicy):
 
     name: ClassVar[str] = "fcfs"
     source: ClassVar[str] = "Symphony paper, section V-A"
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
-    scratch: ClassVar = PARTS_SCRATCH
+    groups: ClassVar[tuple[str, ...]] = ("application", "member")
+    scratch: ClassVar = GANG_SCRATCH
 
     consolidate: bool = False
 
     def __post_init__(self) -> None:
-        if not self.consolidate:  # a batch overtakes other applications
+        if not self.consolidate:  # what is consolidated overtakes other applications
             object.__setattr__(self, "starts_in_order", True)
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         if more_at_once(model, state):
             return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
+        if has_next_member(view):
+            return next_member(model, state, view)
         task = oldest_pending(model, state)
         processor_type = fastest_available(model, state, task)
         if processor_type < 0:
             return nothing()
         count = 1
         if view.options.consolidate:
-            count = min(batch_limit(model, group(model, state, task)), group_size(model, state, task))
+            count = min(max_consolidated(model, group(model, state, task)), group_size(model, state, task))
         return issue(model, state, view, task, count, processor_type)
 
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 
-def batch_limit(model: Any, group: int) -> int:
-    """MAX_A: how many of its requests may start together."""
+def max_consolidated(model: Any, group: int) -> int:
+    """How many of its requests may start as one: MAX_A in the Symphony paper."""
     a = model.group_application[group]
-    return model.application_limit[a] if 0 <= a < len(model.application_limit) else 1
+    return model.application_max_consolidated[a] if 0 <= a < len(model.application_max_consolidated) else 1
 
 
 def average_load(model: Any, group: int) -> float:
@@ -15,15 +15,15 @@ def average_load(model: Any, group: int) -> float:
     return model.application_load[a] if 0 <= a < len(model.application_load) else 1.0
 
 
-def parts(model: Any, group: int) -> int:
+def gang_size(model: Any, group: int) -> int:
     """How many nodes, and tasks, each of its requests needs."""
     a = model.group_application[group]
-    return model.application_parts[a] if 0 <= a < len(model.application_parts) else 1
+    return model.application_gang_size[a] if 0 <= a < len(model.application_gang_size) else 1
 
 
 def can_use(model: Any, group: int, processor_type: int) -> bool:
     """Whether its nodes have enough units of the type for a request: if not, the type never becomes available."""
     a = model.group_application[group]
-    if not 0 <= a < len(model.application_limit):
+    if not 0 <= a < len(model.application_max_consolidated):
         return True
-    return model.application_nodes[a, processor_type] >= model.application_parts[a]
+    return model.application_nodes[a, processor_type] >= model.application_gang_size[a]

@@ -11,7 +11,7 @@ from typing import Any
 from vinesim.policies.resource_based.family import RELAXES, SKIPS_EMPTY, STAYS, STRICT, TWO_PHASE
 from vinesim.policies.resource_based.queues import enter
 from vinesim.policies.resource_based.selection import first_job, look_at_queues, moved_job, next_free, relaxed_job
-from vinesim.state.layout import FINISH, OUTAGE, WAKE_UP
+from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE
 from vinesim.state.queries import (
     first_interrupted,
     has_room,
@@ -67,7 +67,7 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
     if scratch.ready[0] == 0:
         order_devices(model, scratch)
         scratch.ready[0] = 1
-    if view.event == WAKE_UP:
+    if view.event == ARRIVAL:
         first, end = int(model.job_first[view.job]), int(model.job_first[view.job + 1])
         scratch.arrived[0] += end - first
         scratch.stuck[0] = 0

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.requests.parts import PARTS_SCRATCH, has_next_part, is_available, issue, next_part
-from vinesim.policies.requests.registered import average_load, batch_limit, can_use
-from vinesim.policies.symphony.batching import batch_size, trimmed
+from vinesim.policies.requests.gang import GANG_SCRATCH, has_next_member, is_available, issue, next_member
+from vinesim.policies.requests.registered import average_load, can_use, max_consolidated
+from vinesim.policies.symphony.consolidation import consolidated_operations, trimmed
 from vinesim.policies.symphony.history import HISTORY_SCRATCH, LONGEST, is_known, observe, predict
 from vinesim.policies.symphony.urgency import load_of, slack_us, urgency
 from vinesim.state.queries import (
@@ -41,12 +41,12 @@ class Symphony(OnlinePolicy):
     slack, ``absolute`` the least |U|, ``fit`` the least slack that is not negative, else the most; under ``wait`` an
     application whose best type is taken waits for it. ``order``: applications by signed U or by |U|. ``load``: eq. 4
     to the letter, ``fixed`` so that load always makes more urgent, or ``off``; ``load_tau_us``: average the pending
-    requests over such a time (0: the present number). ``estimate``: of the ``head``, or of the whole ``batch``.
-    ``trim``: batches end where the first request would be late. ``defer``: hold an application that would be late on
-    every available type but not on a busy one; ``bounded``: if that one is expected to be free in time, and
-    ``backlog`` batches take all that the application has pending. ``contention``: estimates know how many share a
-    unit. ``prior``: the estimate of a type without history, ``zero`` or the longest of the ``other`` types.
-    ``window``: observations that the model looks back at, 256 at most.
+    requests over such a time (0: the present number). ``estimate``: of the ``head``, or of all that would be
+    ``consolidated``. ``trim``: consolidate only as many as let the first request be in time. ``defer``: hold an
+    application that would be late on every available type but not on a busy one; ``bounded``: if that one is expected
+    to be free in time, and consolidating ``backlog`` times takes all that the application has pending.
+    ``contention``: estimates know how many share a unit. ``prior``: the estimate of a type without history, ``zero`` or
+    the longest of the ``other`` types. ``window``: observations that the model looks back at, 256 at most.
 
     Ties: first application of the workload, fastest type, then (rack, shelf). Cost of a decision: applications with
     pending requests x processor types; units of the type with room, until one is on an idle node.
@@ -56,10 +56,10 @@ class Symphony(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section IV and Algorithm 1"
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
+    groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {
         **HISTORY_SCRATCH,
-        **PARTS_SCRATCH,
+        **GANG_SCRATCH,
         "learned": ("i8", "one"),  # the task of the last completion that was learned from, + 1
         "slowdown": ("f8", "tasks"),  # of each running task when it started
         "expected_us": ("f8", "units"),  # when what was last started on a unit is expected to end
@@ -75,7 +75,7 @@ class Symphony(OnlinePolicy):
     order: Literal["signed", "absolute"] = "signed"
     load: Literal["literal", "fixed", "off"] = "literal"
     load_tau_us: float = 0.0
-    estimate: Literal["head", "batch"] = "head"
+    estimate: Literal["head", "consolidated"] = "head"
     trim: bool = False
     defer: Literal["no", "yes", "bounded"] = "no"
     backlog: int = 2
@@ -101,13 +101,13 @@ class Symphony(OnlinePolicy):
         learn(model, state, view)
         if more_at_once(model, state):
             return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
+        if has_next_member(view):
+            return next_member(model, state, view)
         best, best_group, best_urgency, best_type = -1, -1, 0.0, -1
         task = oldest_pending(model, state)
         while task >= 0:
             g = group(model, state, task)
-            if model.group_lead[g] == g:
+            if model.group_first_member[g] == g:
                 processor_type, value = candidate(model, state, view, g, task)
                 is_better = value > best_urgency or (value == best_urgency and g < best_group)
                 if processor_type >= 0 and (best < 0 or is_better):
@@ -119,8 +119,8 @@ class Symphony(OnlinePolicy):
 
 
 def row_of(model: Any, g: int, processor_type: int) -> int:
-    """The row of the history table of a group on a processor type; the parts of a request share one."""
-    return model.group_lead[g] * len(model.affinity) + processor_type
+    """The row of the history table of a group on a processor type; the members of a gang share one."""
+    return model.group_first_member[g] * len(model.affinity) + processor_type
 
 
 def learn(model: Any, state: Any, view: Any) -> None:
@@ -222,13 +222,13 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
         slowdown = slowdown_with(model, state, task, least_busy(model, state, task, processor_type))
     size = operations(model, state, task)
     due = deadline_us(model, state, task)
-    if options.estimate.batch:
-        most = min(batch_limit(model, g), group_size(model, state, task))
+    if options.estimate.consolidated:
+        most = min(max_consolidated(model, g), group_size(model, state, task))
         if options.trim:
             row, room = row_of(model, g, processor_type), due - view.now_us
             size = trimmed(model, state, view.scratch, row, task, most, room, slowdown)[1]
         else:
-            size = batch_size(model, state, task, most)
+            size = consolidated_operations(model, state, task, most)
     kind = task_type(model, state, task)
     return slack_us(due, view.now_us, estimate(model, view, g, kind, processor_type, size) * slowdown)
 
@@ -238,7 +238,7 @@ def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_ty
     expected to be free in time."""
     if not view.options.defer.bounded:
         return True
-    if group_size(model, state, task) > view.options.backlog * batch_limit(model, g):
+    if group_size(model, state, task) > view.options.backlog * max_consolidated(model, g):
         return False
     for unit in range(len(model.unit_type)):
         if (
@@ -255,7 +255,7 @@ def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type:
     options, scratch = view.options, view.scratch
     unit = least_busy(model, state, task, processor_type)
     slowdown = slowdown_with(model, state, task, unit)
-    count = min(batch_limit(model, g), group_size(model, state, task))
+    count = min(max_consolidated(model, g), group_size(model, state, task))
     if options.trim:
         row, room = row_of(model, g, processor_type), deadline_us(model, state, task) - view.now_us
         known = slowdown if options.contention else 1.0
@@ -263,7 +263,7 @@ def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type:
     if options.contention:
         scratch.slowdown[task] = slowdown
     if options.defer.bounded:
-        size = batch_size(model, state, task, count)
+        size = consolidated_operations(model, state, task, count)
         took = estimate(model, view, g, task_type(model, state, task), processor_type, size)
         scratch.expected_us[unit] = view.now_us + took * (slowdown if options.contention else 1.0)
     if options.load_tau_us > 0.0:

@@ -8,20 +8,20 @@ from vinesim.policies.symphony.policy import Symphony
 
 @dataclass(frozen=True)
 class SymphonyRecommended(Symphony):
-    """``symphony`` with other defaults: bounded deferral, batches trimmed to the deadline, estimates of whole batches
-    that know how many share a unit, and no blind trial of a type without history.
+    """``symphony`` with other defaults: bounded deferral, consolidation trimmed to the deadline, estimates of all
+    consolidated requests that know how many share a unit, and no blind trial of a type without history.
 
     The options are those of ``symphony``: ``urgency``, ``power``, ``slack_unit_us``, ``resource``, ``order``,
     ``load``, ``load_tau_us``, ``window``, and the ones that differ: ``estimate``, ``trim``, ``defer``, ``backlog``,
     ``contention``, ``prior``.
 
-    Ties: as symphony. Cost of a decision: as symphony, and the batch of each candidate.
+    Ties: as symphony. Cost of a decision: as symphony, and the requests that each candidate consolidates.
     """
 
     name: ClassVar[str] = "symphony_recommended"
     source: ClassVar[str] = "Symphony paper, section IV, with VineSim's readings"
 
-    estimate: Literal["head", "batch"] = "batch"
+    estimate: Literal["head", "consolidated"] = "consolidated"
     trim: bool = True
     defer: Literal["no", "yes", "bounded"] = "bounded"
     backlog: int = 2

@@ -26,17 +26,15 @@ def check_backend(backend: str, workers: int | None, address: str | None) -> Non
 
 
 def open_backend(
-    backend: str, workers: int | None, address: str | None, n_orders: int, say: Callable[[str], None]
+    backend: str, workers: int | None, address: str | None, n_items: int, on_message: Callable[[str], None]
 ) -> Backend:
-    """The back-end with its workers, for that many orders.
+    """The back-end with its workers, for that many work items.
 
     ``workers`` None is all cores of this machine, or all that the cluster at the address has. One worker on this
     machine is this process itself. Raises :class:`InputError` for a cluster that cannot be reached.
     """
     check_backend(backend, workers, address)
-    wanted = (
-        workers if workers is not None or address is not None else (1 if n_orders == 1 else min(n_orders, _cores()))
-    )
+    wanted = workers if workers is not None or address is not None else (1 if n_items == 1 else min(n_items, _cores()))
     if address is None and backend == "loky" and wanted == 1:
         from vinesim.studies.backends.here import Here
 
@@ -44,14 +42,14 @@ def open_backend(
     if backend == "loky":
         from vinesim.studies.backends.loky import Loky
 
-        return Loky(min(wanted or 1, n_orders))
+        return Loky(min(wanted or 1, n_items))
     if backend == "dask":
         from vinesim.studies.backends.dask import Dask
 
-        return Dask(wanted, address, say)
+        return Dask(wanted, address, on_message)
     from vinesim.studies.backends.ray import Ray
 
-    return Ray(wanted, address, say)
+    return Ray(wanted, address, on_message)
 
 
 def _cores() -> int:

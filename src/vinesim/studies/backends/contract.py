@@ -4,42 +4,42 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vinesim.model.errors import InputError, Problem
-from vinesim.studies.work import Done, Order
+from vinesim.studies.work import Done, WorkItem
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """The worker that had the order in hand is gone."""
+    """The worker that had the work item in hand is gone."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Finished:
-    """An order and what came of it."""
+    """A work item and what came of it."""
 
-    order: Order
+    item: WorkItem
     outcome: Done | WorkerDied
 
 
 class Backend(Protocol):
-    """Workers that do orders.
+    """Workers that do work items.
 
     Attributes:
-        blames_exactly: whether an order whose worker died was the only one that the worker had in hand.
+        blames_exactly: whether a work item whose worker died was the only one that the worker had in hand.
     """
 
     blames_exactly: bool
 
     @property
     def n_slots(self) -> int:
-        """How many orders they can have in hand at once."""
+        """How many work items they can have in hand at once."""
 
-    def submit(self, order: Order) -> None:
-        """Give an order to the workers."""
+    def submit(self, item: WorkItem) -> None:
+        """Give a work item to the workers."""
 
     def finished(self) -> list[Finished]:
-        """Wait until something is finished. Raises :class:`InputError` when the workers cannot do any order."""
+        """Wait until something is finished. Raises :class:`InputError` when the workers cannot do any work item."""
 
     def close(self) -> None:
         """End at once what was started for this sweep, whatever is in hand."""

@@ -9,7 +9,7 @@ from typing import Any
 from vinesim.model.errors import InputError, Problem
 from vinesim.studies.backends.address import check_address
 from vinesim.studies.backends.contract import Finished, WorkerDied, unfit
-from vinesim.studies.work import Order, work
+from vinesim.studies.work import WorkItem, work
 
 EXPECTED = "the address of a Dask scheduler, as tcp://host:8786"
 PORT = 8786  # Dask's own
@@ -26,13 +26,13 @@ class Dask:
 
     blames_exactly = False
 
-    def __init__(self, workers: int | None, address: str | None, say: Callable[[str], None]):
-        """``workers`` at an address is how many orders are in hand at once; None: one a thread of its workers."""
+    def __init__(self, workers: int | None, address: str | None, on_message: Callable[[str], None]):
+        """``workers`` at an address is how many work items are in hand at once; None: one a thread of its workers."""
         import dask
         from distributed import Client
 
         self._in_hand = workers if address is not None else None
-        self._futures: dict[Any, Order] = {}
+        self._futures: dict[Any, WorkItem] = {}
         if address is not None:
             check_address(address, EXPECTED, PORT)
         self._settings = dask.config.set(SETTINGS)
@@ -43,21 +43,21 @@ class Dask:
             found = "something else" if isinstance(wrong, TimeoutError) else str(wrong)
             raise InputError([Problem(f"--address {address}", EXPECTED, found)]) from None
         try:
-            self._wait_for_workers(address, say)
+            self._wait_for_workers(address, on_message)
         except BaseException:
             self.close()
             raise
 
-    def _wait_for_workers(self, address: str | None, say: Callable[[str], None]) -> None:
+    def _wait_for_workers(self, address: str | None, on_message: Callable[[str], None]) -> None:
         if not self._client.nthreads():
-            say("waiting for the first Dask worker")
+            on_message("waiting for the first Dask worker")
         try:
             self._client.wait_for_workers(1, timeout=WORKERS_TIMEOUT_S)
         except TimeoutError:
             found = f"none in {WORKERS_TIMEOUT_S:g} s"
             raise InputError([Problem(f"--address {address}", "a scheduler with workers", found)]) from None
         if any(threads > 1 for threads in self._client.nthreads().values()):
-            say("a Dask worker does one run at a time; start as many workers as cores, with --nthreads 1")
+            on_message("a Dask worker does one run at a time; start as many workers as cores, with --nthreads 1")
 
     @property
     def n_slots(self) -> int:
@@ -65,13 +65,13 @@ class Dask:
         with _answering():
             return self._in_hand or max(1, sum(self._client.nthreads().values()))
 
-    def submit(self, order: Order) -> None:
-        """Send an order to the scheduler."""
+    def submit(self, item: WorkItem) -> None:
+        """Send a work item to the scheduler."""
         with _answering():
-            self._futures[self._client.submit(work, order, pure=False)] = order
+            self._futures[self._client.submit(work, item, pure=False)] = item
 
     def finished(self) -> list[Finished]:
-        """Wait for one. The scheduler itself may have tried an order on several workers."""
+        """Wait for one. The scheduler itself may have tried a work item on several workers."""
         from distributed import wait
         from distributed.scheduler import KilledWorker
 
@@ -79,13 +79,13 @@ class Dask:
             done = wait(list(self._futures), return_when="FIRST_COMPLETED").done
         found = []
         for future in done:
-            order = self._futures.pop(future)
+            item = self._futures.pop(future)
             try:
-                found.append(Finished(order, future.result()))
+                found.append(Finished(item, future.result()))
             except CancelledError:
                 raise _gone() from None
             except KilledWorker:
-                found.append(Finished(order, WorkerDied("its Dask worker died (killed, out of memory, or a crash)")))
+                found.append(Finished(item, WorkerDied("its Dask worker died (killed, out of memory, or a crash)")))
             except Exception as wrong:
                 raise unfit("dask", wrong) from wrong
         return found

@@ -1,26 +1,26 @@
 """No workers: this process."""
 
 from vinesim.studies.backends.contract import Finished
-from vinesim.studies.work import Order, work
+from vinesim.studies.work import WorkItem, work
 
 
 class Here:
-    """Does one order at a time, when asked what is finished."""
+    """Does one work item at a time, when asked what is finished."""
 
     n_slots = 1
     blames_exactly = True
 
     def __init__(self) -> None:
-        self._orders: list[Order] = []
+        self._items: list[WorkItem] = []
 
-    def submit(self, order: Order) -> None:
-        """Keep the order."""
-        self._orders.append(order)
+    def submit(self, item: WorkItem) -> None:
+        """Keep the work item."""
+        self._items.append(item)
 
     def finished(self) -> list[Finished]:
         """Do it."""
-        order = self._orders.pop()
-        return [Finished(order, work(order))]
+        item = self._items.pop()
+        return [Finished(item, work(item))]
 
     def close(self) -> None:
         """Nothing was started."""

@@ -1,7 +1,7 @@
 """Processes of this machine, by joblib's loky.
 
-Each worker is an executor of its own with one process: when it dies, the order it had in hand is known, and the other
-workers go on.
+Each worker is an executor of its own with one process: when it dies, the work item it had in hand is known, and the
+other workers go on.
 """
 
 import os
@@ -15,7 +15,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from vinesim.studies.backends.contract import Finished, WorkerDied
-from vinesim.studies.work import Order, work
+from vinesim.studies.work import WorkItem, work
 
 LOOK_S = 1.0  # how often a worker looks whether the sweep is still there
 
@@ -28,21 +28,21 @@ class Loky:
     def __init__(self, workers: int):
         self.n_slots = workers
         self._free: list[Any] = [_executor() for _ in range(workers)]
-        self._busy: dict[Future, tuple[Order, Any]] = {}
+        self._busy: dict[Future, tuple[WorkItem, Any]] = {}
 
-    def submit(self, order: Order) -> None:
-        """Give an order to a free worker; one that has died while it was free is replaced."""
+    def submit(self, item: WorkItem) -> None:
+        """Give a work item to a free worker; one that has died while it was free is replaced."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         executor = self._free.pop()
         with _interrupts_held():
             try:
-                future = executor.submit(work, order)
+                future = executor.submit(work, item)
             except BrokenProcessPool:
                 executor.shutdown(wait=True, kill_workers=True)
                 executor = _executor()
-                future = executor.submit(work, order)
-        self._busy[future] = order, executor
+                future = executor.submit(work, item)
+        self._busy[future] = item, executor
 
     def finished(self) -> list[Finished]:
         """Wait for one; a worker that died is replaced."""
@@ -51,14 +51,14 @@ class Loky:
         done, _ = wait(self._busy, return_when=FIRST_COMPLETED)
         found = []
         for future in done:
-            order, executor = self._busy.pop(future)
+            item, executor = self._busy.pop(future)
             try:
-                found.append(Finished(order, future.result()))
+                found.append(Finished(item, future.result()))
                 self._free.append(executor)
             except BrokenProcessPool:
                 executor.shutdown(wait=True, kill_workers=True)
                 self._free.append(_executor())
-                found.append(Finished(order, WorkerDied("its worker process died (killed, out of memory, or a crash)")))
+                found.append(Finished(item, WorkerDied("its worker process died (killed, out of memory, or a crash)")))
         return found
 
     def close(self) -> None:

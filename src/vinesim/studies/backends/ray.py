@@ -11,7 +11,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.studies.backends.address import check_address
 from vinesim.studies.backends.contract import Finished, WorkerDied, unfit
 from vinesim.studies.backends.ray_security import ask_for_token, check_token, make_token, on_loopback
-from vinesim.studies.work import Order, work
+from vinesim.studies.work import WorkItem, work
 
 PORT = 6379  # Ray's own
 LOOK_S = 1.0  # how often to look whether Ray is there: when it has been gone for a minute, Ray ends this program
@@ -28,25 +28,25 @@ class Ray:
 
     blames_exactly = True
 
-    def __init__(self, workers: int | None, address: str | None, say: Callable[[str], None]):
-        """``workers`` at an address is how many orders are in hand at once; None: one a CPU of the cluster."""
+    def __init__(self, workers: int | None, address: str | None, on_message: Callable[[str], None]):
+        """``workers`` at an address is how many work items are in hand at once; None: one a CPU of the cluster."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ask_for_token()
         import ray
 
-        self._ray, self._workers, self._address, self._say = ray, workers, address, say
+        self._ray, self._workers, self._address, self._on_message = ray, workers, address, on_message
         self._in_hand = workers if address is not None else None
-        self._refs: dict[Any, Order] = {}
+        self._refs: dict[Any, WorkItem] = {}
         self._has_ended = False
         self._is_ours = not ray.is_initialized()
         self._open()
         if not ray.cluster_resources().get("CPU"):
-            say("waiting for the first Ray worker")
+            on_message("waiting for the first Ray worker")
 
     def _open(self) -> None:
         """Start or join Ray."""
         if self._is_ours:
-            _join(self._ray, self._workers, self._address, self._say)
+            _join(self._ray, self._workers, self._address, self._on_message)
         gcs = self._ray.get_runtime_context().gcs_address
         self._gcs = None if _is_refused(gcs) else gcs  # through a Ray client it is not to be reached
         self._work = self._ray.remote(num_cpus=1, max_retries=0)(work)
@@ -59,11 +59,11 @@ class Ray:
             return self._in_hand or 1
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def submit(self, order: Order) -> None:
+    def submit(self, item: WorkItem) -> None:
         """Start a task."""
         if self._is_gone():
             self._open_again()
-        self._refs[self._work.remote(order)] = order
+        self._refs[self._work.remote(item)] = item
 
     def finished(self) -> list[Finished]:
         """Wait for one. If Ray has ended, all are lost."""
@@ -73,22 +73,22 @@ class Ray:
         found = [self._outcome(ref) for ref in ready]
         if self._is_gone():
             lost = WorkerDied("Ray stopped")
-            found += [Finished(order, lost) for order in self._refs.values()]
+            found += [Finished(item, lost) for item in self._refs.values()]
             self._refs.clear()
         return found
 
     def _outcome(self, ref: Any) -> Finished:
         from ray.exceptions import LocalRayletDiedError, NodeDiedError, RayError, RayTaskError
 
-        order = self._refs.pop(ref)
+        item = self._refs.pop(ref)
         try:
-            return Finished(order, self._ray.get(ref))
+            return Finished(item, self._ray.get(ref))
         except RayTaskError as wrong:
             raise unfit("ray", wrong.cause) from wrong
         except RayError as wrong:
             is_own_node = self._address is None and isinstance(wrong, NodeDiedError)
             self._has_ended |= is_own_node or isinstance(wrong, LocalRayletDiedError)
-            return Finished(order, WorkerDied(f"its Ray worker died ({type(wrong).__name__})"))
+            return Finished(item, WorkerDied(f"its Ray worker died ({type(wrong).__name__})"))
 
     def _is_gone(self) -> bool:
         """Whether the Ray that was joined has ended."""
@@ -100,7 +100,7 @@ class Ray:
             remedy = "The same command goes on."
             raise InputError([Problem("--backend ray", "the Ray that this program had joined", "it stopped", remedy)])
         for left in reversed(range(STARTS)):
-            self._say(f"Ray stopped; {'starting' if self._address is None else 'joining'} it again")
+            self._on_message(f"Ray stopped; {'starting' if self._address is None else 'joining'} it again")
             self._ray.shutdown()
             try:
                 self._open()
@@ -130,10 +130,10 @@ def _is_refused(address: str) -> bool:
     return False
 
 
-def _join(ray: Any, workers: int | None, address: str | None, say: Callable[[str], None]) -> None:
+def _join(ray: Any, workers: int | None, address: str | None, on_message: Callable[[str], None]) -> None:
     if address is None:
         make_token()
-        with on_loopback(ray, say), _told("--backend ray", "a Ray that starts", "Run the same command again."):
+        with on_loopback(ray, on_message), _told("--backend ray", "a Ray that starts", "Run the same command again."):
             ray.init("local", num_cpus=workers, include_dashboard=False, **QUIET)
         check_token(ray)
         return

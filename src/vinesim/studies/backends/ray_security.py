@@ -57,7 +57,7 @@ def make_token() -> None:
 
 
 @contextmanager
-def on_loopback(ray: Any, say: Callable[[str], None]) -> Iterator[None]:
+def on_loopback(ray: Any, on_message: Callable[[str], None]) -> Iterator[None]:
     """Start Ray in here, and it listens on the loopback alone."""
     constants, before = ray._private.ray_constants, os.environ.get(CLUSTERS)
     is_enabled = getattr(constants, "ENABLE_RAY_CLUSTER", None)  # what Ray read when it was imported
@@ -66,7 +66,7 @@ def on_loopback(ray: Any, say: Callable[[str], None]) -> Iterator[None]:
     try:
         yield
         if ray.util.get_node_ip_address() not in LOOPBACK:
-            say("this version of Ray listens on all addresses of this machine; it asks for its token")
+            on_message("this version of Ray listens on all addresses of this machine; it asks for its token")
     finally:
         constants.ENABLE_RAY_CLUSTER = is_enabled
         if before is None:

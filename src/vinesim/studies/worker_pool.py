@@ -19,13 +19,13 @@ from vinesim.studies.backends.here import Here
 from vinesim.studies.chunks import Chunk, chunk_of
 from vinesim.studies.parts import write_chunk
 from vinesim.studies.store import Store
-from vinesim.studies.work import Done, Order, forget, know
+from vinesim.studies.work import Done, WorkItem, forget, know
 
 MAX_DEATHS = 3  # workers that a run may cost before it is given up
 
 
 @dataclass
-class Crew:
+class WorkerPool:
     """The workers of one sweep; they are started when there is something to do.
 
     Attributes:
@@ -35,7 +35,7 @@ class Crew:
     study: Study
     store: Store
     choice: tuple[str, int | None, str | None]  # back-end, workers, address
-    say: Callable[[str], None]
+    on_message: Callable[[str], None]
     failed: dict[str, str] = field(default_factory=dict)
     _backend: Backend | None = None
     _study: bytes = b""
@@ -51,25 +51,25 @@ class Crew:
             return
         if self._backend is None:
             self._open(len(chunks))
-        backend, waiting, in_hand = self._backend, deque(map(self._order, chunks)), 0
+        backend, waiting, in_hand = self._backend, deque(map(self._item, chunks)), 0
         assert backend is not None
         while waiting or in_hand:
             while waiting and in_hand < backend.n_slots and (not in_hand or not self._goes_alone(waiting[0])):
-                order = waiting.popleft()
-                backend.submit(order)
+                item = waiting.popleft()
+                backend.submit(item)
                 in_hand += 1
-                if self._goes_alone(order):
+                if self._goes_alone(item):
                     break
             for finished in backend.finished():
                 in_hand -= 1
-                order, outcome = finished.order, finished.outcome
-                if isinstance(outcome, WorkerDied) and not _is_guilty(order):
-                    again = self._again(order)
-                    report(len(order.chunk.runs) - len(order.known) - sum(len(one.chunk.runs) for one in again))
+                item, outcome = finished.item, finished.outcome
+                if isinstance(outcome, WorkerDied) and not _is_guilty(item):
+                    again = self._again(item)
+                    report(len(item.chunk.runs) - len(item.known) - sum(len(one.chunk.runs) for one in again))
                     waiting.extend(again)
                     continue
-                self._take(order.chunk, outcome if isinstance(outcome, Done) else _given_up(order, outcome))
-                report(len(order.chunk.runs) - len(order.known))
+                self._take(item.chunk, outcome if isinstance(outcome, Done) else _given_up(item, outcome))
+                report(len(item.chunk.runs) - len(item.known))
         with self._writing():
             for chunk in self._split:
                 found = self.store.known_of(chunk)
@@ -106,15 +106,15 @@ class Crew:
             token = self.store.folder / self._token
             token.parent.mkdir(exist_ok=True)
             token.touch()
-        self._backend = open_backend(*self.choice, n_chunks, self.say)
+        self._backend = open_backend(*self.choice, n_chunks, self.on_message)
         if isinstance(self._backend, Here):
             self._study = str(self._token).encode()
             know(self.study, self._study)
         else:
             self._study = _pickled(self.study)
 
-    def _order(self, chunk: Chunk) -> Order:
-        return Order(
+    def _item(self, chunk: Chunk) -> WorkItem:
+        return WorkItem(
             chunk, self.store.known_of(chunk), self._study, str(self.store.folder.absolute()), str(self._token)
         )
 
@@ -127,30 +127,30 @@ class Crew:
         self.failed |= done.failed
         self.store.took(chunk, done.failed)
 
-    def _goes_alone(self, order: Order) -> bool:
+    def _goes_alone(self, item: WorkItem) -> bool:
         """Whether nothing else may be in hand, so that a death tells who did it."""
         assert self._backend is not None
-        return order.n_deaths >= MAX_DEATHS - 1 and not self._backend.blames_exactly
+        return item.n_deaths >= MAX_DEATHS - 1 and not self._backend.blames_exactly
 
-    def _again(self, order: Order) -> list[Order]:
+    def _again(self, item: WorkItem) -> list[WorkItem]:
         """What to try after a worker's death: the chunk once more, and after the next one its runs one by one."""
-        n_deaths = order.n_deaths + 1
+        n_deaths = item.n_deaths + 1
         if n_deaths < MAX_DEATHS - 1:
-            return [replace(order, n_deaths=n_deaths)]
-        chunk = order.chunk
+            return [replace(item, n_deaths=n_deaths)]
+        chunk = item.chunk
         self.store.known |= self.store.in_journal(chunk)
         self._split.append(chunk)
         left = [run for run in chunk.runs if run.run_id not in self.store.known_of(chunk)]
-        return [replace(self._order(chunk_of([run])), n_deaths=n_deaths) for run in left]
+        return [replace(self._item(chunk_of([run])), n_deaths=n_deaths) for run in left]
 
 
-def _is_guilty(order: Order) -> bool:
+def _is_guilty(item: WorkItem) -> bool:
     """Whether one more death of a worker is one too many: it can only be this run."""
-    return len(order.chunk.runs) == 1 and order.n_deaths + 1 >= MAX_DEATHS
+    return len(item.chunk.runs) == 1 and item.n_deaths + 1 >= MAX_DEATHS
 
 
-def _given_up(order: Order, died: WorkerDied) -> Done:
-    return Done({}, {run.run_id: f"{died.why}, {MAX_DEATHS} times" for run in order.chunk.runs})
+def _given_up(item: WorkItem, died: WorkerDied) -> Done:
+    return Done({}, {run.run_id: f"{died.why}, {MAX_DEATHS} times" for run in item.chunk.runs})
 
 
 def _pickled(study: Study) -> bytes:

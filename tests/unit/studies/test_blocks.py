@@ -11,8 +11,8 @@ from vinesim.formats.scenario.workload_table import write_workload
 from vinesim.formats.study.file import study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
-from vinesim.studies import batches as batches_module
-from vinesim.studies.expand import batches, expand, scenario_of
+from vinesim.studies import blocks as blocks_module
+from vinesim.studies.expand import blocks, expand, scenario_of
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.placement import Placement
 from vinesim.workloads.setting import Setting
@@ -60,24 +60,24 @@ def folder(tmp_path_factory):
     return folder
 
 
-def as_run(batch, k):
-    """Run k of a batch as a scenario of its own."""
-    if batch.arrival_us is None:
-        return replace(batch.scenario, seed=int(batch.seeds[k]))
-    work = replace(batch.scenario.workload, arrival_us=batch.arrival_us[k])
-    return replace(batch.scenario, workload=work, seed=int(batch.seeds[k]))
+def as_run(block, k):
+    """Run k of a block as a scenario of its own."""
+    if block.arrival_us is None:
+        return replace(block.scenario, seed=int(block.seeds[k]))
+    work = replace(block.scenario.workload, arrival_us=block.arrival_us[k])
+    return replace(block.scenario, workload=work, seed=int(block.seeds[k]))
 
 
 def check(found, runs):
-    """Whether every run is in one batch, and is what its batch says; the sizes of the batches."""
-    together = list(batches(found, runs))
-    assert sorted(run.index for batch in together for run in batch.runs) == [run.index for run in runs]
-    for batch in together:
-        assert [run.index for run in batch.runs] == sorted(run.index for run in batch.runs)
-        assert (batch.arrival_us is None) == (len(batch.runs) == 1)
-        for k, run in enumerate(batch.runs):
-            assert as_run(batch, k).content_id == scenario_of(found, run).content_id
-    return sorted(len(batch.runs) for batch in together)
+    """Whether every run is in one block, and is what its block says; the sizes of the blocks."""
+    together = list(blocks(found, runs))
+    assert sorted(run.index for block in together for run in block.runs) == [run.index for run in runs]
+    for block in together:
+        assert [run.index for run in block.runs] == sorted(run.index for run in block.runs)
+        assert (block.arrival_us is None) == (len(block.runs) == 1)
+        for k, run in enumerate(block.runs):
+            assert as_run(block, k).content_id == scenario_of(found, run).content_id
+    return sorted(len(block.runs) for block in together)
 
 
 @settings(max_examples=40, deadline=None)
@@ -89,7 +89,7 @@ def check(found, runs):
     st.permutations([0, 1, 2]),
     st.integers(1, 3),
 )
-def test_a_run_of_a_batch_is_exactly_its_scenario(folder, works, arrivals, place, policies, order, replications):
+def test_a_run_of_a_block_is_exactly_its_scenario(folder, works, arrivals, place, policies, order, replications):
     settings = [
         [{"workload": work, **place} for work in works],
         [{"arrivals": kind} for kind in arrivals],
@@ -134,8 +134,8 @@ def test_what_is_put_together():
     assert sizes({"generator": "mix", "options": OPTIONS["mix"]}, **one) == [3] * 8
 
 
-def test_no_batch_is_larger_than_its_arrival_times_may_be(monkeypatch):
-    monkeypatch.setattr(batches_module, "MAX_TIMES", 7)  # two runs of three jobs
+def test_no_block_is_larger_than_its_arrival_times_may_be(monkeypatch):
+    monkeypatch.setattr(blocks_module, "MAX_TIMES", 7)  # two runs of three jobs
     found = study({"scenario": SCENARIO, "axes": {"arrivals.iat": [1, 2, 3, 4, 5]}})
     assert check(found, expand(found)) == [1, 2, 2]
 
@@ -147,7 +147,7 @@ def test_wrong_arrivals_are_told_with_their_point(arrivals):
     axes = {"arrivals": {"cases": {"right": {"arrivals": {"iat": 3}}, "wrong": {"arrivals": arrivals}}}}
     found = study({"scenario": SCENARIO, "axes": axes})
     with pytest.raises(InputError, match=r"^arrivals=wrong: "):
-        list(batches(found, expand(found)))
+        list(blocks(found, expand(found)))
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -194,7 +194,7 @@ OWN_TABLES = {
         "a.csv",
         {
             "arrivals": {"poisson": {"mean": "150 us"}},
-            "applications": [{"name": "A", "response_time": "300 us", "average_load": 1}],
+            "applications": [{"name": "A", "relative_deadline": "300 us", "average_load": 1}],
         },
         [1] * 4,
     ),

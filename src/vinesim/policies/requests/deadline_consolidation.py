@@ -1,4 +1,4 @@
-"""Deadline batching: only work that will be in time is started, in batches as large as the deadline allows."""
+"""Consolidation by deadline: only work that will be in time is started, as much as one as the deadline allows."""
 
 import math
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.edf import fastest_us
-from vinesim.policies.requests.parts import PARTS_SCRATCH, give_up, has_next_part, is_available, issue, next_part
-from vinesim.policies.requests.registered import batch_limit
+from vinesim.policies.requests.gang import GANG_SCRATCH, give_up, has_next_member, is_available, issue, next_member
+from vinesim.policies.requests.registered import max_consolidated
 from vinesim.state.queries import (
     deadline_us,
     demand,
@@ -25,36 +25,36 @@ from vinesim.state.queries import (
 
 
 @dataclass(frozen=True)
-class DeadlineBatch(OnlinePolicy):
-    """The application whose first request must start soonest starts the largest batch that is in time for it.
+class DeadlineConsolidation(OnlinePolicy):
+    """The application whose first request must start soonest starts as many requests as one as are in time for it.
 
     It goes on the first type, fastest first, on which it will be in time, with times known but for noise; on a unit
     that shares its speed with as many as run there now. A request that no type can do in time is given up; one that
     only a busy type can do waits for it.
 
     Ties: first application, then (rack, shelf). Cost of a decision: applications with pending requests x processor
-    types, and the batch.
+    types, and the requests that are consolidated.
     """
 
-    name: ClassVar[str] = "deadline_batch"
-    source: ClassVar[str] = "after Clockwork, OSDI 2020: predictable times, early rejection, batches by deadline"
+    name: ClassVar[str] = "deadline_consolidation"
+    source: ClassVar[str] = "after Clockwork, OSDI 2020: predictable times, early rejection, consolidation by deadline"
     may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "part")
-    scratch: ClassVar = PARTS_SCRATCH
+    groups: ClassVar[tuple[str, ...]] = ("application", "member")
+    scratch: ClassVar = GANG_SCRATCH
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         if more_at_once(model, state):
             return nothing()
-        if has_next_part(view):
-            return next_part(model, state, view)
+        if has_next_member(view):
+            return next_member(model, state, view)
         best, best_group, best_type, best_count, best_us = -1, -1, -1, 0, math.inf
         task = oldest_pending(model, state)
         while task >= 0:
             g = group(model, state, task)
-            if model.group_lead[g] == g:
+            if model.group_first_member[g] == g:
                 due, fastest = deadline_us(model, state, task), fastest_us(model, state, task)
                 if view.now_us + fastest > due:
                     return give_up(model, state, view, task)
@@ -70,9 +70,9 @@ class DeadlineBatch(OnlinePolicy):
 
 
 def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float) -> tuple[int, int]:
-    """The fastest available type on which the request is in time, and the largest batch that is; (-1, 0): none."""
+    """The fastest available type on which the request is in time, and how many requests are as one; (-1, 0): none."""
     kind = task_type(model, state, task)
-    most = min(batch_limit(model, g), group_size(model, state, task))
+    most = min(max_consolidated(model, g), group_size(model, state, task))
     for i in range(model.ranking.shape[1]):
         p = model.ranking[kind, i]
         if p < 0:
@@ -81,13 +81,13 @@ def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float
             unit = least_busy(model, state, task, p)
             load = state.unit_load[unit] + demand(model, state, task, unit)
             slowdown = max(1.0, load / model.unit_parallelism[unit])
-            took, count, member = time_on_type_us(model, state, task, p), 0, task
+            took, count, last = time_on_type_us(model, state, task, p), 0, task
             while took * slowdown <= room_us:
                 count += 1
                 if count == most:
                     break
-                member = following(model, state, member)
-                took += time_on_type_us(model, state, member, p) - model.overhead_us[p, kind]
+                last = following(model, state, last)
+                took += time_on_type_us(model, state, last, p) - model.overhead_us[p, kind]
             if count > 0:
                 return p, count
     return -1, 0

@@ -24,11 +24,11 @@ from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.registry import GENERATORS
 
-MAX_TIMES = 4_000_000  # arrival times of a batch: 32 MB
+MAX_TIMES = 4_000_000  # arrival times of a block: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Block:
     """K runs of one scenario. Run k is ``scenario`` with the arrivals ``arrival_us[k]`` and the seed ``seeds[k]``."""
 
     runs: tuple[Run, ...]
@@ -37,19 +37,19 @@ class Batch:
     seeds: np.ndarray  # [K] int64
 
 
-def batches(study: Study, runs: Iterable[Run]) -> Iterator[Batch]:
-    """The runs in batches; each run is in one of them.
+def blocks(study: Study, runs: Iterable[Run]) -> Iterator[Block]:
+    """The runs in blocks; each run is in one of them.
 
     Runs that set everything but arrivals and seed alike are put together, where the rest of the workload depends
-    neither on arrivals nor, for different seeds, on the seed. A batch's runs are in their order; the runs of
-    several batches may interleave. Raises :class:`InputError`, with the point, when a scenario is wrong.
+    neither on arrivals nor, for different seeds, on the seed. A block's runs are in their order; the runs of
+    several blocks may interleave. Raises :class:`InputError`, with the point, when a scenario is wrong.
     """
     rest = _Rest()
     alike: dict[str, list[Run]] = {}
     for run in runs:
         alike.setdefault(rest(run), []).append(run)
     for group in alike.values():
-        yield from _batches_of(study, group)
+        yield from _blocks_of(study, group)
 
 
 class _Rest:
@@ -71,8 +71,8 @@ def _is_of_arrivals(key: str) -> bool:
     return (steps_of(key) or (key,))[0] == "arrivals"
 
 
-def _batches_of(study: Study, runs: list[Run]) -> Iterator[Batch]:
-    """The batches of runs that set everything but arrivals and seed alike."""
+def _blocks_of(study: Study, runs: list[Run]) -> Iterator[Block]:
+    """The blocks of runs that set everything but arrivals and seed alike."""
     scenario = scenario_of(study, runs[0])
     by_arrivals, by_seeds = _what_fits(study, runs[0], scenario) if len(runs) > 1 else (False, False)
     groups: dict[int, list[Run]] = {}
@@ -82,7 +82,7 @@ def _batches_of(study: Study, runs: list[Run]) -> Iterator[Batch]:
     for group in groups.values():
         for start in range(0, len(group), most):
             piece = group[start : start + most]
-            yield _batch(study, piece, scenario if piece[0] is runs[0] else scenario_of(study, piece[0]))
+            yield _block(study, piece, scenario if piece[0] is runs[0] else scenario_of(study, piece[0]))
 
 
 def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
@@ -105,7 +105,7 @@ def _has_periods(study: Study, file: str) -> bool:
     return is_table(file) and has_periods(study.folder / file)
 
 
-def _batch(study: Study, runs: list[Run], scenario: Scenario) -> Batch:
+def _block(study: Study, runs: list[Run], scenario: Scenario) -> Block:
     seeds = np.array([run.seed for run in runs], np.int64)
     times = None
     if len(runs) > 1:
@@ -116,7 +116,7 @@ def _batch(study: Study, runs: list[Run], scenario: Scenario) -> Batch:
             if run.settings is not of:
                 arrivals, of = _arrivals(study, run), run.settings
             times[k] = _arrival_us(study, run, scenario, arrivals)
-    return Batch(tuple(runs), scenario, times, seeds)
+    return Block(tuple(runs), scenario, times, seeds)
 
 
 def _arrivals(study: Study, run: Run) -> Arrivals | None:

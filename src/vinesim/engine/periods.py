@@ -1,4 +1,4 @@
-"""BATCH events: ask a batch policy to place what is pending, and start it."""
+"""PERIOD events: ask a batch policy to place what is pending, and start it."""
 
 import math
 
@@ -17,7 +17,7 @@ from vinesim.state.layout import Model, has_shared_speed
 MAX_PERIODS = 10_000_000  # from one event to the next, where each must be gone through
 
 
-class BatchClock:
+class PeriodClock:
     """The periods of one run: when the next one is, what happens then, and what is noted of it."""
 
     def __init__(self, policy: BatchPolicy, run: Run, model: Model, scenario: Scenario):
