@@ -1,4 +1,4 @@
-"""Random requests of client-server applications on small clusters: node lists, several nodes a request, batches."""
+"""Random requests of client-server applications on small clusters: node lists, gangs, consolidation."""
 
 from collections.abc import Mapping
 from dataclasses import replace

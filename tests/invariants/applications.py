@@ -1,4 +1,4 @@
-"""Client-server applications: the table, batches, requests of several nodes, and the nodes that hold their data."""
+"""Client-server applications: the table, consolidation, gangs, and the nodes that hold their data."""
 
 import math
 from collections import defaultdict
@@ -58,7 +58,7 @@ def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[s
     fastest = [max(deployed, key=lambda p: (facts.scenario.affinity[p, row["task_type"]], -p)) for row in started]
     on_fastest = sum(row["unit_type"] == best for row, best in zip(started, fastest, strict=True))
     mine = {row["task"] for row in started}
-    batches = [(batch, is_sure) for batch, is_sure in facts.batches if batch[0] in mine]
+    consolidated = [(tasks, is_sure) for tasks, is_sure in facts.consolidated if tasks[0] in mine]
     found = {
         "name": application_names(facts.work)[code],
         "requests": len(jobs),
@@ -71,15 +71,15 @@ def expected_of(facts: Facts, code: int, jobs: list[dict[str, float]]) -> dict[s
         **{f"{name}_us": nearest_rank(latency, share) if latency else math.nan for name, share in RANKS},
         "on_fastest": on_fastest / max(1, len(started)),
     }
-    if all(is_sure for _, is_sure in batches):
-        found["consolidated_mean"] = len(started) / max(1, len(batches))
+    if all(is_sure for _, is_sure in consolidated):
+        found["consolidated_mean"] = len(started) / max(1, len(consolidated))
     return found
 
 
-def batches_within_the_limit(facts: Facts) -> Iterator[str]:
+def consolidation_within_the_limit(facts: Facts) -> Iterator[str]:
     """No more requests start as one than their application allows."""
     listed = listed_by_code(facts.work, facts.scenario.applications)
-    for tasks, is_sure in facts.batches:
+    for tasks, is_sure in facts.consolidated:
         code = facts.application(tasks[0])
         one = listed[code] if 0 <= code < len(listed) else None
         most = (
@@ -97,7 +97,7 @@ def _heeded(facts: Facts) -> list[tuple[int, object]]:
     return [(code, one) for code, one in enumerate(listed) if one is not None]
 
 
-def requests_of_several_nodes_start_at_once(facts: Facts) -> Iterator[str]:
+def gangs_start_at_once(facts: Facts) -> Iterator[str]:
     """All members of a gang at one time, on as many nodes, of one processor type; or none of them."""
     if facts.scenario.outages:  # some nodes of a request may be lost
         return

@@ -62,7 +62,7 @@ def spent(facts: Facts, unit: int) -> tuple[float, ...]:
 
 
 def is_behind(facts: Facts, hold: Hold) -> bool:
-    """Whether it was started together with another task."""
+    """Whether it was consolidated with another task."""
     return hold.amount == 0.0 < facts.takes(hold.task, hold.unit)
 
 

@@ -107,9 +107,9 @@ class Facts:
         return found
 
     @cached_property
-    def batches(self) -> list[tuple[list[int], bool]]:
-        """Tasks that were started together, the first one first; and whether that is sure: a task that takes nothing
-        looks like one that was started behind another. Of the last start of each task."""
+    def consolidated(self) -> list[tuple[list[int], bool]]:
+        """Tasks that were consolidated, the leader first; and whether that is sure: a task that takes nothing
+        looks like a follower. Of the last start of each task."""
         is_told = "amount" in self.folder.tables["tasks"]
         starts: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for task in sorted(self.holds_of):

@@ -55,8 +55,8 @@ def segments_follow_one_another(facts: Facts) -> Iterator[str]:
 
 def service_time(facts: Facts) -> Iterator[str]:
     """From init to finish a task gets its transfer, its overhead and its execution on the unit where it began: to the
-    bit on a unit of its own speed, in all on a unit that shares its speed. Tasks started together add up."""
-    for tasks, is_sure in facts.batches:
+    bit on a unit of its own speed, in all on a unit that shares its speed. Consolidated tasks add up."""
+    for tasks, is_sure in facts.consolidated:
         task = tasks[0]
         row, run = facts.folder.tasks[task], facts.last_run(task)
         unit, begin = run[0].unit, run[0].begin
@@ -70,7 +70,7 @@ def service_time(facts: Facts) -> Iterator[str]:
             continue
         for other in tasks[1:]:
             if any(not facts.same(facts.folder.tasks[other][name], row[name], slack=0.0) for name in TIMES):
-                yield f"task {other} was started together with task {task}, and has other times"
+                yield f"task {other} was consolidated with task {task}, and has other times"
         started = begin + transfer
         if not facts.is_missing(row["start_us"]) and not facts.same(row["start_us"], started, slack=1e-12):
             yield f"task {task} starts at {row['start_us']}, not after its transfer at {started}"

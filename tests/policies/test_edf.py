@@ -1,4 +1,4 @@
-"""EDF with batches: whether requests overtake others of their application."""
+"""EDF that consolidates: whether requests overtake others of their application."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MS = 1e3
 
 def run(policy, consolidate, requests, limits=(2, 2)):
     """Starts and finishes, us, of requests (application, arrival ms, size) on one GPU that does 1 size a ms, each
-    batch 1 ms more; each is due a ms after its arrival for each of its size, those of the first application 10 ms."""
+    start 1 ms more; each is due a ms after its arrival for each of its size, those of the first application 10 ms."""
     applications = tuple(
         Application(f"A{a}", relative_deadline_us=due * MS, per_size=True, average_load=1.0, max_consolidated=limit)
         for a, (due, limit) in enumerate(zip((10.0, 1.0), limits, strict=True))
@@ -48,7 +48,7 @@ WAITING = [(0, 0, 8), (0, 1, 8), (0, 2, 2), (0, 3, 3)]
 
 
 @pytest.mark.parametrize("policy", ["edf", "edf_drop", "least_laxity"])
-def test_batches_keep_the_order_within_an_application(policy):
+def test_consolidation_keeps_the_order_within_an_application(policy):
     assert run(policy, "yes", WAITING) == ([0, 9, 9, 20], [2])
 
 

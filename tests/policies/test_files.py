@@ -55,6 +55,13 @@ def test_files_that_are_no_policy(tmp_path, text, expected):
         resolve(f"{tmp_path}/mine.py:Mine")
 
 
+@pytest.mark.parametrize(("old", "new"), [("start_together", "start_consolidated"), ("WAKE_UP", "ARRIVAL")])
+def test_a_name_of_an_older_version_is_refused_with_its_new_one(tmp_path, old, new):
+    (tmp_path / "older.py").write_text(f"from vinesim.policies import {old}\n")
+    with pytest.raises(vs.InputError, match=rf"older\.py:1: .*'{old}'.*Did you mean {new}\?"):
+        resolve(str(tmp_path / "older.py"), {})
+
+
 def test_times_among_the_options_take_units():
     assert resolve("delay", {"wait_us": "2 ms"}) == Delay(wait_us=2000.0)
     with pytest.raises(vs.InputError, match="wait_us"):

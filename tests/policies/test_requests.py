@@ -41,7 +41,7 @@ def test_every_request_ends_once(name):
 
 
 @EVERY
-def test_batches_stay_within_the_limit_and_units_within_their_room(name):
+def test_consolidation_stays_within_the_limit_and_units_within_their_room(name):
     largest = 0
     for scenario, result in runs(name, 150):
         tasks, work = result.tasks, scenario.workload
@@ -53,19 +53,19 @@ def test_batches_stay_within_the_limit_and_units_within_their_room(name):
             here = np.flatnonzero(tasks["unit"] == unit)
             for start in np.unique(tasks["init_us"][here]):
                 for a in np.unique(code[here]):
-                    batch = here[(tasks["init_us"][here] == start) & (code[here] == a)]
-                    n_leads = leads[batch].sum()
-                    assert len(batch) <= scenario.applications[a].max_consolidated * n_leads
-                    largest = max(largest, len(batch))
+                    as_one = here[(tasks["init_us"][here] == start) & (code[here] == a)]
+                    n_leads = leads[as_one].sum()
+                    assert len(as_one) <= scenario.applications[a].max_consolidated * n_leads
+                    largest = max(largest, len(as_one))
             begin, end = tasks["init_us"][here[leads[here]]], tasks["finish_us"][here[leads[here]]]
             room = capacity[tasks["unit_type"][here[0]]]
             for time in begin:
-                assert ((begin <= time) & (time < end)).sum() <= room  # a GPU never runs two batches
+                assert ((begin <= time) & (time < end)).sum() <= room  # a GPU never runs two leaders
     assert largest > 1
 
 
 @EVERY
-def test_requests_of_several_nodes_start_at_once_on_nodes_of_one_type(name):
+def test_gangs_start_at_once_on_nodes_of_one_type(name):
     seen = 0
     for scenario, result in runs(name, 150):
         first = scenario.workload.job_first
@@ -106,7 +106,7 @@ def test_the_order_within_an_application_is_kept(name):
             assert (np.diff(result.tasks["init_us"][mine]) >= 0).all()
 
 
-def test_fcfs_edf_and_symphony_are_one_for_an_application_of_constant_deadline_without_batches():
+def test_fcfs_edf_and_symphony_are_one_for_an_application_of_constant_deadline_without_consolidation():
     """On one processor type, where nothing is to be chosen but the order."""
     for seed in range(60):
         base = request_scenario(seed, "fcfs", gangs=False)
@@ -257,7 +257,7 @@ class Rules:
             for p in fastest(self.scenario, model, a):
                 units = places(self.scenario, model, state, a, p)
                 limit = min(self.scenario.applications[a].max_consolidated, len(tasks)) if units else 0
-                fits = [k for k in range(1, limit + 1) if self.pause_us(model, state, tasks[:k], a, p, units[0], True)
+                fits = [k for k in range(1, limit + 1) if self.as_one_us(model, state, tasks[:k], a, p, units[0], True)
                         <= due - view.now_us]  # fmt: skip
                 if fits:
                     if best is None or (due - fastest_us, a) < best[0]:
@@ -265,12 +265,12 @@ class Rules:
                     break
         return None if best is None else best[1]
 
-    def pause_us(self, model, state, tasks, a, p, unit, in_company):
+    def as_one_us(self, model, state, tasks, a, p, unit, beside_others):
         """True time, but for noise, of requests that start together."""
         alone = model.overhead_us[p, a] + sum(model.task_operations[t] / model.affinity[p, a] for t in tasks)
-        return alone * (self.company(model, state, unit) if in_company else 1.0)
+        return alone * (self.slowdown_beside(model, state, unit) if beside_others else 1.0)
 
-    def company(self, model, state, unit):
+    def slowdown_beside(self, model, state, unit):
         """How much slower a task is that joins a unit."""
         return max(1.0, (len(state.running[unit]) + 1) / model.unit_parallelism[unit])
 
@@ -279,7 +279,9 @@ class Rules:
         unit, a = view.unit, int(self.scenario.workload.application[model.task_job[task]])
         took = view.now_us - state.task_init_us[task]
         if self.policy.contention:
-            took /= (self.slowdown[task] + self.company(model, state, unit)) / 2  # when it began, and when it ended
+            took /= (
+                self.slowdown[task] + self.slowdown_beside(model, state, unit)
+            ) / 2  # when it began, and when it ended
         sizes, times = self.seen.setdefault((a, int(model.unit_type[unit])), ([], []))
         sizes.append(size)
         times.append(took)
@@ -300,7 +302,7 @@ class Rules:
             return self.predicted(a, p, size)
         return max(self.predicted(a, other, size) for other in fastest(self.scenario, model, a))
 
-    def in_batch(self, model, tasks, a, p, room, slowdown):
+    def consolidated(self, model, tasks, a, p, room, slowdown):
         """How many of the requests start together."""
         most = min(self.scenario.applications[a].max_consolidated, len(tasks))
         if not self.policy.trim or (a, p) not in self.seen:
@@ -333,9 +335,9 @@ class Rules:
             return None
         _, a, p, tasks = best
         unit = places(self.scenario, model, state, a, p)[0]
-        slowdown = self.company(model, state, unit)
+        slowdown = self.slowdown_beside(model, state, unit)
         heeded = slowdown if self.policy.contention else 1.0
-        count = self.in_batch(model, tasks, a, p, self.due(model, tasks[0]) - view.now_us, heeded)
+        count = self.consolidated(model, tasks, a, p, self.due(model, tasks[0]) - view.now_us, heeded)
         size = sum(model.task_operations[t] for t in tasks[:count])
         self.slowdown[tasks[0]] = slowdown
         self.expected[unit] = view.now_us + self.estimated(model, a, p, size) * heeded
@@ -355,10 +357,10 @@ class Rules:
             if len(nodes) < application.gang_size:
                 continue
             units = places(self.scenario, model, state, a, p)
-            slowdown = self.company(model, state, units[0]) if units and o.contention else 1.0
+            slowdown = self.slowdown_beside(model, state, units[0]) if units and o.contention else 1.0
             room, count = self.due(model, tasks[0]) - view.now_us, 1
-            if o.estimate == "batch":
-                count = self.in_batch(model, tasks, a, p, room, slowdown)
+            if o.estimate == "consolidated":
+                count = self.consolidated(model, tasks, a, p, room, slowdown)
             size = sum(model.task_operations[t] for t in tasks[:count])
             slack = room - self.estimated(model, a, p, size) * slowdown
             if units:

@@ -81,7 +81,7 @@ def interrupted():
     return plain("high", [vs.Outage(0, 0, 5.0, 9.0)])
 
 
-def batches():
+def requests():
     """Requests of two nodes, and others that are consolidated, on the nodes that hold their data."""
     base = request_scenario(3, "fcfs", {}, noise=False)
     kinds = (vs.ProcessorType("GPU"),)
@@ -230,7 +230,7 @@ DAMAGES = [
     ("service_time", plain, put("tasks", "finish_us", 3, more(1e-9))),
     ("service_time", plain, put("tasks", "start_us", 3, more(-0.25))),
     ("service_time", shared, put("tasks", "finish_us", 3, more(1e-3))),
-    ("service_time", batches, put("tasks", "finish_us", 3, more(1.0))),
+    ("service_time", requests, put("tasks", "finish_us", 3, more(1.0))),
     ("nothing_on_a_node_that_is_down", interrupted, put("segments", "end_us", lost, more(1.0))),
     ("nothing_on_a_node_that_is_down", interrupted, put("segments", "begin_us", after, 6.0)),
     ("amounts_are_the_demands", shared, put("tasks", "amount", 3, 1.0)),
@@ -256,17 +256,17 @@ DAMAGES = [
     ("utilization_of_the_summary", plain, tell("utilization/allocated/percentiles/p50", more(1e-3))),
     ("deadlines_that_were_missed", shared, tell("deadlines/missed", more(1))),
     ("deadlines_that_were_missed", shared, tell("deadlines/missed_pct", more(1.0))),
-    ("the_table_is_its_requests", batches, put("applications", "missed", 1, more(1))),
-    ("the_table_is_its_requests", batches, put("applications", "p99_us", 1, more(1.0))),
-    ("the_table_is_its_requests", batches, put("applications", "consolidated_mean", 1, more(0.1))),
-    ("the_table_is_its_requests", batches, put("applications", "on_fastest", 0, 0.5)),
-    ("the_table_is_its_requests", batches, put("applications", "goodput_per_s", 0, more(1.0))),
-    ("the_table_is_its_requests", batches, put("applications", "missed_pct_worst_minute", 0, more(1.0))),
-    ("the_table_is_its_requests", batches, tell("applications/mean/jain", more(0.1))),
-    ("batches_within_the_limit", batches, lambda folder: None),
-    ("requests_of_several_nodes_start_at_once", batches, put("tasks", "init_us", 1, more(1.0))),
-    ("requests_of_several_nodes_start_at_once", batches, put("tasks", "shelf", 1, 0)),
-    ("applications_stay_on_their_nodes", batches, put("tasks", "unit", 2, 0)),
+    ("the_table_is_its_requests", requests, put("applications", "missed", 1, more(1))),
+    ("the_table_is_its_requests", requests, put("applications", "p99_us", 1, more(1.0))),
+    ("the_table_is_its_requests", requests, put("applications", "consolidated_mean", 1, more(0.1))),
+    ("the_table_is_its_requests", requests, put("applications", "on_fastest", 0, 0.5)),
+    ("the_table_is_its_requests", requests, put("applications", "goodput_per_s", 0, more(1.0))),
+    ("the_table_is_its_requests", requests, put("applications", "missed_pct_worst_minute", 0, more(1.0))),
+    ("the_table_is_its_requests", requests, tell("applications/mean/jain", more(0.1))),
+    ("consolidation_within_the_limit", requests, lambda folder: None),
+    ("gangs_start_at_once", requests, put("tasks", "init_us", 1, more(1.0))),
+    ("gangs_start_at_once", requests, put("tasks", "shelf", 1, 0)),
+    ("applications_stay_on_their_nodes", requests, put("tasks", "unit", 2, 0)),
     ("energy_is_the_integral_of_power", plain, put("units", "active_j", 0, more(1e-6))),
     ("energy_is_the_integral_of_power", plain, put("units", "wake_up_j", 0, more(1e-6))),
     ("energy_adds_up", plain, put("units", "energy_j", 0, more(1e-6))),
@@ -279,7 +279,7 @@ DAMAGES = [
     ("periods_are_those_of_the_run", periods, put("periods", "slav", 1, 1.0)),
     ("periods_are_those_of_the_run", periods, put("periods", "period", 1, 7)),
     ("in_order_of_arrival", plain, swap("tasks", 2, 5, "init_us", "start_us", "finish_us", "unit")),
-    ("order_within_an_application", batches, swap("tasks", 2, 9, "init_us", "start_us", "finish_us")),
+    ("order_within_an_application", requests, swap("tasks", 2, 9, "init_us", "start_us", "finish_us")),
     ("no_unit_idles_while_a_task_waits", plain, later(1.0)),
     ("requests_are_met", cores, put("tasks", "unit", 3, 0)),
 ]
@@ -293,7 +293,7 @@ def test_each_damage_is_named_by_its_rule(rule, make, damage):
     folder = folder_of(case)
     assert found(case, folder) == (set(), [])
     damage(folder)
-    if rule == "batches_within_the_limit":  # of the scenario: the run was allowed more
+    if rule == "consolidation_within_the_limit":  # of the scenario: the run was allowed more
         listed = tuple(replace(a, max_consolidated=1) for a in case.applications)
         case = replace(case, applications=listed)
     names, told = found(case, folder)
@@ -304,7 +304,7 @@ def test_every_rule_is_damaged():
     assert {rule.__name__ for rule in RULES} == {rule for rule, *_ in DAMAGES}
 
 
-@pytest.mark.parametrize("make", [plain, interrupted, batches, periods, shared])
+@pytest.mark.parametrize("make", [plain, interrupted, requests, periods, shared])
 def test_what_is_written_is_what_is_checked(make, tmp_path):
     """The files of a folder say the same as the result."""
     case = make()

@@ -23,8 +23,8 @@ from vinesim.policies.placement.placing import Placing
 from vinesim.policies.registry import policies
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-BATCH = {name: policy for name, policy in policies().items() if issubclass(policy, BatchPolicy)}
-KINDS = [*BATCH.values(), PileInBatches, PeriodicFirstFit, Repack]
+PERIODIC = {name: policy for name, policy in policies().items() if issubclass(policy, BatchPolicy)}
+KINDS = [*PERIODIC.values(), PileInBatches, PeriodicFirstFit, Repack]
 ENERGIES = ("run_time", "eq1xT", "eq2")
 
 
@@ -85,7 +85,7 @@ def test_the_result_is_as_if_every_period_was_run(policy):
     assert fewer > 5
 
 
-@pytest.mark.parametrize("name", BATCH)
+@pytest.mark.parametrize("name", PERIODIC)
 def test_a_run_of_very_many_periods_ends(name):
     """10^12 periods: a server sleeps or is active, and its energy is that of two periods a million times as long."""
     tasks = [(0, 1e6, 10), (0, 0.4e6, 20), (3e5, 2e4, 5)]
@@ -122,13 +122,13 @@ def test_alike_periods_share_a_row_where_there_are_too_many(monkeypatch):
     assert numbers(narrow) == pytest.approx(numbers(wide), nan_ok=True)
 
 
-@pytest.mark.parametrize("name", [name for name, policy in BATCH.items() if policy.steady])
+@pytest.mark.parametrize("name", [name for name, policy in PERIODIC.items() if policy.steady])
 def test_a_steady_policy_leaves_tasks_where_they_are_in_between(name):
     """Asked for the tasks of a run at three times: if the first and the last answer leave them, so does the middle."""
     for seed in range(150):
-        random, choices = np.random.default_rng(seed), all_options(BATCH[name])
+        random, choices = np.random.default_rng(seed), all_options(PERIODIC[name])
         options = choices[seed % len(choices)]
-        policy = BATCH[name].from_options(options)
+        policy = PERIODIC[name].from_options(options)
         if not policy.replaces_running:
             continue
         tasks, units = running(random)

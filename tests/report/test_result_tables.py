@@ -3,10 +3,13 @@
 import json
 import subprocess
 
+import numpy as np
 import pytest
 
 from vinesim.formats.results.checksums import write_sums
+from vinesim.formats.results.parquet import write_table
 from vinesim.formats.results.tables import open_result
+from vinesim.model.columns import APPLICATIONS
 from vinesim.model.errors import InputError, InputWarning
 
 
@@ -107,3 +110,16 @@ def test_a_result_without_a_list_is_read_with_a_warning(example, copied):
     (folder / "SHA256SUMS").unlink()
     with pytest.warns(InputWarning, match="has no SHA256SUMS: it is read unchecked"), open_result(folder) as result:
         assert result.summary["jobs"]["count"] == 500
+
+
+def test_a_table_of_an_older_version_is_refused_with_the_column_that_it_lacks(example, copied):
+    folder = copied(example)
+    older = {column.name: np.zeros(1) for column in APPLICATIONS if column.name != "consolidated_mean"}
+    write_table(folder / "applications.parquet", {**older, "batch_mean": np.ones(1)})
+    write_sums(folder)
+    with pytest.raises(InputError, match=r"columns consolidated_mean, found .*batch_mean.* Write it again"):
+        open_result(folder).__enter__()
+    write_table(folder / "applications.parquet", {**older, "consolidated_mean": np.ones(1)})
+    write_sums(folder)
+    with open_result(folder) as result:
+        assert result.rows("SELECT consolidated_mean FROM applications") == [(1.0,)]

@@ -31,13 +31,8 @@ class Patience:
         on_progress: Callable[[Progress], bool | None] | None,
         on_message: Callable[[str], None] | None,
     ):
-        self._run, self._policy, self._n_tasks, self._on_progress, self._on_message = (
-            run,
-            policy,
-            n_tasks,
-            on_progress,
-            on_message,
-        )
+        self._run, self._policy, self._n_tasks = run, policy, n_tasks
+        self._on_progress, self._on_message = on_progress, on_message
         self._mark: tuple[int, ...] = ()
         self._since_s = time.perf_counter()
         self.is_stopped = False

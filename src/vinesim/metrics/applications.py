@@ -1,4 +1,4 @@
-"""What the client-server applications of a run got: deadlines missed, latencies, batches, kinds of units.
+"""What the client-server applications of a run got: deadlines missed, latencies, consolidation, kinds of units.
 
 Source: Symphony paper, section V (requests that miss their QoS; average percentage a minute).
 """

@@ -15,10 +15,11 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
 
     ``alone``: those that not even the fastest unit, idle at their arrival, could do in time. ``crowded``: what is
     bounded beside them by capacity. The time is cut into windows. Requests that arrive and are due within one need, to
-    be in time, their share of the capacity of the window: at least the time that each adds to a full batch on the unit
-    type where that is the least share of the type's capacity. Sharing and splitting are free in the bound, batches
-    always full, types without use for a request idle for it; so no schedule can do better, and most cannot reach it.
-    Of several lengths of windows the one that bounds best is taken. Jobs of several tasks count as their largest task.
+    be in time, their share of the capacity of the window: at least the time that each adds to as many as may start as
+    one, on the unit type where that is the least share of the type's capacity. Sharing and splitting are free in the
+    bound, consolidation always up to the limit, types without use for a request idle for it; so no schedule can do
+    better, and most cannot reach it. Of several lengths of windows the one that bounds best is taken. Jobs of several
+    tasks count as their largest task.
     """
     work, center = scenario.workload, scenario.datacenter
     if work.deadline_us is None:
@@ -46,12 +47,13 @@ def _amounts(scenario: Scenario) -> np.ndarray:
         return amounts(ONE_SLOT, capacity)
     of_task = amounts(work.demand[:, None], capacity)
     if work.application is not None and any(a.max_consolidated > 1 for a in scenario.applications):
-        return of_task.min(axis=0)  # in a batch the leader's demand counts for all
+        return of_task.min(axis=0)  # the leader's demand counts for all
     return np.minimum.reduceat(of_task, work.job_first[:-1], axis=0)
 
 
 def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
-    """[J, P] us that a job takes alone, and that it adds to a full batch; infinite where it cannot run."""
+    """[J, P] us that a job takes alone, and that it adds to as many as may start as one; infinite where it
+    cannot run."""
     work = scenario.workload
     head = work.job_first[:-1]
     if work.n_tasks > work.n_jobs:
@@ -69,7 +71,7 @@ def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
         listed = listed_by_code(work, scenario.applications)
         limit = np.array([1 if a is None else a.max_consolidated for a in listed])[work.application]
     factor = np.ones(work.n_jobs) if work.time_factor is None else work.time_factor[head]
-    smallest = np.where(limit > 1, factor.min(), factor)[:, None]  # in a batch the leader's factor counts for all
+    smallest = np.where(limit > 1, factor.min(), factor)[:, None]  # the leader's factor counts for all
     return (before + own) * smallest, (before / limit[:, None] + own) * smallest
 
 

@@ -1,7 +1,7 @@
 """Energy of a run: power x time, unit by unit.
 
 While a task executes its unit draws Fp[processor type, task type] for the task's share (demand / capacity) of the
-unit; at all other times, transfers included, its idle power. Tasks started together draw it once.
+unit; at all other times, transfers included, its idle power. Consolidated tasks draw it once.
 Source: VineSim report, section 4.4 (the power mapping Fp).
 
 Types with a dynamic power follow the linear model instead: a unit draws its idle power and its dynamic power for each

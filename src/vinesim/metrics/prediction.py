@@ -1,4 +1,4 @@
-"""How well a linear model of the last completions predicts: the error of each batch, as known when it started.
+"""How well a linear model of the last completions predicts: the error of each leader, as known when it started.
 
 The model is that of the policy ``symphony``: for each application and processor type, least squares of time over size
 through the last observations, the slope not below 0. Recomputed from a result; no run keeps it.
@@ -10,9 +10,9 @@ from vinesim.metrics.tables import Tables
 
 
 def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray]:
-    """For each batch: start_us, application, unit_type, predicted_us (0 without history) and actual_us; by start.
+    """For each leader: start_us, application, unit_type, predicted_us (0 without history) and actual_us; by start.
 
-    Batches on nodes of several tasks count one by one. What finished at the very start of a batch is known to it.
+    Gang members count one by one. What finished at the very start of a leader is known to it.
     """
     work, outcome = tables.scenario.workload, tables.outcome
     assert work.application is not None
@@ -20,7 +20,7 @@ def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray
     leads = done.copy()
     leads[outcome.followers] = False
     code = np.repeat(work.application, tables.counts)
-    size = _batch_sizes(tables, done, leads)
+    size = _consolidated_sizes(tables, done, leads)
     lead = np.flatnonzero(leads)
     key = code[lead].astype(np.int64) * (int(tables.unit_type.max()) + 1) + tables.unit_type[outcome.task_unit[lead]]
     begin, end = outcome.task_init_us[lead], outcome.task_finish_us[lead]
@@ -41,8 +41,8 @@ def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray
     return {name: column[order] for name, column in columns.items()}
 
 
-def _batch_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> np.ndarray:
-    """Operations of each batch, in the order of its first task. A batch is what began on a unit at one time."""
+def _consolidated_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> np.ndarray:
+    """Operations of each leader and its followers, in the order of the leaders."""
     outcome, operations = tables.outcome, tables.scenario.workload.operations
     tasks = np.flatnonzero(done)
     code = np.repeat(tables.scenario.workload.application, tables.counts)  # type: ignore[arg-type]

@@ -104,7 +104,7 @@ APPLICATIONS = (
     Column("p90_us", "float64", "us", True, "90th percentile"),
     Column("p99_us", "float64", "us", True, "99th percentile"),
     Column("p99_9_us", "float64", "us", True, "99.9th percentile"),
-    Column("consolidated_mean", "float64", "", False, "Tasks started together, on average"),
+    Column("consolidated_mean", "float64", "", False, "Tasks that started as one, on average"),
     Column("on_fastest", "float64", "1", False, "Share of its tasks that ran on their fastest processor type"),
 )
 PERIODS = (

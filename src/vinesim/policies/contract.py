@@ -85,7 +85,8 @@ class Policy:
             except InputError as wrong:
                 problems += [replace(problem, where=f"policy.options.{name}") for problem in wrong.problems]
             except ValueError as wrong:
-                problems.append(Problem(f"policy.options.{name}", str(wrong), repr(value)))
+                remedy = did_you_mean(str(value), map(str, cls.choices().get(name, ())))
+                problems.append(Problem(f"policy.options.{name}", str(wrong), repr(value), remedy))
         for name, item in known.items():
             if name not in options and item.default is MISSING and item.default_factory is MISSING:
                 problems.append(Problem(f"policy.options.{name}", "a value", "none", "The option has no default."))

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping
@@ -123,9 +124,9 @@ def _from_file(spec: str) -> type[Policy]:
         exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
     except (Exception, SystemExit) as wrong:
         line = getattr(wrong, "lineno", None) or _line_in(wrong, path)
-        raise InputError(
-            [Problem(f"{file}:{line}", "a Python file that loads", f"{type(wrong).__name__}: {wrong}")]
-        ) from wrong
+        words = f"{type(wrong).__name__}: {wrong}"
+        problem = Problem(f"{file}:{line}", "a Python file that loads", words, _import_remedy(wrong))
+        raise InputError([problem]) from wrong
     finally:
         sys.path.remove(beside)
     found = {
@@ -140,6 +141,12 @@ def _from_file(spec: str) -> type[Policy]:
             [Problem("policy", expected, repr(spec), "Derive a class from OnlinePolicy." if not there else "")]
         )
     return found[name] if name else next(iter(found.values()))
+
+
+def _import_remedy(wrong: BaseException) -> str:
+    """The name that was meant by one that VineSim does not have, or nothing."""
+    found = re.match(r"cannot import name '(\w+)' from '(vinesim[\w.]*)'", str(wrong))
+    return did_you_mean(found[1], dir(sys.modules[found[2]])) if found else ""
 
 
 def _is_in(module: Any, folders: set[str]) -> bool:

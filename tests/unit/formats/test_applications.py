@@ -5,6 +5,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.formats.importers.counts import read_counts
+from vinesim.formats.study.file import study
 
 HEAD = """
 datacenter:
@@ -91,3 +92,33 @@ def test_wrong_counts_are_refused_all_at_once(tmp_path):
     with pytest.raises(vs.InputError) as error:
         read_counts(file)
     assert [p.where.rsplit(":", 2)[1:] for p in error.value.problems] == [["3", "1"], ["4", "2"], ["6", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "new"),
+    [
+        (HEAD + LISTED.replace("max_consolidated", "batch_limit"), "applications[0].batch_limit", "max_consolidated"),
+        (HEAD + LISTED.replace("per_size: true", "nodes_per_request: 1"), "applications[1].nodes_per", "gang_size"),
+        (HEAD + LISTED.replace("relative_deadline: 2", "response_time: 2"), "[1].response_time", "relative_deadline"),
+        (HEAD.replace("spikes: 0", "nodes_per_request: {SQL: 2}"), "workload.options.nodes_per_request", "gang_size"),
+        (HEAD.replace("fcfs", "deadline_batch"), "policy", "deadline_consolidation"),
+        (HEAD.replace("fcfs", "symphony\noptions: {estimate: batch}"), "policy.options.estimate", "consolidated"),
+    ],
+)
+def test_what_an_older_version_understood_is_refused_with_its_new_name(tmp_path, text, where, new):
+    with pytest.raises(vs.InputError) as error:
+        vs.simulate(scenario(tmp_path, text), engine="reference")
+    (problem,) = [one for one in error.value.problems if where in one.where]
+    assert problem.remedy == f"Did you mean {new}?"
+
+
+def test_an_override_of_an_older_version_is_refused_with_its_new_name(tmp_path):
+    (tmp_path / "s.yaml").write_text(HEAD + LISTED)
+    with pytest.raises(vs.InputError, match=r"applications\[0\]\.batch_limit.*Did you mean max_consolidated\?"):
+        vs.read_scenario(tmp_path / "s.yaml", ["applications[0].batch_limit=1"])
+
+
+def test_an_axis_of_an_older_version_is_refused_with_its_new_name(tmp_path):
+    (tmp_path / "s.yaml").write_text(HEAD + LISTED)
+    with pytest.raises(vs.InputError, match=r"Did you mean applications\[0\]\.max_consolidated\?"):
+        study({"scenario": "s.yaml", "axes": {"applications[0].batch_limit": [1, 2]}}, tmp_path)

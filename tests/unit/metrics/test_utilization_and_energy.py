@@ -58,7 +58,7 @@ def test_nothing_started_is_nothing_active():
 
 
 def test_allocated_is_share_times_time_and_may_be_more_than_all():
-    """Capacity 4 with 2 from 0 to 10 and 3 from 5 to 20; one slot of 4 and of 0.5; a batch holds its first's demand."""
+    """Capacity 4 with 2 from 0 to 10 and 3 from 5 to 20; one slot of 4 and of 0.5; a leader holds it for all."""
     rows = [(0, 0, 10, 2), (0, 5, 20, 3), (1, 0, 40, None), (2, 0, 8, None), (1, 50, 60, np.inf), (1, 50, 60, np.inf)]
     case = segments([*rows, (0, 90, None, 0)], capacity=(4.0, 4.0, 0.5), followers=[5])
     assert allocated_time(case).tolist() == [(10 * 2 + 15 * 3) / 4, 40 / 4 + 10, 8]

@@ -17,6 +17,7 @@ import yaml
 
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALUES
+from vinesim.formats.source.renamed import RENAMED
 from vinesim.formats.source.yaml_nodes import by_name, child, compose, is_plain, scalar, too_many_values
 from vinesim.model.errors import InputError, Problem
 
@@ -290,8 +291,10 @@ def dotted(path: Path) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A remedy that names the closest of the known names, or nothing."""
+    """A remedy that names what the name is called now, or the closest of the known names, or nothing."""
     by_lower = {k.lower(): k for k in known}
+    if RENAMED.get(name) in by_lower.values():
+        return f"Did you mean {RENAMED[name]}?"
     close = difflib.get_close_matches(name.lower()[:100], by_lower, 1, 0.6)
     return f"Did you mean {by_lower[close[0]]}?" if close else ""
 

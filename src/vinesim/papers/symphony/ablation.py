@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 NEITHER, DEFERRAL, BOTH = "Symphony, neither", "Symphony, deferral alone", "Symphony, both"
-BATCHED = "FCFS, consolidating"
+CONSOLIDATING = "FCFS, consolidating"
 SHORT = {NEITHER: "neither", DEFERRAL: "deferral only", BOTH: "Symphony, deferring"}
-BATCHING = "the paper's FCFS and EDF start requests one by one: what is compared there is with batches and without"
+ON_CONSOLIDATION = (
+    "the paper's FCFS and EDF start requests one by one: what is compared there is with consolidation and without"
+)
 
 
 def _times(data: Data, less: str, more: str) -> dict[str, float]:
@@ -42,7 +44,7 @@ def _most_points(data: Data, less: str, more: str) -> dict[str, float]:
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
-    series = (FCFS, NEITHER, DEFERRAL, BATCHED, SYMPHONY, BOTH)
+    series = (FCFS, NEITHER, DEFERRAL, CONSOLIDATING, SYMPHONY, BOTH)
     groups = [{"nodes": n} for n in NODES]
     return {
         "symphony-ablation": bars(data, "clusters", [f"{n} nodes" for n in NODES], groups, series, "log", labels=SHORT)
@@ -66,7 +68,7 @@ ITEM = Item(
             expected="1",
             measure=lambda data: _times(data, NEITHER, FCFS),
             judge=Each(Within(1, 0.1)),
-            note=BATCHING,
+            note=ON_CONSOLIDATION,
         ),
         Claim(
             id="SA.2",
@@ -75,10 +77,10 @@ ITEM = Item(
             statement="FCFS that consolidates misses no more than Symphony: so many points more, at most, with 95 % "
             "confidence",
             expected="as good as none",
-            measure=lambda data: _most_points(data, SYMPHONY, BATCHED),
+            measure=lambda data: _most_points(data, SYMPHONY, CONSOLIDATING),
             judge=Each(Below(0.1)),
             unit="points",
-            note=BATCHING,
+            note=ON_CONSOLIDATION,
         ),
         Claim(
             id="SA.3",

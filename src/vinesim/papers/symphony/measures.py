@@ -15,8 +15,8 @@ MISSED = "applications.mean.missed_pct"  # the mean of the four applications' pe
 NODES = (3, 5, 7)
 LOADS = (0.6, 0.7, 0.8, 0.9)  # of the study of orders, where units suffice
 CALIBRATED = (
-    "service times, batch limits and bursts are assumptions, chosen so that FCFS and Symphony come near the means of "
-    "Table IV at 3 and 7 nodes"
+    "service times, consolidation limits and bursts are assumptions, chosen so that FCFS and Symphony come near the "
+    "means of Table IV at 3 and 7 nodes"
 )
 
 

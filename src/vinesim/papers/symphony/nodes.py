@@ -28,11 +28,11 @@ TARGETS_PCT = (10.0, 5.0, 3.0, 1.0)
 PAPERS_PCT = 3.0
 FEWEST, MOST = 1, 12
 LOWEST_SHOWN_PCT = 0.1
-FCFS_BATCHED, DEFERRING = "FCFS, consolidating", "Symphony, deferring"
+FCFS_CONSOLIDATING, DEFERRING = "FCFS, consolidating", "Symphony, deferring"
 POLICIES: dict[str, dict[str, Any]] = {
     FCFS: {"policy": "fcfs"},
     EDF: {"policy": "edf"},
-    FCFS_BATCHED: {"policy": "fcfs", "options.consolidate": "yes"},
+    FCFS_CONSOLIDATING: {"policy": "fcfs", "options.consolidate": "yes"},
     SYMPHONY: {"policy": "symphony"},
     DEFERRING: {"policy": "symphony", "options.defer": "yes"},
 }
@@ -125,7 +125,7 @@ ITEM = Item(
             source="not in the paper, which does not say whether FCFS consolidates",
             statement="FCFS that consolidates needs no more nodes than Symphony",
             expected="1",
-            measure=lambda data: _against(data, (FCFS_BATCHED,)),
+            measure=lambda data: _against(data, (FCFS_CONSOLIDATING,)),
             judge=Each(Equal(1)),
             note="nodes are saved by consolidation, in whichever order requests start",
         ),

@@ -12,7 +12,7 @@ DRAWS = 1 << 30  # so many that two applications hardly ever draw the same
 
 @dataclass(frozen=True)
 class Ordered(Symphony):
-    """``symphony`` with a choice of the application that goes first; resources, batches and estimates are the same.
+    """``symphony`` with a choice of the application that goes first; the rest is the same.
 
     ``first``: the most ``urgent``, as Algorithm 1 says; the most ``relaxed``, the sign of the urgency flipped; or one
     at ``random``.

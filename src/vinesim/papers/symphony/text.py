@@ -101,8 +101,8 @@ ITEM = Item(
             id="SX.5",
             kind=Kind.FINDING,
             source="section I",
-            statement="With deferral and batches trimmed to deadlines (symphony_recommended) FCFS and EDF miss so many "
-            "times what it does, at that load",
+            statement="With deferral and consolidation trimmed to deadlines (symphony_recommended) FCFS and EDF miss "
+            "so many times what it does, at that load",
             expected="2 to 20",
             measure=lambda data: {
                 name: times(data, "overload", {"scheduler": "recommended"}, {"scheduler": name}) for name in (FCFS, EDF)
