@@ -5,9 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.studies.conftest import POLICIES, files
@@ -148,38 +148,42 @@ def test_one_wide_study_fits_the_terminal(vinesim, file, tmp_path):
     assert lines[2].split()[:4] == ["policy", "mean", "GPU", "sampling"]
 
 
+TELLS_OF_CHUNKS = """
+import sys
+import vinesim.studies.sweep as sweep
+from vinesim.cli.main import main
+progress = sweep.SweepProgress
+def told(n_done, *others):
+    if n_done:
+        print("a chunk is done", file=sys.stderr, flush=True)
+    return progress(n_done, *others)
+sweep.SweepProgress = told
+main()
+"""
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_stops_it_cleanly_and_it_goes_on(vinesim, file, tmp_path, kind):
     (tmp_path / "mended").touch()
     file.write_text(file.read_text().replace("replications: 2", "replications: 2000"))
-    command = [sys.executable, "-m", "vinesim", "sweep", str(file), "--out", "out", "--workers", "2"]
+    command = [sys.executable, "-c", TELLS_OF_CHUNKS, "sweep", str(file), "--out", "out", "--workers", "2"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        deadline = time.monotonic() + 120
-        while not list((tmp_path / "out").glob("runs/*.parquet")) and time.monotonic() < deadline:
-            assert process.poll() is None
-            time.sleep(0.05)
+        until_a_chunk_is_done = list(iter(process.stderr.readline, "a chunk is done\n"))
+        workers = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, kind)  # as a terminal does: to all its processes
         _, err = process.communicate(timeout=60)
-    running, stopped = err.splitlines()
+    told = [*until_a_chunk_is_done, *err.splitlines(keepends=True)]
+    running, stopped = (line.rstrip("\n") for line in told if line != "a chunk is done\n")
     assert running == f"vinesim: running the code in {tmp_path / 'policies.py'}"
     assert (process.returncode, stopped) == (130, "vinesim: stopped; what is done is in out, the same command goes on")
-    deadline = time.monotonic() + 20
-    while (left := _alive(process.pid)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not left
+    assert len(workers) >= 2
+    _, alive = psutil.wait_procs(workers, 20)
+    assert not alive
+    assert list((tmp_path / "out").glob("runs/*.parquet"))
     assert files(tmp_path / "out")
-
-
-def _alive(group):
-    """Whether a process of the group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -250,10 +249,11 @@ def _kill(processes):
 def test_a_worker_that_dies_while_it_is_free_is_replaced():
     workers = Loky(1)
     try:
-        os.kill(workers._free[0].submit(os.getpid).result(), signal.SIGKILL)
-        deadline = time.monotonic() + 60
-        while workers._free[0]._flags.broken is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        worker = workers._free[0].submit(os.getpid).result()
+        looks_after_it = workers._free[0]._executor_manager_thread
+        os.kill(worker, signal.SIGKILL)
+        looks_after_it.join(60)
+        assert workers._free[0]._flags.broken is not None
         workers.submit(work.WorkItem(None, {}, b"", "", "", version="another"))
         (finished,) = workers.finished()
         assert "VineSim another" in str(finished.outcome.refused)
