@@ -165,6 +165,16 @@ def two_speeds(policy, n, **more):
     return vs.Scenario(center, work, policy, affinity=[[1.0], [1 / 3]], network=vs.Network(None, None, None, 0.0))
 
 
+@BOTH
+def test_of_units_that_are_free_at_one_time_the_one_that_ends_first_is_reserved(name):
+    """Both are free at 10. The third task needs all of one and takes 12 or 4: the last one, for 20, keeps off its."""
+    times = np.array([[10.0, 10.0], [10.0, 10.0], [12.0, 4.0], [20.0, 20.0]])
+    case = two_speeds(name, 4, times_us=times, demand=np.array([0.6, 0.6, 1.0, 0.4]))
+    done = vs.simulate(case, engine="reference").tasks
+    assert done["unit"].tolist() == [0, 1, 1, 0]
+    assert done["init_us"].tolist() == [0, 0, 10, 0]
+
+
 def test_earliest_completion_waits_for_the_fast_unit_while_that_pays():
     done = vs.simulate(two_speeds("earliest_completion", 4)).tasks
     assert done["unit"].tolist() == [0, 0, 0, 1]  # the third ends at 12 on either, and the first unit is taken

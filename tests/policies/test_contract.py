@@ -103,6 +103,13 @@ def test_a_demand_is_a_number_a_slot_or_the_whole_unit(engine):
 
 
 @ENGINES
+def test_a_unit_that_is_full_but_for_a_rounding_takes_nothing(engine):
+    """Ten times 0.1 add up to less than 1."""
+    case = scenario(Slots, jobs=[(0.0, [10.0] * 11)], demand=[0.1] * 10 + [0.0])
+    assert vs.simulate(case, engine=engine).tasks["init_us"].tolist() == [0] * 10 + [10]
+
+
+@ENGINES
 def test_a_slot_of_a_unit_of_less_capacity_is_all_of_it(engine):
     types = (vs.ProcessorType("CPU", capacity=0.5),)
     result = vs.simulate(scenario(Slots, types=types, jobs=[(0.0, [10, 10])]), engine=engine)
@@ -146,6 +153,29 @@ def test_tasks_share_only_beyond_the_parallelism(engine):
 
 
 @ENGINES
+def test_tasks_that_are_due_together_end_together_whatever_the_rounding(engine):
+    """The first two have had a little more than their time when the clock of the unit comes to 4.7."""
+    case = scenario(
+        LeastLoaded, types=SHARED, jobs=[(0.0, [1.4, 1.4]), (0.9, [1.3]), (0.9, [1.0])], demand=[1, 1, 1, 1]
+    )
+    assert finishes(vs.simulate(case, engine=engine)) == [4.7, 4.7, 5.1, 4.8]
+
+
+@ENGINES
+def test_of_tasks_that_are_due_together_the_first_one_started_leaves_first(engine):
+    """At 40 there is room for 1, then for all 4: so the task of 4 begins, and not that of 2, which came later."""
+    case = scenario(
+        "high",
+        types=(vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0),),
+        jobs=[(0.0, [10, 10]), (1.0, [1]), (1.0, [1])],
+        demand=[1, 3, 4, 2],
+        affinity=((1.0, 1.0),),
+        kinds=[0, 0, 1],
+    )
+    assert vs.simulate(case, engine=engine).tasks["init_us"].tolist() == [0, 0, 40, 44]
+
+
+@ENGINES
 def test_the_least_loaded_unit_is_chosen(engine):
     case = scenario(
         LeastLoaded, [("CPU", 0, 0), ("CPU", 0, 1)], types=SHARED, jobs=[(0.0, [10] * 4)], demand=[1, 1, 1, 1]
@@ -153,6 +183,14 @@ def test_the_least_loaded_unit_is_chosen(engine):
     result = vs.simulate(case, engine=engine)
     assert result.tasks["unit"].tolist() == [0, 1, 0, 1]
     assert finishes(result) == [20, 20, 20, 20]
+
+
+@ENGINES
+def test_a_unit_that_all_tasks_have_left_is_empty_whatever_the_rounding(engine):
+    """0.3 + 0.1 - 0.1 - 0.3 is more than 0; still the first unit is as empty as the second one, and comes first."""
+    jobs = [(0.0, [10]), (0.0, [10]), (0.0, [5]), (20.0, [1])]
+    case = scenario(LeastLoaded, [("CPU", 0, 0), ("CPU", 0, 1)], jobs=jobs, demand=[0.3, 0.9, 0.1, 1.0])
+    assert vs.simulate(case, engine=engine).tasks["unit"].tolist() == [0, 1, 0, 0]
 
 
 # --- over-commitment ---
@@ -226,6 +264,17 @@ def test_a_batch_policy_that_starts_nothing_stalls(engine):
     units = [("CPU", 0, 0), ("GPU", 0, 1)]
     case = scenario(StartsOnTheFirst, units=units, **TWO_TYPES, kinds=[0, 1])
     assert vs.simulate(case, engine=engine).exit_reason is vs.ExitReason.STALLED
+
+
+@ENGINES
+def test_a_batch_run_stalls_in_the_period_of_its_last_arrival(engine):
+    """Of two units the policy knows the first, which cannot run the job that arrives at 5."""
+    units = [("CPU", 0, 0), ("GPU", 0, 1)]
+    jobs = [(0.0, [3.0]), (5.0, [10.0])]
+    case = scenario(StartsOnTheFirst, units=units, **{**TWO_TYPES, "jobs": jobs}, kinds=[0, 1])
+    result = vs.simulate(case, engine=engine)
+    assert result.exit_reason is vs.ExitReason.STALLED
+    assert result.periods["period"].tolist() == [0, 1]
 
 
 class StartsOnTheFirst(PeriodicFirstFit):

@@ -71,6 +71,14 @@ def test_a_node_that_joins_is_one_that_was_down():
     assert done.tasks["init_us"].tolist() == [0.0, 3.0]
 
 
+def test_a_task_that_ends_as_its_node_goes_down_is_not_lost():
+    """At 10 two tasks end, the third begins on the first unit and loses it at once, and begins on the other one."""
+    done = vs.simulate(plain_case([vs.Outage(0, 0, 10.0, 12.0)], n_tasks=3), engine="reference")
+    assert done.tasks["finish_us"].tolist() == [10.0, 10.0, 20.0]
+    assert done.tasks["unit"].tolist() == [0, 1, 1]
+    assert done.tasks["restarts"].tolist() == [0, 0, 1]
+
+
 def test_a_drained_node_ends_what_it_runs():
     done = vs.simulate(plain_case([vs.Outage(0, 0, 4.0, running="finish")], n_tasks=3))
     assert done.tasks["finish_us"].tolist() == [10.0, 10.0, 20.0]

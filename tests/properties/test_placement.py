@@ -214,6 +214,14 @@ def test_padding_makes_more_blocks():
     assert AcceleratedBestFit(block_size=8, pad="pow2").place(tasks, servers).tolist() == expected.tolist()
 
 
+def test_a_number_that_is_a_power_of_2_needs_no_padding():
+    tasks, servers = question(4, n_servers=64, n_tasks=200, nasty=False, loaded=False)
+    tasks = tasks.rows(slice(0, 128))
+    assert len(servers.load) < len(tasks.task) == 128
+    expected = DivideAndConquerBestFit(blocks=128 // 32, method="scan").place(tasks, servers)
+    assert AcceleratedBestFit(block_size=32, pad="pow2").place(tasks, servers).tolist() == expected.tolist()
+
+
 def test_many_types_are_scanned_and_that_is_said():
     tasks, servers = question(1, n_servers=300, n_tasks=100, n_types=200, nasty=False, loaded=False)
     with pytest.warns(vs.InputWarning, match="looks at all"):
@@ -474,6 +482,20 @@ def test_moves_and_waking_up_again_cost_what_they_say():
     assert ((moving - plain) % 3 < 1e-6).all()
     assert moving[0] == plain[0]
     assert moving.sum() > plain.sum()
+
+
+def test_a_server_that_stays_active_wakes_up_once():
+    work = vs.Workload(
+        [0], [0, 1], [0.0], [25e6], *np.zeros((3, 1)), [-1], demand=[1.0], task_types=(vs.TaskType("T"),)
+    )
+    center = vs.Datacenter([0], [0], [0], SERVER_TYPES[:1])
+    plain, waking = (
+        vs.simulate(
+            vs.Scenario(center, work, policy="rr", affinity=np.ones((1, 1)), accounting=counted), engine="reference"
+        ).periods["energy_j"]
+        for counted in (Accounting(), Accounting(wake_up_j=7.0))
+    )
+    assert waking - plain == pytest.approx([7.0, 0.0, 0.0])
 
 
 def test_unknown_powers_and_mixed_ones_are_refused():

@@ -236,6 +236,14 @@ def test_parts_with_other_numbers_are_refused(make_study, tmp_path):
         sweep(make_study(), tmp_path / "two", workers=1)
 
 
+def test_parts_with_other_numbers_are_not_read(make_study, tmp_path):
+    sweep(make_study(record=["makespan_us"]), tmp_path / "few", workers=1)
+    sweep(make_study(record=["makespan_us", "jobs.count"]), tmp_path / "more", workers=1)
+    shutil.copy(tmp_path / "more" / "study.yaml", tmp_path / "few" / "study.yaml")
+    with pytest.raises(InputError, match="found rows of another study"):
+        read_sweep(tmp_path / "few")
+
+
 def test_every_file_of_a_folder_carries_its_checksum(make_study, tmp_path):
     out = tmp_path / "out"
     sweep(make_study({"policy": ["policies.py:Plain", "policies.py:Breaks"]}), out, workers=1)

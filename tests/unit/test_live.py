@@ -56,6 +56,38 @@ def test_only_the_winner_is_granted_and_asking_for_another_changes_nothing():
     assert one.can_issue(1.0, video).application == video
 
 
+def test_asking_for_another_draws_nothing():
+    """A policy that draws units draws the same whether or not it was asked for an application that is not first."""
+
+    def units(n_asked):
+        one = scheduler("flat")
+        search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 500e3, 1.0)
+        found = []
+        for now_us in range(12):
+            one.new_request(search, now_us)
+            assert [one.can_issue(now_us, video) for _ in range(n_asked)] == [None] * n_asked
+            grant = one.can_issue(now_us)
+            found.append(grant.places[0].unit)
+            one.complete(grant.id, now_us)
+        return found
+
+    assert len(set(units(0))) > 1
+    assert units(3) == units(0)
+
+
+def test_a_unit_that_all_requests_have_left_is_empty_whatever_the_rounding():
+    one = scheduler("high")
+    first, second = one.register("SEARCH", 5e3, 1.0, demand=0.3), one.register("VIDEO", 5e3, 1.0, demand=0.1)
+    grants = []
+    for code in (first, second):
+        one.new_request(code, 0.0)
+        grants.append(one.can_issue(0.0))
+    assert grants[0].places == grants[1].places
+    for grant in reversed(grants):
+        one.complete(grant.id, 1.0)
+    assert set(one.load().values()) == {0.0}
+
+
 def test_what_is_wrong_is_said_at_once():
     one = scheduler()
     search = one.register("SEARCH", 5e3, 1.0)

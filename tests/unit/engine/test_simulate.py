@@ -170,3 +170,30 @@ def test_three_equal_demands_fill_a_unit_of_three_times_that(engine, values):
     )
     one = vs.Scenario(vs.Datacenter.of([("S", 0, 0)], types), work, affinity=np.ones((1, 7)))
     assert vs.simulate(one, engine=engine).summary["makespan_us"] == 1.0
+
+
+def two_types(arrival_us, operations, **changes):
+    """Jobs of one task for a CPU of speed 1 and a GPU of speed 2, in us."""
+    n = len(arrival_us)
+    work = vs.Workload(
+        np.zeros(n), np.arange(n + 1), arrival_us, operations, *np.zeros((3, n)), np.full(n, -1),
+        task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    types = (vs.ProcessorType("CPU"), vs.ProcessorType("GPU"))
+    center = vs.Datacenter([0, 1], [0, 0], [0, 1], types)
+    return vs.Scenario(center, work, affinity=[[1.0], [2.0]], **changes)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_a_unit_that_becomes_free_as_a_job_arrives_is_free_for_it(engine):
+    """The GPU ends at 10, when the second job arrives, and not the CPU, which is free, gets that one."""
+    assert vs.simulate(two_types([0.0, 10.0], [20.0, 20.0]), engine=engine).tasks["unit"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_what_ends_at_the_horizon_has_ended(engine):
+    result = vs.simulate(two_types([0.0, 0.0, 10.0], [20.0, 30.0, 20.0], horizon_us=10.0), engine=engine)
+    assert result.exit_reason == vs.ExitReason.HORIZON
+    assert result.tasks["finish_us"][0] == 10.0
+    assert np.isnan(result.tasks["finish_us"][1:]).all()
+    assert result.tasks["init_us"].tolist() == [0.0, 0.0, 10.0]

@@ -182,6 +182,16 @@ def test_a_line_of_a_log_has_a_limit_plain_and_packed(tmp_path):
             read_swf(path)
 
 
+def test_a_line_of_just_the_limit_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LINE_BYTES", 10)
+    path = tmp_path / "a.swf"
+    path.write_bytes(b"123456789\n1\n")
+    assert list(files.lines_of(path)) == [b"123456789\n", b"1\n"]
+    path.write_bytes(b"1\n1234567890\n")
+    with pytest.raises(InputError, match=r":2: expected at most 10 bytes in a line"):
+        list(files.lines_of(path))
+
+
 def test_a_log_has_a_limit_in_all(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LOG_BYTES", 1000)
     (tmp_path / "a.swf").write_bytes(READERS["swf"][2] * 30)

@@ -184,6 +184,13 @@ def test_the_files_problems_are_all_told(tmp_path):
             read_series(path, start)
 
 
+@pytest.mark.parametrize(("rows", "hours"), [("0,1\n", 1), ("0,1\n3,2\n", 6), ("0,1\n1,2\n5,3\n", 9)])
+def test_the_last_value_holds_for_as_long_as_the_one_before_it(tmp_path, rows, hours):
+    path = tmp_path / "price.csv"
+    path.write_text(f"hour,price\n{rows}")
+    assert read_series(path).length_us == hours * US_PER_HOUR
+
+
 @pytest.mark.skipif(not CARBON.exists(), reason="no carbon data beside the project")
 def test_a_year_of_a_grid():
     series = read_series(CARBON)

@@ -111,7 +111,15 @@ def test_too_many_samples_are_refused():
         time_series(case, np.zeros(1, int), ["A"], 1e-9, 100.0)
 
 
-def energy(units, jobs, **more):
+def test_as_many_samples_as_are_allowed_are_given(monkeypatch):
+    monkeypatch.setattr("vinesim.metrics.utilization.MAX_SAMPLES", 4)
+    case = segments([(0, 0, 1)])
+    assert len(time_series(case, np.zeros(3, int), ["A"], 1.0, 4.0)["active"]) == 2 * 4  # of all units, and of A
+    with pytest.raises(vs.InputError, match="at most 4 samples"):
+        time_series(case, np.zeros(3, int), ["A"], 0.9, 4.0)
+
+
+def energy(units, jobs, engine="compiled", **more):
     """One task type; a GPU draws 100 W at work and 20 W idle, a CPU 50 W and none; an operation takes 1 us."""
     types = (
         vs.ProcessorType(
@@ -139,7 +147,7 @@ def energy(units, jobs, **more):
         power_w=more.pop("power_w", [[100.0], [50.0]]),
         **more,
     )
-    return vs.simulate(case)
+    return vs.simulate(case, engine=engine)
 
 
 def test_energy_is_power_times_time():
@@ -161,6 +169,15 @@ def test_a_unit_that_runs_several_tasks_idles_only_while_it_runs_none():
     """Two tasks of half a unit side by side from 0 to 10, a third from 30 to 40: half its power, and 20 us idle."""
     result = energy([("GPU", 0, 0)], [(0.0, 10), (0.0, 10), (30.0, 10)], capacity=2.0, demand=[1.0, 1.0, 1.0])
     assert result.units["energy_j"] == pytest.approx([(10 * 100 + 10 * 50 + 20 * 20) * 1e-6])
+
+
+def test_a_unit_that_is_never_idle_has_no_idle_energy_whatever_the_rounding():
+    """Shortest first: in the order of the trace, times of 0.1, 1.1 and 0.3 us add up to more than their last end."""
+    jobs = [(0.0, 0.1), (0.0, 1.1), (0.0, 0.3)]
+    result = energy([("GPU", 0, 0)], jobs, policy="rb_sjf", engine="reference")
+    assert np.argsort(result.tasks["init_us"]).tolist() == [0, 2, 1]
+    assert (result.tasks["finish_us"] - result.tasks["init_us"]).sum() > result.summary["makespan_us"]
+    assert result.units["idle_j"].tolist() == [0.0]
 
 
 def test_without_a_power_table_there_is_no_energy():

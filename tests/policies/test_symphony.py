@@ -1,0 +1,37 @@
+"""Symphony at the edges of its rule, by hand: one application on one unit, an operation takes a microsecond."""
+
+import numpy as np
+
+import vinesim as vs
+from vinesim.model.application import Application
+
+
+def begins(options, arrival_us, sizes):
+    """When requests start that are due 20 us after they arrive, two of which may start together."""
+    n = len(sizes)
+    work = vs.Workload(
+        np.zeros(n),
+        np.arange(n + 1),
+        arrival_us,
+        sizes,
+        *np.zeros((3, n)),
+        np.full(n, -1),
+        application=np.zeros(n),
+        task_types=(vs.TaskType("A"),),
+        application_names=("A",),
+    )
+    case = vs.Scenario(
+        vs.Datacenter([0], [0], [0], (vs.ProcessorType("GPU"),)),
+        work,
+        policy="symphony",
+        options=options,
+        affinity=np.ones((1, 1)),
+        applications=(Application("A", 20.0, False, 1.0, 2),),
+    )
+    return vs.simulate(case, engine="reference").tasks["init_us"].tolist()
+
+
+def test_a_batch_that_is_expected_to_end_at_the_deadline_is_not_too_large():
+    """Sizes of 10 and 20 have taught that time is size. At 30 two of 10 are there, both due at 50."""
+    assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.0]) == [0, 10, 30, 30]
+    assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.5]) == [0, 10, 30, 40]
