@@ -1,8 +1,8 @@
-# make demo | test | test-policy | check | bench | verify | docs | lock | clean
+# make demo | test | test-policy | check | bench | verify | mutations | docs | lock | clean
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-policy check bench verify docs setup lock clean
+.PHONY: demo test test-policy check bench verify mutations docs setup lock clean
 
 demo: .venv/demo.done  ## set up and simulate the papers' 500 jobs
 	$(BIN)/vinesim run examples/quickstart.yaml --out out/quickstart
@@ -28,6 +28,9 @@ verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps, damage
 	$(BIN)/python -m verification.kill 40
 	$(BIN)/python -m verification.bitflips
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
+
+mutations: .venv/dev.done  ## small changes of meaning, each of which a test must notice: an hour
+	$(BIN)/python -m verification.mutations
 
 docs: .venv/dev.done  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -14,6 +14,7 @@ from typing import Any
 
 from claim_pages import claims, wrong_policies
 from markdown_table import table
+from mutation_page import mutations
 
 
 def _prose(text: str | None) -> str:
@@ -505,6 +506,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors": errors,
     "claims": claims,
     "wrong_policies": wrong_policies,
+    "mutations": mutations,
 }
 
 

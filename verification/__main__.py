@@ -1,7 +1,8 @@
 """``python -m verification``: the closed forms, how often the intervals hold them, and what a wrong policy turns.
 
 ``python -m verification.scenarios``: any scenarios under every policy. ``python -m verification.kill``: sweeps that are
-killed. ``python -m verification.bitflips``: files that are damaged.
+killed. ``python -m verification.bitflips``: files that are damaged. ``python -m verification.mutations``: small changes
+of meaning, each of which the tests must notice.
 """
 
 import sys

@@ -31,7 +31,7 @@ def begins(options, arrival_us, sizes):
     return vs.simulate(case, engine="reference").tasks["init_us"].tolist()
 
 
-def test_a_batch_that_is_expected_to_end_at_the_deadline_is_not_too_large():
+def test_requests_that_are_expected_to_end_together_at_the_deadline_are_not_too_many():
     """Sizes of 10 and 20 have taught that time is size. At 30 two of 10 are there, both due at 50."""
     assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.0]) == [0, 10, 30, 30]
     assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.5]) == [0, 10, 30, 40]

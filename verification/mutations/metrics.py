@@ -1,0 +1,146 @@
+"""The metrics: percentiles, utilisation, energy, waiting, warm-up, sampling, deadlines, periods."""
+
+from verification.mutations.mutation import mutation
+
+USE = "tests/unit/metrics/test_utilization_and_energy.py"
+ENERGY = f"{USE} tests/unit/metrics/test_electricity.py::test_energy_is_what_every_microsecond_draws"
+PRICES = "tests/unit/metrics/test_electricity.py"
+WAITING = "tests/unit/metrics/test_waiting.py"
+WARM_UP = "tests/unit/metrics/test_warm_up.py"
+LATENCY = "tests/unit/metrics/test_latency.py"
+REQUESTS = "tests/unit/metrics/test_applications.py::test_the_table_is_the_jobs_counted[fcfs]"
+BOUND = "tests/unit/metrics/test_applications.py::test_the_bound_counts_what_does_not_fit"
+RULES = "tests/properties/test_invariants.py"
+PERIODS = "tests/properties/test_placement.py::test_a_server_that_stays_active_wakes_up_once"
+
+MUTATIONS = (
+    mutation(
+        "nearest rank is one too high where share x number is whole",
+        LATENCY,
+        "metrics/latency.py",
+        "math.ceil(n * p - 1)",
+        "math.floor(n * p)",
+    ),
+    mutation(
+        "linear percentiles count n gaps between n values",
+        LATENCY,
+        "metrics/latency.py",
+        "places = [(n - 1) * p for p in probabilities]",
+        "places = [min(n - 1, n * p) for p in probabilities]",
+    ),
+    mutation(
+        "a unit that gets its next task as the last one leaves slept in between",
+        ENERGY,
+        "metrics/utilization.py",
+        "opens[1:] |= begin[1:] > end[:-1]",
+        "opens[1:] |= begin[1:] >= end[:-1]",
+    ),
+    mutation(
+        "a unit that is never idle may have a negative idle energy, by a rounding",
+        ENERGY,
+        "metrics/energy.py",
+        "np.maximum(0.0, whole - busy)",
+        "(whole - busy)",
+        added=f"{USE}::test_a_unit_that_is_never_idle_has_no_idle_energy_whatever_the_rounding",
+    ),
+    mutation(
+        "units that do not sleep pay for waking up",
+        ENERGY,
+        "metrics/energy.py",
+        "np.where(sleeps, woken, 0.0)",
+        "woken",
+    ),
+    mutation(
+        "a unit is not free on arrival if its next task came at that instant, and is",
+        WAITING,
+        "metrics/waiting.py",
+        "opening.taken_us > arrival_us",
+        "opening.taken_us >= arrival_us",
+    ),
+    mutation(
+        "waiting: what happens at the instant of the start is left out",
+        WAITING,
+        "metrics/openings.py",
+        "if change.time_us > until_us:\n            break\n        unit.apply(change)\n        if unit.has_room",
+        "if change.time_us >= until_us:\n            break\n        unit.apply(change)\n        if unit.has_room",
+    ),
+    mutation(
+        "warm-up: the cut at the very half is not tried",
+        WARM_UP,
+        "metrics/warm_up.py",
+        "np.argmin(error[: n // 2 + 1])",
+        "np.argmin(error[: n // 2])",
+    ),
+    mutation(
+        "warm-up: all jobs may be left out",
+        WARM_UP,
+        "metrics/warm_up.py",
+        "if n >= len(latency_us):",
+        "if n > len(latency_us):",
+    ),
+    mutation(
+        "sampling: the largest number of samples is one less",
+        USE,
+        "metrics/utilization.py",
+        "if n > MAX_SAMPLES:",
+        "if n >= MAX_SAMPLES:",
+        added=f"{USE}::test_as_many_samples_as_are_allowed_are_given",
+    ),
+    mutation(
+        "a job that ends at its deadline has missed it, in the summary",
+        f"{RULES} {REQUESTS}",
+        "metrics/summary.py",
+        "~(tables.job_finish_us <= work.deadline_us)",
+        "~(tables.job_finish_us < work.deadline_us)",
+    ),
+    mutation(
+        "the same in the numbers of applications",
+        REQUESTS,
+        "metrics/applications.py",
+        "~(tables.job_finish_us <= due)",
+        "~(tables.job_finish_us < due)",
+    ),
+    mutation(
+        "the bound on deadlines looks over requests that are due at the end of a window",
+        BOUND,
+        "metrics/deadline_bound.py",
+        "(due <= (window + 1) * window_us)",
+        "(due < (window + 1) * window_us)",
+    ),
+    mutation(
+        "the bounded slowdown of short jobs is below 1",
+        f"tests/unit/formats/test_swf.py {RULES}",
+        "metrics/tables.py",
+        "return np.maximum(1.0, self.job_latency_us / running)",
+        "return self.job_latency_us / running",
+    ),
+    mutation(
+        "a server that was active pays for waking up in each period",
+        PERIODS,
+        "metrics/periods.py",
+        "(active & ~self.was_active & sleeps)",
+        "(active & sleeps)",
+        added=PERIODS,
+    ),
+    mutation(
+        "a job has no start as long as one of its tasks has none",
+        f"tests/unit/engine/test_simulate.py {RULES}",
+        "metrics/tables.py",
+        "_over_jobs(np.fmin, self.outcome.task_init_us",
+        "_over_jobs(np.minimum, self.outcome.task_init_us",
+    ),
+    mutation(
+        "a price holds an instant too long",
+        PRICES,
+        "model/electricity.py",
+        'np.searchsorted(self.begin_us, within, side="right")',
+        'np.searchsorted(self.begin_us, within, side="left")',
+    ),
+    mutation(
+        "energy from the grid leaves out what the building adds",
+        PRICES,
+        "metrics/summary.py",
+        "per_j = electricity.pue / J_PER_KWH",
+        "per_j = 1.0 / J_PER_KWH",
+    ),
+)

@@ -1,0 +1,177 @@
+"""The policies: comparisons at their edges, ties, reservations, options, placement."""
+
+from verification.mutations.mutation import mutation
+
+RULE = "tests/policies/test_battery.py::test_the_rule_is_its_definition"
+REQUESTS = "tests/policies/test_requests.py::test_the_rule_is_its_definition"
+SYMPHONY = "tests/policies/test_symphony.py"
+EDF = "tests/policies/test_edf.py"
+BACKFILL = (
+    "tests/policies/test_backfill.py::test_easy_by_hand "
+    "tests/policies/test_backfill.py::test_it_schedules_as_plain_lists_do"
+)
+RESOURCES = (
+    "tests/properties/test_resource_based.py::test_the_heaps_choose_as_a_plain_scan_does "
+    "tests/policies/test_resource_based.py"
+)
+PLACING = "tests/properties/test_placement.py::test_"
+
+MUTATIONS = (
+    mutation(
+        "delay: at its very end the wait is not over",
+        f"{RULE}[delay] tests/policies/test_battery.py::test_delay_asks_again_when_the_first_wait_is_over",
+        "policies/online/delay.py",
+        "if expiry_us <= view.now_us:",
+        "if expiry_us < view.now_us:",
+    ),
+    mutation(
+        "earliest_finish: of equal units the last one",
+        f"{RULE}[earliest_finish]",
+        "policies/online/earliest_finish.py",
+        "(response_us == best_us and unit < best)",
+        "(response_us == best_us and unit > best)",
+    ),
+    mutation(
+        "edf_drop: gives up a request that would end at its deadline",
+        f"{EDF} {REQUESTS}",
+        "policies/requests/edf.py",
+        "if view.now_us + fastest_us(model, state, task) > deadline_us(model, state, task):",
+        "if view.now_us + fastest_us(model, state, task) >= deadline_us(model, state, task):",
+    ),
+    mutation(
+        "edf: of applications with equal deadlines the last one",
+        f"{EDF} {REQUESTS}",
+        "policies/requests/edf.py",
+        "if best < 0 or value < least:",
+        "if best < 0 or value <= least:",
+    ),
+    mutation(
+        "deadline_consolidation: requests that would end together at the deadline are too many",
+        REQUESTS,
+        "policies/requests/deadline_consolidation.py",
+        "while took * slowdown <= room_us:",
+        "while took * slowdown < room_us:",
+    ),
+    mutation(
+        "a gang needs one node more than its size",
+        REQUESTS,
+        "policies/requests/registered.py",
+        "model.application_nodes[a, processor_type] >= model.application_gang_size[a]",
+        "model.application_nodes[a, processor_type] > model.application_gang_size[a]",
+    ),
+    mutation(
+        "symphony: requests that just fit together in the time left are too many",
+        SYMPHONY,
+        "policies/symphony/consolidation.py",
+        "predict(book, row, total) * slowdown <= room_us",
+        "predict(book, row, total) * slowdown < room_us",
+        added=f"{SYMPHONY}::test_requests_that_are_expected_to_end_together_at_the_deadline_are_not_too_many",
+    ),
+    mutation(
+        "symphony: no slack counts as late under resource=fit",
+        REQUESTS,
+        "policies/symphony/policy.py",
+        "if slack >= 0.0 and (least < 0",
+        "if slack > 0.0 and (least < 0",
+    ),
+    mutation(
+        "symphony: predictions may fall with the size",
+        REQUESTS,
+        "policies/symphony/history.py",
+        "    slope = max(0.0, slope)\n",
+        "",
+    ),
+    mutation(
+        "backfilling: a task that ends when a reservation begins delays it",
+        BACKFILL,
+        "policies/backfill/profile.py",
+        "if begin_us + moving_us + execution_us <= time_us:",
+        "if begin_us + moving_us + execution_us < time_us:",
+    ),
+    mutation(
+        "backfilling: of units that are free at the same time the first one is reserved, not the fastest",
+        "tests/policies/test_backfill.py::test_of_units_that_are_free_at_one_time_the_one_that_ends_first_is_reserved",
+        "policies/backfill/profile.py",
+        "if begin_us < best_us or end_us < best_end_us:",
+        "if begin_us < best_us:",
+        added="tests/policies/test_backfill.py::test_of_units_that_are_free_at_one_time_the_one_that_ends_first_is_reserved",
+    ),
+    mutation(
+        "conservative_backfill: a task that ends just in time counts as late",
+        BACKFILL,
+        "policies/backfill/plan.py",
+        "while change > 0 and scratch.change_us[change - 1] < now_us:",
+        "while change > 0 and scratch.change_us[change - 1] <= now_us:",
+    ),
+    mutation(
+        "resource-based: of accelerators with as many SMs the later type is tried first",
+        RESOURCES,
+        "policies/resource_based/schedule.py",
+        "return model.type_sms[one] > model.type_sms[other]",
+        "return model.type_sms[one] >= model.type_sms[other]",
+    ),
+    mutation(
+        "resource-based: a free device that is as fast keeps a job from this one",
+        RESOURCES,
+        "policies/resource_based/selection.py",
+        "and time_on_type_us(model, state, task, p) < own_us",
+        "and p != processor_type\n            and time_on_type_us(model, state, task, p) <= own_us",
+    ),
+    mutation(
+        "resource-based: a job that is as fast on a CPU is for accelerators",
+        RESOURCES,
+        "policies/resource_based/queues.py",
+        "is_faster = accelerator_us < scratch.cpu_us[task]",
+        "is_faster = accelerator_us <= scratch.cpu_us[task]",
+    ),
+    mutation(
+        "resource-based: a job moves to a CPU only if it is quicker there, not as quick",
+        RESOURCES,
+        "policies/resource_based/selection.py",
+        "time_on_type_us(model, state, task, model.unit_type[unit]) > limit_us",
+        "time_on_type_us(model, state, task, model.unit_type[unit]) >= limit_us",
+    ),
+    mutation(
+        "first fit: of full servers with as much room left any type's, not the first server",
+        f"{PLACING}first_fit_is_its_definition",
+        "policies/placement/kernels/fit.py",
+        "if room > most or rank[member[first[p] + at]] < rank[where]:",
+        "if room > most:",
+    ),
+    mutation(
+        "least loaded: of equal servers the last type's",
+        f"{PLACING}least_loaded_is_its_definition",
+        "policies/placement/kernels/fit.py",
+        "if value < least or member[first[p] + at] < where:",
+        "if value < least or member[first[p] + at] > where:",
+    ),
+    mutation(
+        "round robin: with realloc=new each period begins with the first server",
+        "tests/policies/test_placing.py",
+        "policies/placement/round_robin.py",
+        "turn = np.arange(len(tasks.task)) if self.replaces_running else tasks.task",
+        "turn = np.arange(len(tasks.task))",
+    ),
+    mutation(
+        "best fit: under cost=marginal a task costs energy beyond the period",
+        f"{PLACING}best_fit_is_its_definition tests/policies/test_placing.py",
+        "policies/placement/kernels/costs.py",
+        'counted = np.minimum(time, period) if variant == "marginal" else time',
+        "counted = time",
+    ),
+    mutation(
+        "abf: a number of servers that is a power of 2 is padded to the next one",
+        f"{PLACING}a_number_that_is_a_power_of_2_needs_no_padding",
+        "policies/placement/blocked_best_fit.py",
+        "1 << (max(n_servers, n_tasks) - 1).bit_length()",
+        "1 << max(n_servers, n_tasks).bit_length()",
+        added=f"{PLACING}a_number_that_is_a_power_of_2_needs_no_padding",
+    ),
+    mutation(
+        "best fit: a penalty of 0 is refused",
+        f"{PLACING}the_index_chooses_as_brute_force_does",
+        "policies/placement/best_fit.py",
+        "if not 0 <= self.penalty < math.inf:",
+        "if not 0 < self.penalty < math.inf:",
+    ),
+)
