@@ -35,7 +35,7 @@ def test_prints_a_row_a_pair(vinesim, folder):
     assert "second - first, 95 %" in done.out
     (row,) = (line.split() for line in done.out.splitlines() if line.split()[:1] == ["high"])
     assert (row[2], row[4]) == ("flat", "4")
-    assert "Pairs share their seeds; there is nothing to correct for." in done.out
+    assert "Pairs share their seeds; no correction is needed." in done.out
 
 
 def test_json_holds_the_same(vinesim, folder):
@@ -85,7 +85,7 @@ def test_what_was_left_out_stands_below(capsys):
 def test_one_replication_has_no_interval(capsys):
     table = Table({"policy": np.array(["a", "b"]), "seed": np.array([0, 0]), OF: np.array([1.0, 2.0])})
     print_comparison(compare(table, "policy", OF))
-    assert "One replication has no interval" in capsys.readouterr().out
+    assert "A single replication has no interval" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("columns", [80, 100])
@@ -123,11 +123,11 @@ def test_one_rule_corrects_both_and_is_told(vinesim, capsys):
     values = np.concatenate([random.normal(i, 1, 4) for i in range(3)])
     table = Table({"policy": np.repeat(["a", "b", "c"], 4), "seed": np.tile(range(4), 3), OF: values})
     print_comparison(compare(table, "policy", OF))
-    assert "intervals and p are corrected for 3 comparisons (Bonferroni): all intervals hold with 95 %" in " ".join(
+    assert "intervals and p are corrected for 3 comparisons (Bonferroni): all hold together at 95 %" in " ".join(
         capsys.readouterr().out.split()
     )
     print_comparison(compare(table, "policy", OF, correction="none"))
-    assert "not corrected for the number of comparisons: each holds by itself" in " ".join(
+    assert "not corrected for the number of comparisons: each holds on its own" in " ".join(
         capsys.readouterr().out.split()
     )
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import psutil
@@ -40,14 +41,14 @@ def test_a_sweep_with_failures_and_its_second_try(vinesim, file, tmp_path):
     assert first.code == 1
     assert "A little study" in first.out
     assert "12 runs: 6 done now." in first.out
-    assert "6 runs FAILED; the same command tries them again:" in first.out
+    assert "6 runs FAILED; repeat the command to try them again:" in first.out
     assert "policy=policies.py:Breaks, arrivals.poisson.mean=5, seed=0: policy high: unit_order must" in first.out
     assert "±" in first.out
     assert max(map(len, first.out.splitlines()[:9])) <= 100
     (tmp_path / "mended").touch()
     second = vinesim("sweep", file, "--out", tmp_path / "out", "--workers", 1)
     assert (second.code, second.err) == (0, f"vinesim: running the code in {tmp_path / 'policies.py'}\n")
-    assert "12 runs: 6 done now, 6 were there." in second.out
+    assert "12 runs: 6 done now, 6 found in the folder." in second.out
     assert f"read_parquet('{tmp_path}/out/runs/*.parquet', union_by_name = true)" in second.out
 
 
@@ -84,7 +85,7 @@ record: [jobs.latency_us.mean]
 def test_points_that_stalled_are_named_at_the_end_and_told_by_the_exit_code(vinesim, stalling, tmp_path):
     done = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1)
     assert done.code == 3
-    end = done.out[done.out.index("2 runs STALLED, with tasks that nothing can ever start") :]
+    end = done.out[done.out.index("2 runs STALLED: some tasks can never start") :]
     assert "\n  policy=pref, workload.options.preferred=FPGA: 2 of 2 runs\n" in end
     assert end.count("of 2 runs") == 1
     again = vinesim("sweep", stalling, "--out", tmp_path / "out", "--workers", 1, "--json")
@@ -171,14 +172,17 @@ def test_ctrl_c_stops_it_cleanly_and_it_goes_on(vinesim, file, tmp_path, kind):
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
-        until_a_chunk_is_done = list(iter(process.stderr.readline, "a chunk is done\n"))
+        until_a_chunk_is_done = list(takewhile(lambda line: line != "a chunk is done\n", process.stderr))
         workers = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, kind)  # as a terminal does: to all its processes
         _, err = process.communicate(timeout=60)
     told = [*until_a_chunk_is_done, *err.splitlines(keepends=True)]
     running, stopped = (line.rstrip("\n") for line in told if line != "a chunk is done\n")
     assert running == f"vinesim: running the code in {tmp_path / 'policies.py'}"
-    assert (process.returncode, stopped) == (130, "vinesim: stopped; what is done is in out, the same command goes on")
+    assert (process.returncode, stopped) == (
+        130,
+        "vinesim: stopped; finished runs are in out, repeat the command to continue",
+    )
     assert len(workers) >= 2
     _, alive = psutil.wait_procs(workers, 20)
     assert not alive

@@ -58,7 +58,7 @@ def test_every_claim_is_printed_with_its_rule_and_note_in_100_columns(command):
         "1 claim: 0 reproduced, 0 partly, 1 not reproduced.",
         "10 findings: 10 reproduced, 0 partly, 0 not reproduced.",
         "3 given: 3 reproduced, 0 partly, 0 not reproduced.",
-        "Add --out DIR for the figures and the results.",
+        "Add --out DIR to get the figures and the results.",
     ]
 
 
@@ -121,7 +121,7 @@ def test_ctrl_c_says_what_is_kept(command, tmp_path, monkeypatch):
     monkeypatch.setattr("vinesim.studies.sweep.sweep", stopped)
     code, out, err = command("fig6", "--out", tmp_path)
     assert (code, out) == (130, "")
-    assert f"stopped; what is done is in {tmp_path}, the same command goes on" in err
+    assert f"stopped; finished runs are in {tmp_path}, repeat the command to continue" in err
 
 
 def test_without_matplotlib_claims_work_and_figures_are_refused(command, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Checks of what stands on the command line."""
+"""Checks of command-line arguments."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from vinesim.model.errors import InputError, Problem
 
 
 def key_values(words: list[str], option: str) -> dict[str, str]:
-    """``["a=1", "b=x"]`` as a dict."""
+    """Parse ``["a=1", "b=x"]`` to a dict."""
     wrong = [Problem(option, "key=value", repr(word)) for word in words if "=" not in word]
     if wrong:
         raise InputError(wrong)
@@ -16,7 +16,7 @@ def key_values(words: list[str], option: str) -> dict[str, str]:
 
 
 def only_once(changes: list[str], settings: Mapping[str, Any]) -> None:
-    """What an option of its own sets is not set by ``--set`` too."""
+    """Check that ``--set`` does not set a value that has an option of its own on the command line."""
     words = {"policy": "--policy", "period": "--period", "seed": "--seed"}
     set_keys = {change.partition("=")[0].strip() for change in changes}
     problems = [
@@ -29,7 +29,7 @@ def only_once(changes: list[str], settings: Mapping[str, Any]) -> None:
 
 
 def only_one_source(file: Path | None, changes: list[str], inputs: dict[str, Any]) -> None:
-    """The scenario comes from a scenario file, or from text files with both a deployment and a trace."""
+    """Check that the scenario comes from a scenario file, or from text files with both a deployment and a trace."""
     given = [f"--{name}" for name, value in inputs.items() if value is not None]
     problems = []
     if file is not None and given:
@@ -49,7 +49,7 @@ def only_one_source(file: Path | None, changes: list[str], inputs: dict[str, Any
     if file is None:
         for name in ("deployment", "trace"):
             if inputs[name] is None:
-                problems.append(Problem("vinesim run", f"--{name} FILE beside {', '.join(given)}", "none"))
+                problems.append(Problem("vinesim run", f"--{name} FILE with {', '.join(given)}", "none"))
         if (inputs["iat"] is None) == (inputs["arrivals"] is None):
             both = inputs["iat"] is not None
             problems.append(Problem("the command line", "--iat US or --arrivals FILE", "both" if both else "neither"))

@@ -1,4 +1,4 @@
-"""The claims of the papers for a terminal: each with its rule and its note, kind by kind."""
+"""Print the papers' claims on a terminal: each with its rule and its note, one kind after another."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ from vinesim.papers.reproduce import Report
 COLORS = {Verdict.REPRODUCED: "green", Verdict.PARTLY: "yellow", Verdict.NOT: "bold red"}
 TITLES = {
     Kind.CLAIM: "",
-    Kind.FINDING: "VineSim's own findings, which the paper does not make",
-    Kind.GIVEN: "Given: inputs of the experiments and arithmetic on them, compared with the print",
+    Kind.FINDING: "VineSim's own findings, which are not in the paper",
+    Kind.GIVEN: "Given: inputs of the experiments and arithmetic on them, compared with the printed values",
 }
-SHOWN = ("expected", "measured", "rule", "note", "other_reading")  # of a row, below its statement
+SHOWN = ("expected", "measured", "rule", "note", "other_reading")  # parts of a row, below its statement
 
 
 def print_items(items: Sequence[Item]) -> None:
@@ -36,7 +36,7 @@ def print_items(items: Sequence[Item]) -> None:
 
 
 def print_report(report: Report) -> None:
-    """Print the claims of an item, each with what was measured and the rule that judges it, and the files written."""
+    """Print the claims of an item, each with its measurement and the rule that judges it, and the files written."""
     console = Console(highlight=False)
     console.print(f"[bold]{report.item.id}: {escape(report.item.title)}[/]")
     for kind, title in TITLES.items():
@@ -53,7 +53,7 @@ def print_report(report: Report) -> None:
 
 
 def _block(judged: Judged) -> Table:
-    """A claim: its id and statement, and below what was expected, measured, and when it holds."""
+    """Format a claim: its id and statement, then what was expected and measured, and when it holds."""
     block = Table.grid(padding=(0, 2, 0, 0))
     block.add_column(no_wrap=True, min_width=max(len(key) for key in SHOWN))
     block.add_column(ratio=1)
@@ -72,7 +72,7 @@ def print_hint(judged: Sequence[Judged], n_items: int, out: Path | None) -> None
     for line in counted(judged):
         console.print(line)
     if out is None:
-        console.print("Add --out DIR for the figures and the results.")
+        console.print("Add --out DIR to get the figures and the results.")
     else:
         folders = "a folder for each" if n_items > 1 else "its folder"
         console.print(
@@ -81,7 +81,7 @@ def print_hint(judged: Sequence[Judged], n_items: int, out: Path | None) -> None
 
 
 def counted(judged: Iterable[Judged]) -> list[str]:
-    """A line for each kind there is: how many, and how many of each verdict."""
+    """Return one line per kind present: how many claims, and how many with each verdict."""
     lines = []
     verdicts = {kind: Counter[Verdict]() for kind in Kind}
     for of in judged:

@@ -1,4 +1,4 @@
-"""The line on the terminal while an item of a paper is reproduced."""
+"""The progress line on the terminal while an item of a paper is reproduced."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ def following(
     """Give a sweep its ``on_progress`` and ``on_message``: a bar on standard error with the runs done, on a
     terminal.
 
-    After Ctrl-C it says that what is done is kept in ``out``, and ends the command with exit code 130.
+    On Ctrl-C, say that finished runs are kept in ``out``, and exit with code 130.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -42,6 +42,6 @@ def following(
             yield on_progress, on_message
         except KeyboardInterrupt:
             bar.stop()
-            kept = "" if out is None else f"; what is done is in {out}, the same command goes on"
+            kept = "" if out is None else f"; finished runs are in {out}, repeat the command to continue"
             print(f"vinesim: stopped{kept}", file=sys.stderr)  # noqa: T201
             raise typer.Exit(ExitCode.INTERRUPTED) from None

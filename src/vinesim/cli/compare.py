@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from vinesim.studies.compare import Comparison, Pair
 
 MAX_SHOWN = 5
-WIDEST = 1000  # columns; no table is wider
-LABEL = 7  # columns that labels have at least, "unclear" too; longer ones are folded where the terminal is narrow
+WIDEST = 1000  # columns; wider than any table
+LABEL = 7  # minimum width of labels, as for "unclear"; longer ones are wrapped if the terminal is narrow
 
 
 def register(app: typer.Typer) -> None:
@@ -27,14 +27,14 @@ def compare(
     by: str = typer.Option(..., help="The axis whose labels are compared, such as policy."),
     of: str = typer.Option(..., metavar="NUMBER", help="The number to compare, such as jobs.latency_us.mean."),
     baseline: str = typer.Option(None, metavar="LABEL", help="Compare each other label with this one only."),
-    better: str = typer.Option(None, help="lower or higher, where the number's own direction is not meant."),
-    confidence: float = typer.Option(0.95, help="Confidence of the intervals; 1 - it is the level of significance."),
+    better: str = typer.Option(None, help="lower or higher, to override the number's own direction."),
+    confidence: float = typer.Option(0.95, help="Confidence of the intervals; 1 minus it is the significance level."),
     correction: str = typer.Option(
-        "bonferroni", help="For the number of pairs, of intervals and p values alike: bonferroni, or none."
+        "bonferroni", help="How intervals and p values are corrected for the number of pairs: bonferroni, or none."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the comparison as JSON and nothing else."),
 ) -> None:
-    """Compare the labels on an axis of a sweep in one number, by replications that met the same random numbers."""
+    """Compare the labels on an axis of a sweep in one number, pairing replications that share random numbers."""
     from vinesim.formats.results.folder import to_json
     from vinesim.studies.compare import compare as compared
     from vinesim.studies.sweep import read_sweep
@@ -57,7 +57,7 @@ def compare(
 
 
 def print_comparison(found: "Comparison") -> None:
-    """Print a comparison for people: a row a pair, and below it what was left out."""
+    """Print a comparison for people: one row per pair, then what was left out."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
@@ -71,7 +71,8 @@ def print_comparison(found: "Comparison") -> None:
 
 
 def _table(found: "Comparison", narrow: bool) -> "Table":
-    """A row a pair; a narrow one has intervals below their differences and no ratios, and folds long labels."""
+    """Build a table with one row per pair. The narrow form has intervals below the differences, no ratios, and wraps
+    long labels."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -111,23 +112,21 @@ def _cells(pair: "Pair", direction: str, narrow: bool) -> list[str]:
 
 
 def _notes(found: "Comparison") -> list[str]:
-    """What stands below the table."""
+    """Return the lines below the table."""
     n, percent = found.n_comparisons, f"{100 * found.confidence:g} %"
     if n < 2:
-        rule = "there is nothing to correct for"
+        rule = "no correction is needed"
     elif found.correction == "none":
-        rule = "intervals and p are not corrected for the number of comparisons: each holds by itself"
+        rule = "intervals and p are not corrected for the number of comparisons: each holds on its own"
     else:
-        rule = (
-            f"intervals and p are corrected for {n} comparisons (Bonferroni): all intervals hold with {percent} at once"
-        )
+        rule = f"intervals and p are corrected for {n} comparisons (Bonferroni): all hold together at {percent}"
     lines = [f"Pairs share their seeds; {rule}."]
     ratios = sorted(pair.variance_ratio for pair in found.pairs if math.isfinite(pair.variance_ratio))
     if ratios:
         span = _number(ratios[0]) if len(ratios) == 1 else f"{_number(ratios[0])} to {_number(ratios[-1])}"
         lines.append(f"Variance of a difference without common random numbers: {span} times as much.")
     if any(pair.difference.n == 1 for pair in found.pairs):
-        lines.append("One replication has no interval: give the study more `replications`.")
+        lines.append("A single replication has no interval: set `replications` higher in the study.")
     missing: dict[str, list[str]] = {}
     for pair in found.pairs:
         for text in pair.unmatched:

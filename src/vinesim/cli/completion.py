@@ -1,10 +1,10 @@
-"""What the Tab key completes beside commands and options: policies and their options."""
+"""What the Tab key completes besides commands and options: policies and their options."""
 
 import typer
 
 
 def policy_names(incomplete: str) -> list[tuple[str, str]]:
-    """Names of policies that begin so, each with its rule."""
+    """Return the names of policies that begin with the text, each with its rule."""
     from vinesim.cli.policies import rule
     from vinesim.policies.registry import policies
 
@@ -12,7 +12,7 @@ def policy_names(incomplete: str) -> list[tuple[str, str]]:
 
 
 def policy_options(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """``option=value`` for each word that the options of the line's policy take, with the default first."""
+    """Return ``option=value`` for each value of the options of the policy on the line, the default first."""
     from vinesim.cli.policies import options
     from vinesim.policies.registry import policies
 

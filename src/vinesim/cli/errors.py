@@ -1,4 +1,4 @@
-"""Errors as a user sees them: every problem, no traceback, and an exit code."""
+"""Show errors to the user: every problem, no traceback, and an exit code."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ from vinesim.model.errors import InputError, InputWarning, VineSimError
 
 
 def report_errors(command: Callable[[], Any]) -> int:
-    """Call a command; print what is wrong to standard error. Returns the exit code."""
+    """Call a command and print its errors to standard error. Returns the exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     _tell_log()
     if sys.stdout is None:  # closed by the caller
@@ -34,10 +34,10 @@ def report_errors(command: Callable[[], Any]) -> int:
     except KeyboardInterrupt:
         print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
-    except OSError as wrong:  # inputs and results have their own messages: this is the output
+    except OSError as wrong:  # inputs and results have their own messages, so this is standard output
         print(f"vinesim: cannot write the output: {wrong.strerror or wrong}", file=sys.stderr)  # noqa: T201
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return ExitCode.BAD_INPUT
@@ -47,7 +47,7 @@ def report_errors(command: Callable[[], Any]) -> int:
 
 
 class _Told(logging.Handler):
-    """Prints each message once to standard error, such as whose code is run."""
+    """Prints each message once to standard error, for example which policy file is run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class _Told(logging.Handler):
 
 def _tell_log() -> None:
     log = logging.getLogger("vinesim")
-    log.handlers[:] = [_Told()]  # of this command alone
+    log.handlers[:] = [_Told()]  # only that of this command
     log.setLevel(logging.INFO)
 
 

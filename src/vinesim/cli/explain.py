@@ -20,10 +20,10 @@ def register(app: typer.Typer) -> None:
 def explain(
     folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run with --explain --out DIR."),
     job: int = typer.Option(..., metavar="N", help="Number of the job, from 0 in trace order."),
-    rows: int = typer.Option(10, min=1, metavar="N", help="At most so many lines of what happened while it waited."),
-    as_json: bool = typer.Option(False, "--json", help="Print all of it as JSON and nothing else."),
+    rows: int = typer.Option(10, min=1, metavar="N", help="At most this many lines about what happened meanwhile."),
+    as_json: bool = typer.Option(False, "--json", help="Print the explanation as JSON and nothing else."),
 ) -> None:
-    """Say why a job waited: which units could run it, what was on them, and who took them."""
+    """Explain why a job waited: which units could run it, what they were doing, and which jobs took them."""
     from vinesim.formats.results.folder import to_json
     from vinesim.metrics.waiting import waiting_of
 
@@ -74,7 +74,7 @@ def _headline(found: "Waiting") -> list[str]:
         waited = "did not wait" if found.waited_us <= 0 else f"waited {_time(found.waited_us)}"
         first = f"Job {found.job} {waited}: {times}, started at {_time(found.start_us)} on {where}."
     wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
-    which = "" if found.n_tasks == 1 else f", the last to start of its {found.n_tasks:,}"
+    which = "" if found.n_tasks == 1 else f", the last to start of its {found.n_tasks:,} tasks"
     lines = [first, f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}, requests {wants}."]
     if found.lost_runs:
         runs = ", ".join(f"on unit {r.unit} from {_time(r.begin_us)} to {_time(r.end_us)}" for r in found.lost_runs)
@@ -91,7 +91,7 @@ def _demand(found: "Waiting") -> str:
 
 
 def _fits(kind: "TypeOfUnit") -> str:
-    """Whether units of the type can run the task, and why not."""
+    """Say whether units of the type can run the task, and if not, why."""
     if not kind.has_affinity:
         return "no"
     if not kind.can_run:
@@ -100,7 +100,7 @@ def _fits(kind: "TypeOfUnit") -> str:
 
 
 def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
-    """In words, what the units of a type did."""
+    """Say in words what the units of a type were doing."""
     if found.waited_us <= 0:
         return "-"
     started = kind.name == found.unit_type

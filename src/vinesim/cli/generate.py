@@ -17,13 +17,13 @@ def register(app: typer.Typer) -> None:
 
 
 def generate(
-    generator: str = typer.Argument(None, help="Generator; without one they are listed."),
+    generator: str = typer.Argument(None, help="Name of a generator; omit it to list all."),
     option: list[str] = typer.Option([], metavar="KEY=VALUE", help="An option of the generator."),
     seed: int = typer.Option(0, help="Seed of all random streams."),
-    racks: int = typer.Option(1, min=1, help="Racks with nodes that may hold data."),
-    shelves: int = typer.Option(1, min=1, help="Nodes in each of them."),
+    racks: int = typer.Option(1, min=1, help="Number of racks with nodes that can hold data."),
+    shelves: int = typer.Option(1, min=1, help="Nodes per rack."),
     output: Path = typer.Option(
-        None, "-o", "--output", help="The workload: a Parquet file, or text where it ends in .txt."
+        None, "-o", "--output", help="The workload: a Parquet file, or text if the name ends in .txt."
     ),
 ) -> None:
     """Generate a workload, or list the generators and their options."""
@@ -43,7 +43,7 @@ def generate(
         return
     spec = find(generator)
     if output is None:
-        raise InputError([Problem("vinesim generate", "-o FILE", "none", "Say where the workload goes.")])
+        raise InputError([Problem("vinesim generate", "-o FILE", "none", "Name the file to write.")])
     options = {key: _value(text) for key, text in key_values(option, "--option").items()}
     if racks * shelves > MAX_NODES:
         raise InputError([Problem("--racks x --shelves", f"at most {MAX_NODES:,} nodes", f"{racks * shelves:,}")])
@@ -63,7 +63,7 @@ def _list_options(options: Iterable[Any]) -> None:
 
 
 def _value(text: str) -> Any:
-    """A value of the command line as YAML reads it: a number, a list, a mapping, a word."""
+    """Parse a command-line value as YAML: a number, a list, a mapping, a word."""
     import yaml
 
     try:

@@ -11,9 +11,9 @@ from vinesim.model.errors import InputError, Problem
 if TYPE_CHECKING:
     from vinesim.formats.importers.report import ImportReport
 
-JOBS = typer.Option(1000, help="How many jobs to draw.")
+JOBS = typer.Option(1000, help="Number of jobs to draw.")
 NODES = typer.Option(4, help="Nodes of the scenario, each with one unit of each type.")
-LOAD = typer.Option(0.9, help="How fast jobs arrive, as a share of what all units do together.")
+LOAD = typer.Option(0.9, help="Rate of arriving work, as a share of what all units can do.")
 SEED = typer.Option(0, help="Seed of all random streams.")
 JSON = typer.Option(False, "--json", help="Print the report as JSON and nothing else.")
 WORKLOAD = typer.Option(..., "-o", "--output", help="The workload, a Parquet file; a scenario is written beside it.")
@@ -28,18 +28,16 @@ def register(app: typer.Typer) -> None:
 
 
 def swf(
-    log: Path = typer.Argument(..., help="Standard Workload Format, plain or gzip."),
+    log: Path = typer.Argument(..., help="The log in the Standard Workload Format, plain or gzip."),
     output: Path = typer.Option(..., "-o", "--output", help="The workload, a Parquet file."),
-    machines: Path = typer.Option(None, help="The log's clusters (.machines); writes a scenario to run it on them."),
+    machines: Path = typer.Option(None, help="The log's clusters (.machines); also writes a scenario that uses them."),
     task: str = typer.Option(
-        "processor", help="What a task is: each processor of a job, or the whole job, on one node."
+        "processor", help="What becomes a task: each processor of a job, or the whole job on one node."
     ),
-    partition: list[int] = typer.Option(
-        [], metavar="N", help="Take the jobs of this partition alone; may be repeated."
-    ),
+    partition: list[int] = typer.Option([], metavar="N", help="Take only the jobs of this partition; may be repeated."),
     as_json: bool = JSON,
 ) -> None:
-    """Import a Standard Workload Format log: each job becomes as many tasks as it had processors, or one."""
+    """Import a Standard Workload Format log: each job becomes one task per processor, or one task."""
     from vinesim.formats.importers.machines import PROCESSOR_TYPE
     from vinesim.formats.importers.swf import read_swf
     from vinesim.formats.importers.swf_scenario import write_swf_scenario
@@ -62,14 +60,14 @@ def gavel(
     table: Path = typer.Argument(..., help="Throughputs: gpu, job_type, scale_factor, steps_per_s; plain or gzip."),
     output: Path = WORKLOAD,
     jobs: int = JOBS,
-    duration: str = typer.Option("1 h", help="Median time of a job on the GPU that is fastest for it."),
+    duration: str = typer.Option("1 h", help="Median time of a job on its fastest GPU type."),
     duration_sd: float = typer.Option(1.0, help="Standard deviation of the logarithm of that time."),
     nodes: int = NODES,
     load: float = LOAD,
     seed: int = SEED,
     as_json: bool = JSON,
 ) -> None:
-    """Draw training jobs from throughputs that were measured on types of GPUs, as the scheduler Gavel uses them."""
+    """Draw training jobs from throughputs measured on several GPU types, as used by the scheduler Gavel."""
     from vinesim.formats.importers.gavel import read_gavel
     from vinesim.formats.importers.measured_table import write_measured
     from vinesim.formats.source.quantities import time_us
@@ -88,15 +86,15 @@ def starpu(
         ..., help="Kernel times: kernel, machine, device_type, cores, size_bytes, mean_us, dev_us, n; plain or gzip."
     ),
     output: Path = WORKLOAD,
-    machine: str = typer.Option(None, help="Whose times; without it, the first with the most device types."),
+    machine: str = typer.Option(None, help="Machine to use; default: the first with the most device types."),
     jobs: int = JOBS,
-    noise: bool = typer.Option(False, "--noise", help="True times vary as measured; schedulers know the means."),
+    noise: bool = typer.Option(False, "--noise", help="Vary the true times as measured; schedulers know the means."),
     nodes: int = NODES,
     load: float = LOAD,
     seed: int = SEED,
     as_json: bool = JSON,
 ) -> None:
-    """Draw kernels from times that were measured on the devices of a machine, as the runtime StarPU keeps them."""
+    """Draw kernels from times measured on the devices of a machine, as recorded by the runtime StarPU."""
     from vinesim.formats.importers.measured_table import write_measured
     from vinesim.formats.importers.starpu import read_starpu
     from vinesim.workloads.measured import measured_jobs
@@ -109,9 +107,9 @@ def starpu(
 
 
 def requests(
-    log: Path = typer.Argument(..., help="A request a line, CSV with a header line, plain or gzip."),
+    log: Path = typer.Argument(..., help="A CSV file with a header line and one request per line, plain or gzip."),
     time: str = typer.Option(..., metavar="COLUMN", help="The column of times: seconds, or dates."),
-    interval: str = typer.Option("1 s", help="Requests are counted in each such interval."),
+    interval: str = typer.Option("1 s", help="Length of the intervals in which requests are counted."),
     output: Path = typer.Option(..., "-o", "--output", help="The series of counts, a CSV file."),
     as_json: bool = JSON,
 ) -> None:
@@ -131,7 +129,7 @@ def requests(
 
 
 def _check_output(output: Path) -> None:
-    """The scenario's name ends in .yaml, and a name in .csv would be read as CSV."""
+    """Check the output's name: the scenario's name ends in .yaml, and a name in .csv would be read as CSV."""
     if output.suffix != ".parquet":
         raise InputError([Problem("-o", "a name that ends in .parquet", str(output))])
 
@@ -141,7 +139,7 @@ def _run_it(scenario: Path) -> str:
 
 
 def _tell(report: "ImportReport", wrote: dict[Path, str], as_json: bool) -> None:
-    """Print what was read and left out, and the files that were written."""
+    """Print what was read and left out, and which files were written."""
     if as_json:
         typer.echo(json.dumps(report.as_document(wrote), indent=2))
         return

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each loaded when it is called."""
+"""The command line: one file per command, each loaded when it is called."""
 
 import sys
 from importlib import import_module

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def policies(
-    name: str = typer.Argument(None, help="Explain this one; file.py:Class is one too.", autocompletion=policy_names),
+    name: str = typer.Argument(None, help="Policy to explain; may be file.py:Class.", autocompletion=policy_names),
 ) -> None:
     """List the scheduling policies, or explain one with its options."""
     from rich.console import Console
@@ -45,18 +45,18 @@ def policies(
 
 
 def rule(policy: Any) -> str:
-    """What a policy does, in a sentence or two: the first paragraph of its docstring."""
+    """Return the first paragraph of a policy's docstring: what it does, in a sentence or two."""
     return _reflowed(policy).split("\n\n")[0]
 
 
 def _reflowed(policy: Any) -> str:
-    """A policy's docstring with a line a paragraph, for the terminal to wrap."""
+    """Return a policy's docstring with one line per paragraph, for the terminal to wrap."""
     paragraphs = (inspect.getdoc(policy) or "").replace("``", "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def options(policy: Any) -> dict[str, tuple[str, Any]]:
-    """Each option of a policy: its values in words, and its default."""
+    """Return each option of a policy with its values in words and its default."""
     hints = get_type_hints(policy)
     found = {}
     for item in fields(policy):

@@ -1,4 +1,4 @@
-"""Progress of a long run on the terminal, and Ctrl-C that ends it cleanly."""
+"""Show the progress of a long run on the terminal, and let Ctrl-C end it cleanly."""
 
 import _thread
 import signal
@@ -21,9 +21,9 @@ GRACE_S = 5.0
 def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool], Callable[[str], None]]]:
     """Give ``simulate`` its ``on_progress`` and ``on_message``.
 
-    The line on standard error comes after a second: events, simulated time, share of the tasks, time left. The first
-    Ctrl-C ends the run with what is done, a second one at once. So does SIGTERM, of which one is enough: what is not
-    ended after GRACE_S is ended at once.
+    A line on standard error appears after a second: events, simulated time, share of the tasks, time left. The first
+    Ctrl-C ends the run and keeps what is done, a second one ends it at once. A single SIGTERM is enough: if the run has
+    not ended after GRACE_S, it is ended at once.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -53,7 +53,7 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
         stopped = True
         if kind == signal.SIGTERM:
             guard.start()
-        print("vinesim: stopping; again Ctrl-C to stop at once", file=sys.stderr)  # noqa: T201
+        print("vinesim: stopping; press Ctrl-C again to stop at once", file=sys.stderr)  # noqa: T201
 
     def on_progress(progress: Any) -> bool:
         from vinesim.formats.source.quantities import format_time_us

@@ -1,4 +1,4 @@
-"""``vinesim report``: one page about a run or a sweep."""
+"""``vinesim report``: an HTML page about a run or a sweep."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a run or of a sweep, as --out wrote it."),
-    output: Path = typer.Option(None, "-o", "--output", metavar="FILE", help="The page; else report.html in DIR."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a run or a sweep, written with --out."),
+    output: Path = typer.Option(None, "-o", "--output", metavar="FILE", help="The page; default: report.html in DIR."),
 ) -> None:
-    """Write one HTML page about a run or a sweep: it opens in a browser, also without a network."""
+    """Write one HTML page about a run or a sweep; it opens in a browser and needs no network."""
     from vinesim.formats.results.folder import REPORT
     from vinesim.report.page import write_report
 

@@ -13,14 +13,12 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    ids: list[str] = typer.Argument(None, metavar="ID...", help="As fig11, table4, text; or a whole paper: vinesim."),
+    ids: list[str] = typer.Argument(None, metavar="ID...", help="Such as fig11, table4, text; or a paper: vinesim."),
     as_list: bool = typer.Option(False, "--list", help="List what can be reproduced."),
     every: bool = typer.Option(False, "--all", help="Reproduce all papers."),
     as_json: bool = typer.Option(False, "--json", help="Print the claims as JSON and nothing else."),
-    out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to a folder for each ID."),
-    workers: int = typer.Option(
-        None, metavar="N", help="Processes that run at the same time; by default as many as pay."
-    ),
+    out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to one folder per ID."),
+    workers: int = typer.Option(None, metavar="N", help="Number of processes; default: as many as are worthwhile."),
 ) -> None:
     """Reproduce figures, tables and statements of the papers: run the experiments and judge every claim."""
     from vinesim.model.errors import InputError, Problem
@@ -32,7 +30,7 @@ def reproduce(
     if every == bool(ids):
         found = "both" if every else "neither"
         raise InputError(
-            [Problem("vinesim reproduce", "IDs, or --all", found, "`vinesim reproduce --list` shows all.")]
+            [Problem("vinesim reproduce", "IDs, or --all", found, "`vinesim reproduce --list` lists them.")]
         )
     if workers is not None and workers < 1:
         raise InputError([Problem("--workers", "at least 1", f"{workers}")])
@@ -48,7 +46,7 @@ def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int 
         for item in wanted:
             prepare(out, item)
     judged: list[Any] = []
-    made: dict[Path, Any] = {}  # items share studies
+    made: dict[Path, Any] = {}  # shared, because items share studies
     for number, item in enumerate(wanted, 1):
         with following(f"{item.id} ({number} of {len(wanted)})", quiet=as_json, out=out) as (on_progress, on_message):
             report = reproduce(item, out, workers=workers, on_progress=on_progress, on_message=on_message, made=made)

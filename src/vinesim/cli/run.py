@@ -1,4 +1,4 @@
-"""``vinesim run``: one scenario, from a scenario file or from the papers' text files."""
+"""``vinesim run``: simulate one scenario, from a scenario file or from the papers' text files."""
 
 import sys
 from pathlib import Path
@@ -18,30 +18,30 @@ def register(app: typer.Typer) -> None:
 def run(
     scenario: Path = typer.Argument(None, help="Scenario file (YAML); or give --deployment and --trace."),
     changes: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario file."),
-    deployment: Path = typer.Option(None, help="Deployment: `type x y` a line."),
+    deployment: Path = typer.Option(None, help="Deployment, with lines `type x y`."),
     trace: Path = typer.Option(
-        None, help="Trace: `task_type data_size data_x data_y operations preferred_type job_id` a line."
+        None, help="Trace, with lines `task_type data_size data_x data_y operations preferred_type job_id`."
     ),
     iat: float = typer.Option(None, metavar="US", help="Inter-arrival time of the jobs, us."),
-    arrivals: Path = typer.Option(None, help="Arrival times, one a line, us, job by job."),
+    arrivals: Path = typer.Option(None, help="Arrival times, us, one line per job."),
     policy: str = typer.Option(
         None, help="A policy's name, or file.py:Class. `vinesim policies` lists them.", autocompletion=policy_names
     ),
     option: list[str] = typer.Option(
         [], metavar="KEY=VALUE", help="An option of the policy.", autocompletion=policy_options
     ),
-    affinity: Path = typer.Option(None, help="Affinity table; without it, Table 1 of the paper."),
-    prices: Path = typer.Option(None, help="Price list: `type price` a line."),
+    affinity: Path = typer.Option(None, help="Affinity table; default: Table 1 of the paper."),
+    prices: Path = typer.Option(None, help="Price list, with lines `type price`."),
     power: Path = typer.Option(None, help="Power table, W."),
     network: str = typer.Option(None, help="paper, table4, none, or a network file (YAML)."),
-    period: str = typer.Option(None, metavar="TIME", help="The period of batch policies, with a unit or in us."),
-    sampling: float = typer.Option(None, metavar="US", help="Sampling interval of the utilisation, us; -1 is off."),
+    period: str = typer.Option(None, metavar="TIME", help="Period of batch policies, with a unit or in us."),
+    sampling: float = typer.Option(None, metavar="US", help="Sampling interval of the utilisation, us; -1: none."),
     seed: int = typer.Option(None, help="Seed of all random streams."),
     out: Path = typer.Option(None, metavar="DIR", help="Write the result folder here."),
-    percentiles: str = typer.Option("nearest_rank", help="How percentiles are taken: nearest_rank or linear."),
+    percentiles: str = typer.Option("nearest_rank", help="Definition of percentiles: nearest_rank or linear."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json and nothing else."),
     engine: str = typer.Option("compiled", help="compiled, or reference: the same in plain Python."),
-    explain: bool = typer.Option(False, "--explain", help="Keep in DIR what `vinesim explain` needs."),
+    explain: bool = typer.Option(False, "--explain", help="Save what `vinesim explain` needs in DIR."),
 ) -> None:
     """Simulate a workload on a datacenter under a scheduling policy."""
     from vinesim.cli.exit_codes import of_run
@@ -52,7 +52,7 @@ def run(
     from vinesim.formats.results.folder import check_target, to_json, write_result
 
     if explain and out is None:
-        raise InputError([Problem("--explain", "--out DIR beside it", "none", "Say where the result goes.")])
+        raise InputError([Problem("--explain", "--out DIR with it", "none", "Add --out DIR for the result.")])
     if out is not None:
         check_target(out)
     inputs = {
@@ -94,7 +94,7 @@ def _of_file(
     period: str | None,
     seed: int | None,
 ) -> Any:
-    """The scenario of a scenario file with the changes of the command line."""
+    """Read the scenario of a scenario file, with the changes from the command line."""
     from vinesim.cli.arguments import key_values, only_once, only_one_source
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.registry import resolve
@@ -103,7 +103,7 @@ def _of_file(
     only_one_source(file, changes, inputs)
     settings: dict[str, Any] = {f"options.{name}": text for name, text in key_values(option, "--option").items()}
     if policy is not None:
-        settings["policy"] = in_folder(policy, Path.cwd())  # names in the file start from its own folder
+        settings["policy"] = in_folder(policy, Path.cwd())  # names in the file are relative to the file's folder
     if period is not None:
         settings["period"] = period
     if seed is not None:
@@ -120,7 +120,7 @@ def _of_text_files(
     period: str | None,
     seed: int | None,
 ) -> Any:
-    """The scenario of the papers' text files."""
+    """Read the scenario of the papers' text files."""
     from vinesim.cli.arguments import key_values, only_one_source
     from vinesim.formats.papers.scenario import read_text_scenario
     from vinesim.formats.source.quantities import time_us
@@ -140,7 +140,7 @@ def _of_text_files(
 
 
 def _with(scenario: Any, network: str | None, sampling: float | None) -> Any:
-    """The scenario with another network and sampling."""
+    """Return the scenario with another network and sampling."""
     from vinesim.formats.scenario.network import read_network
     from vinesim.policies.replacing import changed
 

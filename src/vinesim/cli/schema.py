@@ -1,4 +1,4 @@
-"""``vinesim schema``: the JSON Schema of scenario files or of study files."""
+"""``vinesim schema``: the JSON Schema of scenario files or study files."""
 
 import json
 
@@ -10,8 +10,8 @@ def register(app: typer.Typer) -> None:
     app.command("schema")(schema)
 
 
-def schema(study: bool = typer.Option(False, "--study", help="Of study files, instead of scenario files.")) -> None:
-    """Print the JSON Schema of scenario files (or of study files), for editors."""
+def schema(study: bool = typer.Option(False, "--study", help="Of study files instead of scenario files.")) -> None:
+    """Print the JSON Schema of scenario files (or study files), for editors."""
     from vinesim.formats.scenario.file import scenario_schema
     from vinesim.formats.study.file import study_schema
 

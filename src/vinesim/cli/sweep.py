@@ -24,16 +24,16 @@ def register(app: typer.Typer) -> None:
 def sweep(
     study: Path = typer.Argument(..., metavar="STUDY.yaml", help="Study file."),
     out: Path = typer.Option(
-        ..., metavar="DIR", help="Folder of the sweep. What is done there is kept and not done again."
+        ..., metavar="DIR", help="Folder of the sweep. Runs that it already holds are not repeated."
     ),
-    backend: str = typer.Option("loky", help="loky (processes of this machine), dask or ray."),
-    workers: int = typer.Option(None, metavar="N", help="Worker processes; without it one a core, 1 is this process."),
-    address: str = typer.Option(None, metavar="ADDR", help="Of a Dask scheduler or a Ray cluster that is running."),
-    shard: str = typer.Option(None, metavar="K/N", help="Do the K-th of N parts, as on N machines."),
+    backend: str = typer.Option("loky", help="loky (processes on this machine), dask or ray."),
+    workers: int = typer.Option(None, metavar="N", help="Worker processes; default: one per core; 1: this process."),
+    address: str = typer.Option(None, metavar="ADDR", help="Address of a running Dask scheduler or Ray cluster."),
+    shard: str = typer.Option(None, metavar="K/N", help="Do only the K-th of N parts, to share a sweep by N machines."),
     changes: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario."),
     as_json: bool = typer.Option(False, "--json", help="Print the points with their numbers as JSON and nothing else."),
 ) -> None:
-    """Run every combination of a study's axes, and what is missing only; then a table of the points."""
+    """Run every combination of a study's axes that is not done yet, then print a table of the points."""
     from vinesim.cli.exit_codes import of_sweep
     from vinesim.cli.unfinished import reasons_of
     from vinesim.formats.study.file import read_study
@@ -70,12 +70,12 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     if not (match := re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)):
-        raise InputError([Problem("--shard", "K/N with K from 1 to N, as 1/2", repr(text))])
+        raise InputError([Problem("--shard", "K/N with K from 1 to N, such as 1/2", repr(text))])
     return int(match[1]), int(match[2])
 
 
 def _changed(study: "Study", changes: list[str]) -> "Study":
-    """The study with other values in its scenario."""
+    """Return the study with other values in its scenario."""
     if not changes:
         return study
     from dataclasses import replace
@@ -89,7 +89,7 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
     keys = [change.partition("=")[0].strip() for change in changes]
     on_axes = [key for key in keys if _is_on_axis(study, key)]
     if on_axes:
-        expected, remedy = "a key that no axis of the study sets", "The axis would win: change the study."
+        expected, remedy = "a key that no axis of the study sets", "The axis would override it: change the study."
         raise InputError([Problem("--set", expected, key, remedy) for key in on_axes])
     source, told = prepared(scenario_source(study).overridden(changes), study.folder)
     for text in told:
@@ -98,7 +98,7 @@ def _changed(study: "Study", changes: list[str]) -> "Study":
 
 
 def _is_on_axis(study: "Study", key: str) -> bool:
-    """Whether an axis sets the key, or what it is part of, at each of its positions."""
+    """Whether an axis sets the key, or something that contains it, at each of its positions."""
     from vinesim.formats.scenario.keys import key_of
     from vinesim.formats.source.yaml_source import steps_of
 
@@ -115,7 +115,7 @@ def _is_on_axis(study: "Study", key: str) -> bool:
 def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     """Give ``sweep`` its ``on_progress`` and ``on_message``: a bar on standard error: runs done, rate, time left.
 
-    Ctrl-C, or SIGTERM, ends the sweep and tells how to go on.
+    Ctrl-C or SIGTERM ends the sweep and prints how to continue.
     """
     import signal
 
@@ -150,7 +150,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
             shown,
             total=progress.n_runs,
             completed=progress.n_done,
-            rate=f", {speed:,.0f} a second" if speed else "",
+            rate=f", {speed:,.0f} per second" if speed else "",
             failed=f", {progress.n_failed} failed" if progress.n_failed else "",
         )
 
@@ -169,7 +169,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     except KeyboardInterrupt as interrupt:
         bar.stop()
         where = "".join(f" {note}" for note in getattr(interrupt, "__notes__", ()))
-        print(f"vinesim: stopped{where}; what is done is in {out}, the same command goes on", file=sys.stderr)  # noqa: T201
+        print(f"vinesim: stopped{where}; finished runs are in {out}, repeat the command to continue", file=sys.stderr)  # noqa: T201
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         bar.stop()

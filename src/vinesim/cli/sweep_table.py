@@ -1,4 +1,4 @@
-"""The points of a sweep as a table that fits a terminal, and as JSON."""
+"""The points of a sweep as a table that fits on a terminal, and as JSON."""
 
 import math
 from collections import Counter
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 MAX_POINTS, MAX_FAILURES = 40, 10
-NOISE = 1e-9  # of the mean: what rounding makes of equal values
+NOISE = 1e-9  # relative to the mean: rounding differences between equal values
 ACTIVE = "utilization.active.overall"
-MAIN = {  # number -> title; as many as fit
+MAIN = {  # number -> title; the table has as many of them as fit
     "jobs.latency_us.mean": "latency, mean",
     "jobs.latency_us.p99": "latency, p99",
     "utilization.overall": "utilisation",
@@ -31,7 +31,7 @@ MAIN = {  # number -> title; as many as fit
 
 
 def print_sweep(sweep: "Sweep", out: Path) -> None:
-    """Print what was done, the points with their main numbers, what failed, and how to go on."""
+    """Print what was done, the points with their main numbers, what failed, and how to continue."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
@@ -39,18 +39,18 @@ def print_sweep(sweep: "Sweep", out: Path) -> None:
     if table.n_rows:
         _print_points(console, sweep, table)
     n_new = sweep.n_runs - sweep.n_found - len(sweep.failures)
-    there = f", {sweep.n_found:,} were there" if sweep.n_found else ""
+    there = f", {sweep.n_found:,} found in the folder" if sweep.n_found else ""
     console.print(f"{sweep.n_runs:,} runs: {n_new:,} done now{there}.")
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
     _print_stalled(console, sweep)
-    console.print(f"The sweep is {out}. Query it, also while it runs, with DuckDB:")
+    console.print(f"The sweep is in {out}. Query it with DuckDB, even while it runs:")
     console.print(f"  SELECT * FROM read_parquet('{out}/runs/*.parquet', union_by_name = true)")  # noqa: S608
-    console.print(f"Read it in Python with vinesim.read_sweep('{out}'). A page: vinesim report {out}")
+    console.print(f"In Python, read it with vinesim.read_sweep('{out}'). For an HTML page: vinesim report {out}")
 
 
 def as_document(sweep: "Sweep") -> dict[str, Any]:
-    """The sweep for ``--json``: runs, failures, points with runs that stalled, and each point with the mean and
+    """Return the sweep for ``--json``: runs, failures, points with stalled runs, and each point with the mean and
     interval of its numbers."""
     return {
         "runs": sweep.n_runs,
@@ -97,13 +97,13 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
         rich.add_row(*cells)
     console.print(rich, no_wrap=True)
     if found.n_rows > MAX_POINTS:
-        console.print(f"... and {found.n_rows - MAX_POINTS:,} points more.")
+        console.print(f"... and {found.n_rows - MAX_POINTS:,} more points.")
     if any("±" in cell for column in columns for cell in column.cells):
         console.print("±: half the width of the 95 % confidence interval of the mean over the replications.")
 
 
 def _is_known(table: Table) -> bool:
-    """Whether the shares of time for which units were active are those of the column utilisation."""
+    """Whether the column of active times would repeat the column of utilisation."""
     name = "utilization.overall"
     return name in table and np.allclose(table[name], table[ACTIVE], rtol=0, atol=NOISE, equal_nan=True)
 
@@ -115,7 +115,7 @@ class _Column(NamedTuple):
 
 
 def _fitting(columns: list[_Column], width: int) -> list[_Column]:
-    """The first columns that fit into that many characters."""
+    """Return the first columns that fit in ``width`` characters."""
     found, taken = columns[:1], 0
     for i, column in enumerate(columns):
         taken += max(len(column.title), *map(len, column.cells)) + 3
@@ -125,14 +125,14 @@ def _fitting(columns: list[_Column], width: int) -> list[_Column]:
 
 
 def _short(names: list[str]) -> dict[str, str]:
-    """Each name with its last steps, as few as tell it from the others."""
+    """Map each name to the shortest ending, in whole steps, that distinguishes it from the others."""
     ends = {name: [".".join(name.split(".")[-k:]) for k in range(1, name.count(".") + 2)] for name in names}
     taken = Counter(end for found in ends.values() for end in found)
     return {name: next((end for end in found if taken[end] == 1), name) for name, found in ends.items()}
 
 
 def _main(sweep: "Sweep") -> list[str]:
-    """The numbers to show: those that are recorded or aimed at, before the others."""
+    """Return the numbers to show: first those that the study records or aims at, then the others."""
     wanted = [sweep.study.until.of] if sweep.study.until is not None else []
     return list(dict.fromkeys([*wanted, *(name for name in sweep.study.record if name not in MAIN), *MAIN]))
 
@@ -164,7 +164,7 @@ def _print_unfinished(console: Any, table: Table) -> None:
     for reason in (ExitReason.ALL_DONE, ExitReason.STALLED):
         reasons.pop(reason, None)
     for reason, n in reasons.items():
-        console.print(f"{n:,} runs ended with {reason}: their latencies are of the jobs that finished.")
+        console.print(f"{n:,} runs ended with {reason}: their latencies cover only the jobs that finished.")
 
 
 def _print_stalled(console: Any, sweep: "Sweep") -> None:
@@ -174,11 +174,11 @@ def _print_stalled(console: Any, sweep: "Sweep") -> None:
     if not points:
         return
     n_runs = sum(point["stalled"] for point in points)
-    console.print(f"{n_runs:,} runs STALLED, with tasks that nothing can ever start; their numbers are of the others:")
+    console.print(f"{n_runs:,} runs STALLED: some tasks can never start; the numbers cover only the others:")
     for point in points[:MAX_FAILURES]:
         console.print(f"  {named(point['point']) or 'the scenario'}: {point['stalled']:,} of {point['runs']:,} runs")
     if len(points) > MAX_FAILURES:
-        console.print(f"  ... and {len(points) - MAX_FAILURES:,} points more")
+        console.print(f"  ... and {len(points) - MAX_FAILURES:,} more points")
 
 
 def _print_failures(console: Any, failures: "tuple[Failure, ...]") -> None:
@@ -186,7 +186,7 @@ def _print_failures(console: Any, failures: "tuple[Failure, ...]") -> None:
 
     if not failures:
         return
-    console.print(f"{len(failures):,} runs FAILED; the same command tries them again:")
+    console.print(f"{len(failures):,} runs FAILED; repeat the command to try them again:")
     for failure in failures[:MAX_FAILURES]:
         point = ", ".join(word for word in (named(failure.point), f"seed={failure.seed}") if word)
         console.print(f"  {point}: {failure.message}")

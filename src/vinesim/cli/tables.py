@@ -1,4 +1,4 @@
-"""A run's numbers as tables that fit a terminal."""
+"""A run's numbers as tables that fit on a terminal."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from vinesim.metrics.numbers import differ
 from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
-LEFT_OUT = ("p99_9", "p90", "p50")  # in this order, where the terminal is too narrow; summary.json has them all
-WIDEST = 1000  # columns; no table is wider
+LEFT_OUT = ("p99_9", "p90", "p50")  # dropped in this order if the terminal is too narrow; summary.json has them all
+WIDEST = 1000  # columns; wider than any table
 STATES = {"active": "active", "idle": "idle", "sleep": "asleep", "wake_up": "wake-ups", "migration": "migrations"}
 
 
@@ -32,7 +32,7 @@ def print_summary(result: Result, out: Path | None) -> None:
 
 
 def latency_table(summary: dict[str, Any], console: Console) -> Table:
-    """The latencies with as many of their columns as fit, since a time broken over two lines is hard to read."""
+    """Return the latencies with as many columns as fit, because a time split over two lines is hard to read."""
     shown = list(LATENCIES)
     table = _latencies(summary, shown)
     unbound = console.options.update(width=WIDEST)
@@ -101,7 +101,7 @@ def _run_table(summary: dict[str, Any]) -> Table:
             table.add_row("optimum within capacity, proven", f"{least}; this run {gap}")
         table.add_row("demand beyond capacity (SLAV)", f"{periods['slav']:,.0f}")
     if "bound" in summary:
-        table.add_row("no schedule is below", _bound(summary["bound"]))
+        table.add_row("lower bound of any schedule", _bound(summary["bound"]))
         table.add_row("solved in", f"{provenance['plan_s']:.2f} s")
     if "deadlines" in summary:
         table.add_row("deadlines missed", f"{summary['deadlines']['missed_pct']:.3f} %")

@@ -14,19 +14,19 @@ def register(app: typer.Typer) -> None:
 
 
 def timeline(
-    folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run, as --out wrote it."),
+    folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run, written with --out."),
     output: Path = typer.Option(
         None,
         "-o",
         "--output",
         metavar="FILE",
-        help="The timeline, compressed if it ends in .gz; else timeline.json in DIR.",
+        help="The timeline, compressed if it ends in .gz; default: timeline.json in DIR.",
     ),
-    from_us: float = typer.Option(0.0, "--from", metavar="US", help="Only tasks on a unit after this time, us."),
-    to_us: float = typer.Option(math.inf, "--to", metavar="US", help="Only tasks on a unit before this time, us."),
-    limit: int = typer.Option(None, metavar="N", help="At most so many slices, the first ones; else 1,000,000."),
+    from_us: float = typer.Option(0.0, "--from", metavar="US", help="Only tasks that are on a unit after this, us."),
+    to_us: float = typer.Option(math.inf, "--to", metavar="US", help="Only tasks that are on a unit before this, us."),
+    limit: int = typer.Option(None, metavar="N", help="Write only the first N slices; default 1,000,000."),
 ) -> None:
-    """Write the tasks on their units as a trace that ui.perfetto.dev and chrome://tracing open."""
+    """Write the tasks on their units as a trace for ui.perfetto.dev and chrome://tracing."""
     from vinesim.formats.results.folder import TIMELINE
     from vinesim.formats.results.timeline import MAX_SLICES, write_timeline
 
@@ -45,5 +45,5 @@ def timeline(
     )
     if written.n_slices < written.n_in_window:
         typer.echo(
-            f"These are the first of {written.n_in_window:,} slices: --limit takes more, --from and --to others."
+            f"These are the first of {written.n_in_window:,} slices: use --limit for more, --from and --to for others."
         )

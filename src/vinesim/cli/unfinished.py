@@ -1,4 +1,4 @@
-"""What to say about runs that did not end with all tasks done."""
+"""Messages about runs that did not finish all tasks."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def unfinished(result: Result) -> str:
-    """Why a run ended and what is left, in a line."""
+    """Say in one line why a run ended and what is left."""
     tasks, reason = result.summary["tasks"], result.summary["provenance"]["reason"]
     line = f"{result.exit_reason}: {tasks['finished']:,} of {tasks['count']:,} tasks are done"
     return f"{line}; {reason}" if reason else line
 
 
 def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:
-    """The points with runs that stalled, in the order of the study: labels, how many runs, of how many."""
+    """Return the points with stalled runs, in the order of the study: labels, how many runs, of how many."""
     from vinesim.studies.points import group
 
     table = sweep.table
@@ -35,5 +35,5 @@ def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:
 
 
 def reasons_of(sweep: "Sweep") -> Iterable[str]:
-    """Why each run of a sweep ended."""
+    """Return why each run of a sweep ended."""
     return [str(reason) for reason in sweep.table.get("exit_reason", np.empty(0))]

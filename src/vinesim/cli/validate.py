@@ -1,4 +1,4 @@
-"""``vinesim validate``: check a scenario file or a study file and say what it holds."""
+"""``vinesim validate``: check a scenario file or a study file and summarise it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def validate(
     file: Path = typer.Argument(..., help="Scenario file or study file (YAML)."),
     run_policy_file: bool = typer.Option(
-        False, "--run-policy-file", help="Check policies in Python files too, which runs their code."
+        False, "--run-policy-file", help="Check policies in Python files too; this runs their code."
     ),
 ) -> None:
     """Check a scenario file, or every point of a study file; list every problem. No code is run."""
@@ -28,7 +28,7 @@ def validate(
     typer.echo(f"{file} is valid: {_study(file, check) if is_study(file) else _scenario(file, check)}")
     for policy in check.unchecked:
         typer.echo(
-            f"Not checked: the policy {policy}, which is code. --run-policy-file runs that code and checks it too."
+            f"Not checked: the policy {policy}, because it is code. --run-policy-file runs that code to check it."
         )
 
 

@@ -1,1 +1,1 @@
-"""Bytes to model and back: the papers' text files, Parquet, logs of real machines; one file a format."""
+"""Reading and writing files: the papers' text files, Parquet, logs of real machines; one file per format."""

@@ -1,1 +1,1 @@
-"""A policy as a scheduler of its own: the same decisions as in a run, driven by calls and by any clock."""
+"""A policy as a stand-alone scheduler: the same decisions as in a run, driven by calls and by any clock."""

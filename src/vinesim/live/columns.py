@@ -1,7 +1,7 @@
-"""Columns of the model and of a policy's scratch for requests without end: an entry lives as long as its task or job.
+"""Columns of the model and of a policy's scratch for an endless stream of requests.
 
-Tasks and jobs are numbered without end, so that a smaller number is an older one for ever; only the numbers in use have
-an entry. Policies index these columns as they index arrays.
+Tasks and jobs are numbered without limit, so a smaller number always means an older one. Only tasks and jobs in use
+have an entry. Policies index these columns as they index arrays.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.state.layout import DROPPED, Model
 from vinesim.state.scratch import FACTOR, build_scratch
 
-ENDLESS = ("tasks", "jobs", "queue")  # sizes that have no end here
+ENDLESS = ("tasks", "jobs", "queue")  # sizes without a limit here
 
 
 class Sparse(dict[int, Any]):
-    """A column that is ``default`` wherever nothing was written."""
+    """A column that is ``default`` where nothing was written."""
 
     def __init__(self, default: Any):
         super().__init__()
@@ -29,29 +29,29 @@ class Sparse(dict[int, Any]):
 
 
 class Requests:
-    """The requests that are pending or running, as columns of the model: a request is a job."""
+    """The pending and running requests, as columns of the model. A request is a job."""
 
     def __init__(self) -> None:
-        self.n_jobs = 0  # so far; the next job's number
+        self.n_jobs = 0  # so far; also the next job's number
         self.job_application: dict[int, int] = {}
         self.job_arrival_us: dict[int, float] = {}
         self.job_deadline_us: dict[int, float] = {}
         self.job_first: dict[int, int] = {0: 0}
-        self.job_left: dict[int, int] = {}  # its tasks that have not ended
+        self.job_left: dict[int, int] = {}  # number of its tasks that have not ended
         self.task_job: dict[int, int] = {}
         self.task_operations: dict[int, float] = {}
         self.task_demand: dict[int, float] = {}
         self.task_group: dict[int, int] = {}
 
     def in_model(self, model: Model) -> Any:
-        """The model with these columns in place of its own."""
+        """Return the model with these columns in place of its own."""
         endless: Any = {name: value for name, value in vars(self).items() if name in Model._fields}
         return model._replace(**endless)
 
     def add(
         self, application: int, now_us: float, deadline_us: float, size: float, demand: float, groups: Sequence[int]
     ) -> int:
-        """A new job with a task for each of the groups. Returns its number."""
+        """Add a job with one task per group. Returns its number."""
         job = self.n_jobs
         first = self.job_first[job]
         self.n_jobs += 1
@@ -65,35 +65,35 @@ class Requests:
         return job
 
     def forget(self, task: int) -> int:
-        """Leave a task that has ended out. Returns its job if it was the last of it, else -1."""
+        """Remove a task that has ended. Returns its job if it was the job's last task, else -1."""
         job = self.task_job.pop(task)
         del self.task_operations[task], self.task_demand[task], self.task_group[task]
         self.job_left[job] -= 1
         if self.job_left[job] > 0:
             return -1
         del self.job_application[job], self.job_arrival_us[job], self.job_deadline_us[job], self.job_left[job]
-        for edge in (job, job + 1):  # the first task of a job is also the end of the job before it
+        for edge in (job, job + 1):  # the first task of a job is also the end of the previous job
             if edge != self.n_jobs and edge not in self.job_left and edge - 1 not in self.job_left:
                 del self.job_first[edge]
         return job
 
 
 def gone() -> Sparse:
-    """The units of tasks: one that nobody knows any more is not pending."""
+    """Return the column of the tasks' units, in which an unknown task counts as dropped, not as pending."""
     return Sparse(DROPPED)
 
 
 def empty_scratch(declared: Mapping[str, tuple[str, str]], model: Model, policy: str) -> Any:
-    """The policy's arrays, zero; those of tasks, jobs and queues without end.
+    """Return the policy's arrays, zero; those of tasks, jobs and queues have no limit.
 
-    Raises :class:`InputError` for a product with such a size.
+    Raises :class:`InputError` for a product that contains such a size.
     """
     problems, arrays = [], {}
     for name, (dtype, size) in declared.items():
         if size in ENDLESS:
             arrays[name] = Sparse(np.zeros(1, dtype)[0].item())
         elif set(size.split(FACTOR)) & set(ENDLESS):
-            expected = "one of " + ", ".join(ENDLESS) + " alone, as there is no end of requests"
+            expected = "one of " + ", ".join(ENDLESS) + " alone, because requests have no end"
             problems.append(Problem(f"policy {policy}, scratch {name}", expected, repr(size)))
     if problems:
         raise InputError(problems)
@@ -104,7 +104,7 @@ def empty_scratch(declared: Mapping[str, tuple[str, str]], model: Model, policy:
 def regrouped(
     scratch: Any, declared: Mapping[str, tuple[str, str]], old: Model, new: Model, moved: Mapping[int, int]
 ) -> Any:
-    """The scratch for a model with more groups; ``moved`` says which group each of the old ones is now."""
+    """Return the scratch for a model with more groups; ``moved`` maps each old group to its new number."""
     result = empty_scratch(declared, new, "")
     for name, (_, size) in declared.items():
         parts = size.split(FACTOR)
@@ -119,7 +119,7 @@ def regrouped(
 
 
 def _along_groups(array: np.ndarray, model: Model, parts: Sequence[str], axis: int) -> np.ndarray:
-    """A view of a scratch array, groups first; the parts of its size are dimensions, the last one the fastest."""
+    """Return a view of a scratch array, groups first; the parts of its size are dimensions, the last one fastest."""
     n_groups = len(model.group_task_type)
     sizes = {"units": len(model.unit_type), "types": len(model.affinity), "task_types": len(model.ranking), "one": 1}
     sizes["groups"] = n_groups
@@ -128,7 +128,7 @@ def _along_groups(array: np.ndarray, model: Model, parts: Sequence[str], axis: i
 
 
 def copy_of(scratch: Any) -> dict[str, Any]:
-    """The contents of a scratch, to go back to."""
+    """Copy the contents of a scratch, to restore them later."""
     saved: dict[str, Any] = {}
     for name, value in vars(scratch).items():
         if isinstance(value, Sparse):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """One unit of a grant; each is on a node of its own."""
+    """One unit of a grant; each is on a different node."""
 
     unit: int  # the unit's row in the datacenter
     rack: int
@@ -22,4 +22,4 @@ class Grant:
     requests: tuple[int, ...]  # the oldest first
     places: tuple[Place, ...]  # one for each gang member
     issued_us: float
-    lease_until_us: float  # without a completion by then the units are taken back
+    lease_until_us: float  # unless completed by then, the grant loses its units

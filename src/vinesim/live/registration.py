@@ -1,4 +1,4 @@
-"""What applications register, and the model that follows from it: compiled as a scenario's, from a request of each."""
+"""What applications register, and the model built from it: compiled like a scenario with one request of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from vinesim.state.layout import Model
 
 @dataclass(frozen=True)
 class Registration:
-    """One application, and what its requests are."""
+    """One application, and the properties of its requests."""
 
     application: Application
     task_type: int
@@ -33,7 +33,7 @@ class Registration:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where the requests run, and how fast: the parts of a scenario that are not its workload."""
+    """Where requests run, and how fast: the parts of a scenario other than its workload."""
 
     datacenter: Datacenter
     task_types: tuple[TaskType, ...]

@@ -1,4 +1,4 @@
-"""The scheduler as a component: a policy of the simulator, asked by calls instead of by a simulated run."""
+"""The scheduler as a component: a policy of the simulator, driven by calls instead of a simulated run."""
 
 import math
 from collections import deque
@@ -29,7 +29,7 @@ from vinesim.policies.registry import resolve
 from vinesim.state.layout import ARRIVAL, FINISH, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
-RECENT = 65_536  # grants that were lost, and requests that were dropped, that are remembered
+RECENT = 65_536  # how many lost grants and dropped requests are remembered
 
 
 @dataclass
@@ -43,10 +43,10 @@ class _Running:
 class Scheduler:
     """Decides which requests of registered applications start where: the four calls of Table I of the Symphony paper.
 
-    It runs the code of the policy that the simulator runs, as plain Python. It has no clock and does no input or
-    output: each call is given the time, which may not go back. Events of one instant belong together: tell all of them
-    before ``can_issue``, as the simulator does. Every grant has a lease; units whose completion is lost come back.
-    Calls may come from several threads: each is done as a whole. Memory is that of the requests pending and running.
+    It runs the policy's code from the simulator, as plain Python. It has no clock and does no input or output: each
+    call is given the time, which must not go back. Report all events of one instant before calling ``can_issue``, as
+    the simulator does. Every grant has a lease, so units whose completion is never reported become free again. Calls
+    may come from several threads; each is atomic. Memory grows only with the pending and running requests.
 
     ``affinity`` [P, T] is operations (size) per us of each processor type for each task type, ``overhead_us`` [P, T] is
     added once for requests that start as one; as in :class:`~vinesim.model.scenario.Scenario`. A lease is
@@ -89,11 +89,11 @@ class Scheduler:
         self._leases = Leases()
         self._n_grants = 0
         self._n_lost = 0
-        self._ready: deque[Grant] = deque()  # that a policy gave without waiting for can_issue
-        self._lost: deque[Grant] = deque(maxlen=RECENT)  # not yet told
+        self._ready: deque[Grant] = deque()  # that a policy issued before can_issue was called
+        self._lost: deque[Grant] = deque(maxlen=RECENT)  # not yet reported
         self._lost_ids: dict[int, None] = {}
-        self._dropped: deque[int] = deque(maxlen=RECENT)  # not yet told
-        self._ended: list[int] = []  # tasks to be forgotten once the policy has seen the next event
+        self._dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
+        self._ended: list[int] = []  # tasks to remove once the policy has seen the next event
         self._timer_us = math.inf
         self._model: Any = None
         self._state: Any = None
@@ -102,7 +102,7 @@ class Scheduler:
 
     @classmethod
     def of(cls, scenario: Scenario, *, lease_factor: float = 10.0, lease_floor_us: float = 60e6) -> "Scheduler":
-        """The scheduler of a scenario, with the applications of its workload registered in their order.
+        """Build the scheduler of a scenario, with the applications of its workload registered in order.
 
         Raises :class:`InputError` if the workload has requests of an application that is not listed.
         """
@@ -119,7 +119,7 @@ class Scheduler:
             lease_floor_us=lease_floor_us,
         )
         if work.application is None or not scenario.applications:
-            raise InputError([Problem("applications", "what the applications of the workload registered", "none")])
+            raise InputError([Problem("applications", "the applications of the workload", "none")])
         codes, jobs = np.unique(work.application, return_index=True)
         first = dict(zip(codes.tolist(), jobs.tolist(), strict=True))
         for code, application in enumerate(listed_by_code(work, scenario.applications)):
@@ -171,9 +171,9 @@ class Scheduler:
             return job
 
     def can_issue(self, now_us: float, application: int | None = None) -> Grant | None:
-        """canIssueRequests: the next grant of this instant, None if there is none.
+        """canIssueRequests: return the next grant of this instant, or None if there is none.
 
-        With ``application`` it is for that one alone: None while another one comes first, which is left undecided.
+        With ``application``, only its grants are returned: None if another application is next, which stays undecided.
         """
         with self._lock:
             problems = self._wrong_time("can_issue", now_us)
@@ -188,8 +188,9 @@ class Scheduler:
     def complete(self, grant: int, now_us: float, unit: int | None = None) -> bool:
         """requestComplete: the requests of a grant are done, or the gang members on one ``unit`` of it are.
 
-        False if the lease had ended: the unit is somebody else's and nothing happens. Raises :class:`InputError` for a
-        grant that never was, or was completed before (one that was lost long ago, behind ``RECENT`` others, as well).
+        Returns False if the lease had ended: the unit belongs to another grant and nothing happens. Raises
+        :class:`InputError` for a grant that was never issued or was completed before, or lost more than ``RECENT``
+        losses ago.
         """
         with self._lock:
             self._raise(self._wrong_time("complete", now_us))
@@ -199,7 +200,7 @@ class Scheduler:
             running = self._running.get(grant)
             if running is None:
                 is_old = isinstance(grant, int) and 0 <= grant < self._n_grants
-                found = f"{grant!r}, which was completed before" if is_old else f"{grant!r}, which was never given"
+                found = f"{grant!r}, which was completed before" if is_old else f"{grant!r}, which was never issued"
                 raise InputError([Problem("complete", "the id of a grant that is running", found)])
             if unit is not None and unit not in running.leads:
                 expected = "a unit of the grant that is not done: " + ", ".join(map(str, running.leads))
@@ -216,7 +217,7 @@ class Scheduler:
             return True
 
     def renew(self, grant: int, now_us: float) -> bool:
-        """The requests of a grant still run: its lease begins anew. False if it is not running any more."""
+        """Restart the lease of a grant whose requests still run. Returns False if it is no longer running."""
         with self._lock:
             self._raise(self._wrong_time("renew", now_us))
             self._advance(now_us)
@@ -227,8 +228,10 @@ class Scheduler:
             return running is not None
 
     def expire(self, now_us: float) -> tuple[Grant, ...]:
-        """Take back the units of grants whose lease has ended, as every call does. Returns the grants that were lost so
-        since the last time it was asked, the last ``RECENT`` of them. Their requests are not tried again."""
+        """Take back the units of grants whose lease has ended, as every call does.
+
+        Returns the grants lost since the last call, at most the last ``RECENT``. Their requests are not tried again.
+        """
         with self._lock:
             self._raise(self._wrong_time("expire", now_us))
             self._advance(now_us)
@@ -237,7 +240,7 @@ class Scheduler:
             return lost
 
     def dropped(self) -> tuple[int, ...]:
-        """The requests that the policy gave up since the last time it was asked, the last ``RECENT`` of them."""
+        """Return the requests that the policy dropped since the last call, at most the last ``RECENT``."""
         with self._lock:
             dropped = tuple(self._dropped)
             self._dropped.clear()
@@ -252,29 +255,29 @@ class Scheduler:
 
     @property
     def n_pending(self) -> int:
-        """Requests that wait."""
+        """Number of waiting requests."""
         with self._lock:
             return 0 if self._state is None else len({self._requests.task_job[task] for task in self._state.pending})
 
     @property
     def n_running(self) -> int:
-        """Grants that are neither complete nor lost."""
+        """Number of grants that are neither complete nor lost."""
         return len(self._running)
 
     @property
     def n_lost(self) -> int:
-        """Grants that were lost so far."""
+        """Number of grants lost so far."""
         return self._n_lost
 
     def load(self) -> dict[int, float]:
-        """The resource map: what the requests that run on each unit of the datacenter demand of its capacity."""
+        """Return the resource map: the demand of the running requests on each unit of the datacenter."""
         with self._lock:
             if self._state is None:
                 return dict.fromkeys(range(self._cluster.datacenter.n_units), 0.0)
             rows = self._model.unit_order.tolist()
             return dict(sorted(zip(rows, self._state.unit_load, strict=True)))
 
-    # --- wrong calls, and the clock ---
+    # --- checks of calls, and the clock ---
 
     def _unknown(self, call: str, application: Any) -> list[Problem]:
         if isinstance(application, int | np.integer) and 0 <= application < len(self._registered):
@@ -294,7 +297,7 @@ class Scheduler:
             raise InputError(problems)
 
     def _advance(self, now_us: float) -> None:
-        """Time passes: what the policy is shown of the last instant is over, and leases end."""
+        """Advance the time: end the last instant for the policy, and end leases."""
         if now_us > self._now_us:
             self._now_us = float(now_us)
             if self._state is not None:
@@ -304,7 +307,7 @@ class Scheduler:
             self._lose(self._running.pop(self._leases.pop()))
 
     def _lose(self, running: _Running) -> None:
-        """Its units are free; the policy is told that time has passed, not that a task has finished."""
+        """Free the grant's units; the policy sees that time has passed, not that a task has finished."""
         for task in running.leads.values():
             self._ended += self._state.free(task)
         self._n_lost += 1
@@ -355,12 +358,12 @@ class Scheduler:
         self._see(TIMER)
 
     def _see(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
-        """What the policy is shown from now on; what it was shown before may be forgotten."""
+        """Set what the policy sees from now on; tasks that ended before can be removed."""
         self._forget_ended()
         self._view = View(self._now_us, event, unit, job, task, self._options, self._scratch)
 
     def _forget_ended(self) -> None:
-        """Leave the tasks that have ended out of all that is kept by task or job."""
+        """Remove the tasks that have ended from everything kept by task or job."""
         for task in self._ended:
             job = self._state.forget(task, self._requests)
             for name in self._of_tasks:
@@ -370,7 +373,7 @@ class Scheduler:
         self._ended.clear()
 
     def _happened(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
-        """Something happened: a policy that sees every event is asked, and told that there is more to come."""
+        """Handle an event: a policy that sees every event is asked, and told that more may follow."""
         self._see(event, unit, job, task)
         if not self._policy.sees_every_event:
             return
@@ -384,7 +387,7 @@ class Scheduler:
     # --- decisions ---
 
     def _decided(self, application: int | None) -> Grant | None:
-        """Ask the policy until it starts something; take back what it did for another application than that one."""
+        """Ask the policy until it starts something; undo what it did for an application other than ``application``."""
         while self._may_ask():
             before = None if application is None else (copy_of(self._scratch), self._state.random_state)
             action = self._ask()
@@ -450,7 +453,7 @@ class Scheduler:
         return [action.task, *(self._state.followers[action.task] if action.n_tasks > 0 else ())]
 
     def _granted(self, requests: tuple[int, ...], leads: Mapping[int, int], expected: float) -> Grant:
-        """Note a grant and begin its lease."""
+        """Record a grant and start its lease."""
         factor, floor_us = self._lease
         until_us = self._now_us + max(floor_us, factor * expected)
         places = {task: self._place(unit) for task, unit in leads.items()}
@@ -471,7 +474,7 @@ class Scheduler:
 
 
 def _usable(policy: Any) -> OnlinePolicy:
-    """The policy, if it can decide without a workload known beforehand. Raises :class:`InputError` if it cannot."""
+    """Return the policy if it can decide without knowing the workload. Raises :class:`InputError` if it cannot."""
     name = policy.name or type(policy).__name__
     if not isinstance(policy, OnlinePolicy):
         raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])

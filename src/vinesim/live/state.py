@@ -1,4 +1,4 @@
-"""The state that policies are shown outside a run: that of the reference engine, with completions told from outside."""
+"""The state that policies see outside a run: the reference engine's, with completions reported from outside."""
 
 import math
 from typing import Any
@@ -9,37 +9,37 @@ from vinesim.state import queries
 
 
 class LiveState(ReferenceState):
-    """Pending requests and the resource map. Entries live as long as their tasks, and nothing is predicted."""
+    """Pending requests and the resource map. Entries live as long as their tasks; nothing is predicted."""
 
     def __init__(self, model: Any, seed: int):
         super().__init__(model, seed)
-        self.is_more_to_come = False  # what the policy is told about this instant
+        self.is_more_to_come = False  # whether the policy should expect more events in this instant
         columns: Any = self
         columns.task_unit = gone()
         columns.task_init_us, columns.task_start_us, columns.task_finish_us = {}, {}, {}
 
     def next_arrival_us(self) -> float:
-        """Now, if the policy is told to wait for the rest of this instant."""
+        """Return now if the policy should wait for the rest of this instant, otherwise infinity."""
         return self.now_us if self.is_more_to_come else math.inf
 
     def next_finish_us(self) -> float:
-        """Not known."""
+        """Return infinity: it is unknown."""
         return math.inf
 
     def queue_finish(self, task: int) -> None:
-        """Nobody knows when it will finish."""
+        """Do nothing: the finish time is unknown."""
 
     def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:
-        """Nor how long it takes."""
+        """Do nothing: the time is unknown."""
 
     def advance_work(self, unit: int) -> None:
-        """Nor how far it is."""
+        """Do nothing: the progress is unknown."""
 
     def requeue_first(self, unit: int, load: float) -> None:
-        """Nor which task of a shared unit comes first."""
+        """Do nothing: which task of a shared unit finishes first is unknown."""
 
     def arrive(self, job: int) -> None:
-        """The tasks of a job are pending."""
+        """Make the tasks of a job pending."""
         tasks = range(self.model.job_first[job], self.model.job_first[job + 1])
         for task in tasks:
             columns: Any = self.task_unit

@@ -1,1 +1,1 @@
-"""From a run's columns to tables and numbers."""
+"""Turn the columns of a run into tables and numbers."""

@@ -1,6 +1,6 @@
 """What the client-server applications of a run got: deadlines missed, latencies, consolidation, kinds of units.
 
-Source: Symphony paper, section V (requests that miss their QoS; average percentage a minute).
+Source: Symphony paper, section V (requests that miss their QoS; average percentage per minute).
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,17 @@ from vinesim.model.application import application_names
 from vinesim.model.result import Table
 
 MINUTE_US = 6e7
-GOAL = 0.99  # share of requests in time that counts as good
+GOAL = 0.99  # share of requests on time that counts as good
 
 
 def measured(
     tables: Tables, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = "applications"
 ) -> dict[str, Any]:
-    """For each application with requests: how many, how many missed their deadline, and its latencies; for all of them
-    the mean of the percentages, Jain's index of the shares in time, and how many reach 99 %. Of a run, or of K as [K].
+    """Return, for each application with requests, how many there are, how many missed their deadline, and the
+    latencies; over all applications the mean percentage missed, Jain's index of the shares on time, and how many reach
+    99 %.
+
+    Numbers are of one run, or arrays [K] of K runs.
     """
     missed = missed_jobs(tables)
     found: dict[str, Any] = {}
@@ -53,7 +56,7 @@ def measured(
 
 
 def missed_jobs(tables: Tables) -> np.ndarray:
-    """[..., J] whether each job has a deadline and was not done by then."""
+    """[..., J] whether each job has a deadline and missed it."""
     due = tables.scenario.workload.deadline_us
     assert due is not None
     missed: np.ndarray = np.isfinite(due) & ~(tables.job_finish_us <= due)
@@ -61,7 +64,7 @@ def missed_jobs(tables: Tables) -> np.ndarray:
 
 
 def table(tables: Tables) -> Table:
-    """One row an application with requests."""
+    """Return one row per application with requests."""
     work, outcome = tables.scenario.workload, tables.outcome
     assert work.application is not None
     used = _used(tables)
@@ -106,8 +109,10 @@ def table(tables: Tables) -> Table:
 
 
 def by_minute(tables: Tables) -> Mapping[str, np.ndarray]:
-    """For each minute of arrival and application with requests in it: application, requests, missed_pct. In the order
-    of the minutes, of which only those with requests take room, however late they are."""
+    """Return application, requests and missed_pct for each minute of arrival and each application with requests in it.
+
+    Rows are in the order of the minutes; minutes without requests take no memory.
+    """
     work = tables.scenario.workload
     assert work.application is not None
     n_codes = int(work.application.max()) + 1
@@ -124,7 +129,7 @@ def by_minute(tables: Tables) -> Mapping[str, np.ndarray]:
 
 
 def has_applications(tables: Tables) -> bool:
-    """Whether there is something to tell."""
+    """Whether there are applications with deadlines to report on."""
     work = tables.scenario.workload
     return work.application is not None and work.deadline_us is not None
 

@@ -1,15 +1,15 @@
-"""Lower bounds on the energy of a period: what no placement of its tasks can go below.
+"""Lower bounds on the energy of a period, which no placement of its tasks can beat.
 
-Each task is charged to the type of server where it is cheapest, with the share of a server's wake-up that it fills.
-Source: the relaxation of variable cost and size bin packing (the energy-aware scheduler thesis' section 3.4 names the
-problem; it gives no bound).
+Each task is charged to the server type where it is cheapest, with the share of a server's wake-up energy that it fills.
+Source: the relaxation of variable cost and size bin packing (the energy-aware scheduler thesis names the problem in
+section 3.4; it gives no bound).
 """
 
 import numpy as np
 
 from vinesim.model.accounting import EnergyReading
 
-OVERFULL = 1.0 + 1e-9  # of a capacity: demands such as 0.1 do not add up exactly
+OVERFULL = 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
 
 
 def energy_bound(
@@ -24,16 +24,17 @@ def energy_bound(
     reading: EnergyReading = "run_time",
     overcommit: bool = False,
 ) -> float:
-    """J. ``demand`` [C, P] and ``time_s`` [C, P] (infinite: cannot run) of the tasks, by type of server; capacity,
-    powers and number of servers [P].
+    """Return the bound in J. ``demand`` [C, P] and ``time_s`` [C, P] (infinite: cannot run) are those of the tasks on
+    each server type; capacity, powers and number of servers are [P].
 
-    Placements that load no server beyond its capacity; all placements with ``overcommit``. Infinite if there is none.
+    It covers placements that load no server beyond its capacity, or all placements with ``overcommit``. Infinite if
+    there is no such placement.
     """
     able = np.isfinite(time_s)
     if not overcommit:
         able &= demand <= capacity * OVERFULL
     time = np.where(able, time_s, 0.0)
-    if reading == "eq2":  # servers without a task draw their sleep power, and there are some at least
+    if reading == "eq2":  # at least this many servers have no task and draw their sleep power
         base = float(asleep_w.min()) * max(0, int(n_servers.sum()) - len(demand)) * period_s
         task = awake_w * demand + per_demand_w * demand * time
         return base + float(np.where(able, task, np.inf).min(axis=1, initial=np.inf).sum())

@@ -1,4 +1,4 @@
-"""A lower bound on the deadlines that any scheduler misses."""
+"""A lower bound on the number of deadlines that any scheduler misses."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ WINDOWS_US = (1e4, 1e5, 1e6, 1e7, 1e8)
 
 
 def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US) -> dict[str, int]:
-    """How many requests miss their deadline at least, by any scheduler that knows all times and the future.
+    """Return the least number of requests that miss their deadline, even if the scheduler knows all times in advance.
 
     ``alone``: those that not even the fastest unit, idle at their arrival, could do in time. ``crowded``: what is
     bounded beside them by capacity. The time is cut into windows. Requests that arrive and are due within one need, to
@@ -33,14 +33,14 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
     )
     speed = np.bincount(center.unit_type, minlength=len(parallel)) * parallel
     share = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)[:, deployed] / speed[deployed]
-    least = share.min(axis=1)  # of a us of all capacity, summed over types
+    least = share.min(axis=1)  # share of 1 us of all capacity, summed over types
     crowded = max(_crowded(work.arrival_us, work.deadline_us, least, alone, w, len(deployed)) for w in windows_us)
     n_alone = int(alone.sum())
     return {"alone": n_alone, "crowded": crowded, "missed": n_alone + crowded}
 
 
 def _amounts(scenario: Scenario) -> np.ndarray:
-    """[J, P] or [P] what a job takes of the capacity of each type at least."""
+    """[J, P] or [P] the least that a job takes of the capacity of each type."""
     work = scenario.workload
     capacity = np.array([p.capacity for p in scenario.datacenter.processor_types])
     if work.demand is None:
@@ -78,7 +78,7 @@ def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
 def _crowded(
     arrival: np.ndarray, due: np.ndarray, share: np.ndarray, alone: np.ndarray, window_us: float, n_types: int
 ) -> int:
-    """Requests that the windows of one length cannot hold, the smallest done first."""
+    """Count the requests that do not fit in windows of one length, if the smallest are done first."""
     window = np.floor(arrival / window_us)
     inside = np.flatnonzero((due <= (window + 1) * window_us) & ~alone)
     if not len(inside):

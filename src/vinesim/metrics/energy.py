@@ -4,13 +4,13 @@ While a task executes its unit draws Fp[processor type, task type] for the task'
 unit; at all other times, transfers included, its idle power. Consolidated tasks draw it once.
 Source: VineSim report, section 4.4 (the power mapping Fp).
 
-Types with a dynamic power follow the linear model instead: a unit draws its idle power and its dynamic power for each
-unit of demand that executes. Source: energy-aware scheduler thesis, equation 1. Types with a power curve draw the
-power of their utilisation, the sum of the demands that execute / capacity. Source: SPECpower_ssj2008.
+Types with a dynamic power follow the linear model instead: a unit draws its idle power, plus its dynamic power for each
+unit of demand that executes. Source: energy-aware scheduler thesis, equation 1. Types with a power curve draw the power
+at their utilisation, which is the sum of the executing demands / capacity. Source: SPECpower_ssj2008.
 
-A unit of a type with a sleep power sleeps from the moment its last task leaves until it is given the next one, and at
-the beginning. Each waking takes the accounting's energy, and so does each move of a running task, at the unit that it
-leaves.
+A unit of a type with a sleep power sleeps at the beginning, and from when its last task leaves until it is given the
+next one. Each wake-up costs the accounting's energy, and so does each move of a running task, charged to the unit that
+it leaves.
 """
 
 from collections.abc import Sequence
@@ -36,8 +36,11 @@ def energy_by_unit(
     end_us: Any,
     rate: Series | None = None,
 ) -> EnergyParts:
-    """[..., U] J each, or NaN without powers. A task that did not finish counts until the run's end. ``task_type`` [N]
-    is of the tasks. With ``rate``: each J times the rate at its time."""
+    """Return J for each unit [..., U], NaN if powers are unknown. A task that did not finish counts until the run's
+    end.
+
+    ``task_type`` [N] is that of each task. With ``rate``, each J is multiplied by the rate at its time.
+    """
     types = scenario.datacenter.processor_types
     if not powers_are_known(scenario):
         runs = segments.unit.shape[:-1]
@@ -72,7 +75,7 @@ def energy_by_unit(
 
 
 def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like: np.ndarray) -> np.ndarray:
-    """What the moves took, at the units that the tasks left; of the shape of ``like``."""
+    """Energy of the moves, charged to the units that the tasks left; the shape is that of ``like``."""
     left, at_us = segments.unit[..., segments.moved], segments.end_us[..., segments.moved]
     if not left.size:
         return np.zeros_like(like)
@@ -81,8 +84,8 @@ def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like
 
 
 def _executions(segments: Segments, unit_type: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Which segments executed, leaders only [..., S]; and of these the unit as :func:`numbered`, its type, and from
-    when to when, us."""
+    """Return which segments executed, leaders only [..., S]; and for these the unit as in :func:`numbered`, its type,
+    begin and end, us."""
     ran = np.isfinite(segments.start_us)
     ran[..., segments.followers] = False
     unit = numbered(segments.unit, segments.n_units)[ran]
@@ -91,7 +94,7 @@ def _executions(segments: Segments, unit_type: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    """What each task adds to its unit while it executes: W, or a share of the unit where its type has a power curve."""
+    """What each executing task adds to its unit: W, or a share of the unit if its type has a power curve."""
     types = scenario.datacenter.processor_types
     capacity = np.array([p.capacity for p in types])[kind]
     share = amount / capacity
@@ -106,7 +109,7 @@ def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount:
 
 
 def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """The power of a unit on which tasks execute."""
+    """Return the power of a unit that executes tasks."""
     power = level.copy()
     for code in np.unique(kind):
         own, curve = kind == code, types[code].power_curve_w
@@ -118,14 +121,14 @@ def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) 
 
 
 def _awake(segments: Segments, rate: Series | None) -> tuple[np.ndarray, np.ndarray]:
-    """[..., U] for how long each unit had a task, us; and how often it woke for one. With ``rate``: times the rate."""
+    """[..., U] how long each unit had a task, us, and how often it woke up; with ``rate``, weighted by the rate."""
     unit, begin, end = merged(*segments.ordered[:3])
     wakings = np.ones(len(unit)) if rate is None else rate.at(begin)
     return per_unit(unit, _span(begin, end, rate), segments), per_unit(unit, wakings, segments)
 
 
 def _together(unit: np.ndarray, begin: np.ndarray, end: np.ndarray, level: np.ndarray) -> Stretches:
-    """The times in which the same intervals lie on a unit, and the sum of their levels."""
+    """Split time where the intervals on a unit change; return the pieces and the sum of the levels in each."""
     at = np.concatenate([begin, end])
     order = np.lexsort((at, np.tile(unit, 2)))
     at, unit = at[order], np.tile(unit, 2)[order]
@@ -136,12 +139,12 @@ def _together(unit: np.ndarray, begin: np.ndarray, end: np.ndarray, level: np.nd
 
 
 def _span(begin: Any, end: Any, rate: Series | None) -> Any:
-    """From begin to end, us; with a rate its integral over that time."""
+    """Time from begin to end, us; with a rate, its integral over that time."""
     return end - begin if rate is None else rate.integral(end) - rate.integral(begin)
 
 
 def powers_are_known(scenario: Scenario) -> bool:
-    """Whether the power of every type of unit in use is given."""
+    """Whether the power of every unit type in use is given."""
     center = scenario.datacenter
     own = [center.processor_types[code].has_own_power for code in np.unique(center.unit_type)]
     return scenario.power_w is not None or all(own)

@@ -13,8 +13,10 @@ METHODS: tuple[str, ...] = get_args(Method)
 
 
 def quantiles(values: np.ndarray, probabilities: list[float], method: Method = "nearest_rank") -> list[Any]:
-    """Quantiles over the last axis, an array for each probability (a number if there is one axis): linear, or by
-    nearest rank: the smallest value with at least that share at or below it."""
+    """Return quantiles over the last axis, an array per probability (a number if there is one axis).
+
+    The method is linear interpolation, or nearest rank: the smallest value with at least that share at or below it.
+    """
     n = values.shape[-1]
     if method == "nearest_rank":
         ranks = [max(0, math.ceil(n * p - 1)) for p in probabilities]
@@ -33,9 +35,9 @@ def quantiles(values: np.ndarray, probabilities: list[float], method: Method = "
 def distribution(
     values: np.ndarray, method: Method = "nearest_rank", record: Record = EVERYTHING, name: str = ""
 ) -> dict[str, Any]:
-    """Mean, percentiles and maximum of the finite values over the last axis; NaN for all of them if there is none.
+    """Return mean, percentiles and maximum of the finite values over the last axis; all NaN if there are none.
 
-    ``record`` says which of them are wanted, of the numbers whose names begin with ``name``.
+    ``record`` says which of them are wanted; the numbers' names begin with ``name``.
     """
     wanted = [key for key in ("mean", *QUANTILES, "max") if record(f"{name}.{key}")]
     finite = np.isfinite(values)

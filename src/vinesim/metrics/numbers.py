@@ -1,4 +1,4 @@
-"""The numbers of a run by one name each: summary.json without its levels."""
+"""The numbers of a run, each under one name: summary.json, flattened."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from vinesim.metrics.record import Record
 
 Numbers = dict[str, float | str]
-SAME = 1e-9  # of all: what rounding makes of equal shares
-_NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and texts that the study tells
+SAME = 1e-9  # tolerance on shares: rounding differences between equal values
+_NOT_NUMBERS = ("provenance", "jobs.warm_up.rule")  # wall times, and text that is in the study
 
 
 def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
-    """The summary's numbers by their dotted names, as ``jobs.latency_us.mean``; unknown ones are NaN.
+    """Return the summary's numbers by dotted name, such as ``jobs.latency_us.mean``; unknown ones are NaN.
 
-    ``record`` names those kept, by how their names begin; without it all. ``exit_reason``, a text, is always kept: it
-    tells whether the others count. Provenance, which holds wall times, is left out.
+    ``record`` selects numbers by the start of their names; by default all are returned. The text ``exit_reason`` is
+    always returned, because the other numbers depend on it. Provenance, which holds wall times, is left out.
     """
     wanted = Record(record)
     return {
@@ -25,13 +25,13 @@ def numbers(summary: Mapping[str, Any], record: Sequence[str] = ()) -> Numbers:
 
 
 def differ(utilization: Mapping[str, Any]) -> bool:
-    """Whether what was allocated and for how long units were active are two things, by a summary's utilisation."""
+    """Whether the allocated share differs from the share of active time, in a summary's utilisation."""
     first, second = ({"": of["overall"], **of["by_type"]} for of in (utilization, utilization["active"]))
     return any(abs(share - second[name]) > SAME for name, share in first.items())
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """What is inside a summary, by dotted names."""
+    """Yield the contents of a summary by dotted names."""
     for key, value in values.items():
         name = before + key
         if name in _NOT_NUMBERS:

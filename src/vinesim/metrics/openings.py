@@ -1,4 +1,4 @@
-"""When units had room for a task that waited, and when there was room in all but on no single unit."""
+"""Find when units had room for a waiting task, and when there was room in total but on no single unit."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 from vinesim.state.layout import FULL, OVERFULL
 
-DOWN, LEAVES, COMES, COMES_AND_LEAVES = -1, 0, 1, 2  # the order of what happens to a unit at one time
+DOWN, LEAVES, COMES, COMES_AND_LEAVES = -1, 0, 1, 2  # the order of simultaneous changes of a unit
 
 
 class Change(NamedTuple):
-    """Something that happens to a unit: a task comes or leaves, its node goes down or comes up."""
+    """A change of a unit: a task comes or leaves, or its node goes down or comes up."""
 
     time_us: float
     order: int
     task: int  # -1: the node
     job: int
-    amount: float  # by which its load changes
+    amount: float  # change of the load
     down: int  # 1: it goes down, -1: it comes up
 
 
 @dataclass(frozen=True)
 class Opening:
-    """A unit had room for the task from ``free_us`` on, until another task took it or the wait was over."""
+    """A time from ``free_us`` on when a unit had room for the task, until another task took it or the wait was over."""
 
     unit: int
     unit_type: str
@@ -31,18 +31,18 @@ class Opening:
     freed_by: int | None  # job; None: it was free before, or its node came up
     taken_us: float | None  # None: it was free until the wait was over
     taken_by: int | None  # job; None: its node went down
-    by_older: bool | None  # the job that took it had arrived earlier; None: neither, as when it was the same task
+    by_older: bool | None  # whether the job that took it arrived earlier; None: not another job
 
 
 @dataclass(frozen=True)
 class Fragmentation:
-    """There was room enough for the task in all, over the units that can run it, but on no single one."""
+    """A time when there was room enough for the task in total, on units that can run it, but on no single one."""
 
-    time_us: float  # for how long
-    at_us: float  # when the room in all was largest
-    room: float  # in all then
-    units: int  # that had any then
-    largest: float  # room of one of them then
+    time_us: float  # how long this lasted
+    at_us: float  # when the total room was largest
+    room: float  # the total room then
+    units: int  # units with any room then
+    largest: float  # the most room on one of them then
     needed: float  # the least that the task takes of any of them
 
 
@@ -59,30 +59,30 @@ class UnitRoom:
     n_down: int = 0
 
     def apply(self, change: Change) -> None:
-        """It happens."""
+        """Apply the change."""
         self.load += change.amount
         self.n_down += change.down
 
     @property
     def has_room(self) -> bool:
-        """Whether the task could start on it, as the engine would say."""
+        """Whether the task could start on it, by the engine's rule."""
         is_full = self.n_down > 0 or self.load >= self.capacity * FULL
         return not is_full and self.load + self.needed <= self.capacity * OVERFULL
 
     @property
     def room(self) -> float:
-        """What is left of it."""
+        """The capacity that is left."""
         return 0.0 if self.n_down else max(0.0, self.capacity - self.load)
 
 
 @dataclass
 class Changes:
-    """What happened to the units, by unit."""
+    """The changes of all units, by unit."""
 
     of_unit: dict[int, list[Change]] = field(default_factory=lambda: defaultdict(list))
 
     def add_tasks(self, rows: Iterable[Sequence[float]]) -> None:
-        """Rows of (task, job, unit, begin, end, amount)."""
+        """Add rows of (task, job, unit, begin, end, amount)."""
         for task, job, unit, begin_us, end_us, amount in rows:
             if amount > 0:
                 last = LEAVES if end_us > begin_us else COMES_AND_LEAVES
@@ -91,7 +91,7 @@ class Changes:
                 here.append(Change(end_us, last, int(task), int(job), -amount, 0))
 
     def add_outages(self, outages: Mapping[int, Iterable[tuple[float, float]]]) -> None:
-        """From when to when the node of each unit is down."""
+        """Add the times during which the node of each unit is down."""
         for unit, times in outages.items():
             for down_us, up_us in times:
                 self.of_unit[unit].append(Change(down_us, DOWN, -1, -1, 0.0, 1))
@@ -99,7 +99,7 @@ class Changes:
 
 
 def openings(unit: UnitRoom, task: int, since_us: float, until_us: float) -> Iterator[Opening]:
-    """The times at which a unit had room for the task while it waited."""
+    """Yield the times when a unit had room for the waiting task."""
     free_us, freed_by = (since_us if unit.has_room else None), None
     for change in sorted(unit.changes):
         if change.time_us > until_us:
@@ -109,7 +109,7 @@ def openings(unit: UnitRoom, task: int, since_us: float, until_us: float) -> Ite
             is_freed = change.time_us >= since_us and change.task >= 0
             free_us, freed_by = max(change.time_us, since_us), change.job if is_freed else None
         elif not unit.has_room and free_us is not None:
-            is_for_a_while = change.task >= 0 or change.time_us > free_us  # going down at once was no room
+            is_for_a_while = change.task >= 0 or change.time_us > free_us  # a unit that goes down at once had no room
             if change.time_us >= since_us and is_for_a_while:
                 taken_by = None if change.task < 0 else change.job
                 by_older = None if change.task in (-1, task) else change.task < task
@@ -120,8 +120,10 @@ def openings(unit: UnitRoom, task: int, since_us: float, until_us: float) -> Ite
 
 
 def fragmentation(units: Sequence[UnitRoom], since_us: float, until_us: float) -> Fragmentation | None:
-    """When the units had room in all, and none of them alone, while the task waited; None if never. The units are those
-    that can run the task, as they were before all changes."""
+    """Return when the units had room in total but none of them alone, while the task waited; None if never.
+
+    ``units`` are those that can run the task, in their state before all changes.
+    """
     needed = min((unit.needed for unit in units), default=0.0)
     if needed <= 0.0:
         return None

@@ -1,4 +1,4 @@
-"""Energy and over-commitment of a batch policy's periods, counted right after each placement.
+"""Energy and over-commitment of a batch policy's periods, accounted for right after each placement.
 
 Source: energy-aware scheduler thesis, equations 1 to 6, in the readings of :class:`~vinesim.model.Accounting`.
 """
@@ -14,12 +14,12 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.time import US_PER_S
 from vinesim.state.demand import amounts
 
-BOUND_ENTRIES = 4_000_000  # tasks x types that are looked at together
-MAX_ROWS = 1_000_000  # of the table; with more periods, those that are alike share a row
+BOUND_ENTRIES = 4_000_000  # tasks x types processed at a time
+MAX_ROWS = 1_000_000  # of the table; with more periods, identical ones share a row
 
 
 class Row(NamedTuple):
-    """A period, or several that are alike; energies are of each."""
+    """A period, or several identical ones; energies are per period."""
 
     period: int
     n_periods: int
@@ -49,11 +49,11 @@ class PeriodAccounts:
         self.unit_energy = EnergyParts(*np.zeros((len(EnergyParts._fields), len(unit_type))))
         self.was_active = np.zeros(len(unit_type), bool)
         self.rows: list[Row] = []
-        self._spent = self.unit_energy  # of the last period
+        self._spent = self.unit_energy  # in the last period
 
     @property
     def can_repeat(self) -> bool:
-        """Whether periods in which nothing happens count alike: the energy of eq2 depends on the time left of tasks."""
+        """Whether periods without events are identical; with eq2 the energy depends on the tasks' remaining time."""
         return not (self.has_power and self.accounting.energy == "eq2" and self.was_active.any())
 
     def add(
@@ -64,10 +64,10 @@ class PeriodAccounts:
         elsewhere: Callable[[slice], np.ndarray],
         moved_from: np.ndarray,
     ) -> None:
-        """A period in which C tasks run, in the order of their arrival.
+        """Add a period in which C tasks run, in the order of their arrival.
 
-        ``unit`` [C] where; ``demand`` [C]; ``remaining`` [C] us. ``elsewhere(rows)`` gives the time
-        of some of the tasks on each type in use. ``moved_from`` are the units that tasks left.
+        ``unit`` [C] is where; ``demand`` [C]; ``remaining`` [C] us. ``elsewhere(rows)`` returns the time of some of the
+        tasks on each type in use. ``moved_from`` are the units that tasks left.
         """
         amount = amounts(demand, self.capacity[self.unit_type[unit]])
         within = np.minimum(remaining, self.period_us)
@@ -86,7 +86,7 @@ class PeriodAccounts:
         self._count(Row(self._n_periods, 1, int(active.sum()), energy, slav, bound, optimum))
 
     def repeat(self, n: int) -> None:
-        """Add n periods that are as the last one: nothing starts, ends, moves or wakes up, and all tasks run on."""
+        """Add n periods equal to the last one: nothing starts, ends, moves or wakes up, and all tasks keep running."""
         if n > 0:
             self._count(self.rows[-1]._replace(period=self._n_periods, n_periods=n))
 
@@ -131,7 +131,7 @@ class PeriodAccounts:
         )
 
     def _slav(self, unit: np.ndarray, amount: np.ndarray, within: np.ndarray, load: np.ndarray) -> float:
-        """Demand x s beyond capacity."""
+        """Return demand x s beyond capacity."""
         capacity = self.capacity[self.unit_type]
         tasks = np.flatnonzero((load > capacity * OVERFULL)[unit])
         if not len(tasks):
@@ -149,7 +149,7 @@ class PeriodAccounts:
         return float((beyond * within[tasks]).sum() / US_PER_S)
 
     def _bound(self, demand: np.ndarray, elsewhere: Callable[[slice], np.ndarray]) -> float:
-        """J; some tasks at a time, as there may be as many types as units."""
+        """Return the bound in J, some tasks at a time, because there may be as many types as units."""
         codes, period = self.codes, self.period_us / US_PER_S
         powers = self.awake_w[codes], self.per_demand_w[codes], self.asleep_w[codes]
         step = max(1, BOUND_ENTRIES // len(codes))
@@ -166,7 +166,7 @@ class PeriodAccounts:
         return bound
 
     def _optimum(self, demand: np.ndarray, time_us: np.ndarray) -> float:
-        """J; infinite if no placement is within capacity."""
+        """Return the optimum in J; infinite if no placement is within capacity."""
         from vinesim.policies.placement.kernels.optimum import least_energy_of
 
         codes = self.codes
@@ -183,7 +183,7 @@ class PeriodAccounts:
         return np.inf if found is None else found[0]
 
     def table(self) -> dict[str, np.ndarray]:
-        """The columns of the table ``periods``: a row a period, or one for all that are alike if they are too many."""
+        """Return the table ``periods``: one row per period, or per group of identical periods if there are too many."""
         columns = map(np.array, zip(*self.rows, strict=True)) if self.rows else [np.empty(0)] * len(Row._fields)
         found = dict(zip(Row._fields, columns, strict=True))
         n_periods = found["n_periods"].astype(np.int64)

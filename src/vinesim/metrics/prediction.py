@@ -1,7 +1,7 @@
 """How well a linear model of the last completions predicts: the error of each leader, as known when it started.
 
 The model is that of the policy ``symphony``: for each application and processor type, least squares of time over size
-through the last observations, the slope not below 0. Recomputed from a result; no run keeps it.
+on the last observations, with a slope of at least 0. It is recomputed from a result; no run stores it.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ def _consolidated_sizes(tables: Tables, done: np.ndarray, leads: np.ndarray) -> 
 
 def _predicted(size: np.ndarray, time: np.ndarray, known: np.ndarray, window: int) -> np.ndarray:
     """Predictions for ``size`` [M], each from the last ``window`` of the first ``known`` [M] observations."""
-    base, unit = size.mean(), time.mean()  # sums of small numbers
+    base, unit = size.mean(), time.mean()  # centred, so that sums stay small
     x, y = size - base, time - unit
     sums = [np.concatenate(([0.0], np.cumsum(v))) for v in (x, y, x * x, x * y)]
     first = np.maximum(0, known - window)

@@ -1,10 +1,10 @@
-"""Which numbers are wanted, so that what nobody wants is not computed."""
+"""Which numbers are wanted, so that others are not computed."""
 
 from collections.abc import Sequence
 
 
 class Record:
-    """The numbers whose dotted names begin with one of some names; all of them if none is given."""
+    """The numbers whose dotted names begin with one of some prefixes; all numbers if none is given."""
 
     def __init__(self, prefixes: Sequence[str] = ()):
         self._prefixes = tuple(prefixes)

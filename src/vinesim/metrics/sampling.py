@@ -1,4 +1,4 @@
-"""The utilisation over time of a run whose sampling turned out to be too fine."""
+"""The utilisation over time, for a run whose sampling turned out to be too fine."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def sampled(tables: "Tables") -> Table | None:
-    """The table ``utilization``; none without sampling, and none, with a warning, for too many samples.
+    """Return the table ``utilization``; None without sampling, and None, with a warning, if there are too many samples.
 
-    A scenario whose run must be so long is refused; this is for a run that nobody could have known to be.
+    A scenario that is known to run too long for its sampling is refused; here the length was not known in advance.
     """
     try:
         return tables.utilization()
     except InputError as wrong:
-        text = f"the utilisation over time is left out, all else is there: {wrong}"
+        text = f"the utilisation over time is left out, the rest of the result is complete: {wrong}"
         warnings.warn(text, InputWarning, stacklevel=2)
         return None

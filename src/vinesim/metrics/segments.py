@@ -1,7 +1,7 @@
-"""Segments: who held how much of which unit from when to when, and why it ended.
+"""Segments: which task held how much of which unit, from when to when, and why it ended.
 
-A task has one segment, or several where outages interrupted it or a batch policy moved it. Whatever is told about units
-begins here: how long they were active, how much of them was allocated, their energy, the pictures and explanations.
+A task has one segment, or several if outages interrupted it or a batch policy moved it. All results about units start
+here: how long they were active, how much of them was allocated, their energy, the pictures and explanations.
 """
 
 from dataclasses import dataclass
@@ -20,44 +20,44 @@ Stretches = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # unit, begin
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """S segments: first the last one of each task, in trace order, then those before it.
+    """S segments: first the last one of each task, in trace order, then the earlier ones.
 
-    Of K runs that all finished, one segment a task: [K, S] where it says [..., S]. Units are those of ``capacity``.
+    For K runs that all finished, with one segment per task, [..., S] means [K, S]. Units index ``capacity``.
     """
 
     task: np.ndarray  # [S] int64
     unit: np.ndarray  # [..., S] int32; -1: the task never had one
-    begin_us: np.ndarray  # [..., S] float64: when it was given to the unit, NaN = never
-    start_us: np.ndarray  # [..., S] float64: when it began to execute there, its data having come; NaN = never
-    finish_us: np.ndarray  # [..., S] float64: when it left the unit; NaN = it had not when the run ended
-    moved: slice  # the segments that a move ended
-    interrupted: slice  # those that an outage ended
-    followers: np.ndarray  # segments of tasks that were started behind another one, which holds the unit for all
+    begin_us: np.ndarray  # [..., S] float64: when it was given to the unit; NaN: never
+    start_us: np.ndarray  # [..., S] float64: when its data was there and it began to execute; NaN: never
+    finish_us: np.ndarray  # [..., S] float64: when it left the unit; NaN: it was there when the run ended
+    moved: slice  # segments ended by a move
+    interrupted: slice  # segments ended by an outage
+    followers: np.ndarray  # segments of tasks consolidated behind a leader, which holds the unit for all
     run_end_us: Any  # [...] us
     demand: Any  # [N] of the tasks, or ONE_SLOT for all
     capacity: np.ndarray  # [U]
-    is_shared: bool  # units may have held several at a time, or a part of them; else each holds the whole of its unit
+    is_shared: bool  # units can hold several tasks, or part of them is free; else each task holds a whole unit
 
     @property
     def outcome(self) -> np.ndarray:
-        """[S] why each ended, of one run: of OUTCOMES."""
+        """[S] why each segment ended, of OUTCOMES; for a single run."""
         found = np.where(np.isnan(self.finish_us), UNFINISHED, FINISHED)
         found[self.moved], found[self.interrupted] = MOVED, INTERRUPTED
         return np.array(OUTCOMES)[found]
 
     @property
     def n_units(self) -> int:
-        """U."""
+        """The number of units, U."""
         return len(self.capacity)
 
     @cached_property
     def end_us(self) -> np.ndarray:
-        """[..., S] us: when it left the unit; the run's end for those that did not."""
+        """[..., S] us: when it left the unit, or the run's end if it did not."""
         return np.where(np.isnan(self.finish_us), np.expand_dims(self.run_end_us, -1), self.finish_us)
 
     @cached_property
     def amount(self) -> np.ndarray:
-        """[..., S] what it held of its unit's capacity; 0 for followers."""
+        """[..., S] the amount held of the unit's capacity; 0 for followers."""
         demand = self.demand if np.ndim(self.demand) == 0 else self.demand[self.task]
         if not self.is_shared:
             return self.capacity[self.unit]
@@ -67,15 +67,15 @@ class Segments:
 
     @cached_property
     def share(self) -> np.ndarray:
-        """[..., S] the same as a share of the capacity."""
+        """[..., S] the amount held as a share of the unit's capacity."""
         if not self.is_shared:
             return np.broadcast_to(1.0, self.unit.shape)
         return self.amount / self.capacity[self.unit]
 
     @cached_property
     def ordered(self) -> Stretches:
-        """Those that held a unit, without followers, as stretches of their shares; by unit and begin. Units of several
-        runs are those of :func:`numbered`."""
+        """Segments that held a unit, without followers, as stretches of their shares, by unit and begin. Units of
+        several runs are numbered as in :func:`numbered`."""
         leads = self.unit >= 0
         leads[..., self.followers] = False
         unit, begin = numbered(self.unit, self.n_units)[leads], self.begin_us[leads]
@@ -83,7 +83,7 @@ class Segments:
         return unit[order], begin[order], self.end_us[leads][order], self.share[leads][order]
 
     def table(self) -> Table:
-        """One row a segment, task by task in the order of time."""
+        """Return one row per segment, task by task in the order of time."""
         rows = np.lexsort((self.end_us, self.begin_us, self.task))
         rows = rows[self.unit[rows] >= 0]
         return Table(
@@ -101,7 +101,7 @@ class Segments:
 
 
 def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments:
-    """The segments of a run, or of K runs. ``demand`` [N], or one for all; ``capacity`` [U] of the units."""
+    """Return the segments of a run, or of K runs. ``demand`` is [N], or one for all; ``capacity`` [U] of the units."""
     task = np.arange(outcome.task_unit.shape[-1])
     unit, begin, start = outcome.task_unit, outcome.task_init_us, outcome.task_start_us
     finish, followers = outcome.task_finish_us, outcome.followers
@@ -141,7 +141,7 @@ def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments
 
 
 def _count_within(task: np.ndarray) -> np.ndarray:
-    """[n] the place of each row among those of its task, from 0; rows of a task stand together."""
+    """[n] the position of each row among those of its task, from 0; a task's rows are consecutive."""
     first = np.flatnonzero(np.r_[True, task[1:] != task[:-1]])
     return (np.arange(len(task)) - np.repeat(first, np.diff(np.r_[first, len(task)]))).astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""The numbers of summary.json, from the tables of a result."""
+"""Compute the numbers of summary.json from the tables of a result."""
 
 from functools import cache
 from typing import Any
@@ -20,10 +20,10 @@ PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
 def summarize(
     result: Result, tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None
 ) -> dict[str, Any]:
-    """Latency of jobs and tasks, utilisation, makespan, cost, energy, deadlines, why the run ended, provenance.
+    """Return latency of jobs and tasks, utilisation, makespan, cost, energy, deadlines, exit reason and provenance.
 
-    Latencies are of what finished and arrived after the warm-up; all else is of the whole run. Times in us, energy in
-    J, utilisation as a share of 1.
+    Latencies cover what finished and arrived after the warm-up; everything else covers the whole run. Times are in us,
+    energy in J, utilisation is a share of 1.
     """
     summary = _plain(measure(tables, method, warm_up))
     if warm_up is not None:
@@ -41,8 +41,8 @@ def summarize(
 def measure(
     tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None, record: Record = EVERYTHING
 ) -> dict[str, Any]:
-    """The wanted numbers of a run, or of K runs that all finished as arrays [K], in the order and under the names of
-    the summary; NaN where there is none. The warm-up of several runs must not depend on their latencies."""
+    """Return the wanted numbers of a run, or arrays [K] of K runs that all finished, with the summary's names and
+    order; NaN where there is none. The warm-up of several runs must not depend on their latencies."""
     outcome, work = tables.outcome, tables.scenario.workload
     finish, runs = outcome.task_finish_us, outcome.task_finish_us.shape[:-1]
     start = 0 if warm_up is None else kept_jobs(tables.job_latency_us.reshape(-1, work.n_jobs)[0], warm_up).start
@@ -84,7 +84,7 @@ def measure(
     if record("cost"):
         found["cost"] = {"purchase": np.full(runs, tables.unit_price.sum())}
     if record("energy_j"):
-        found["energy_j"] = tables.unit_energy_j.sum(axis=-1)  # a part of it would look like the whole: NaN stays
+        found["energy_j"] = tables.unit_energy_j.sum(axis=-1)  # NaN if any unit's is: a part would look like the total
     if record("energy") and not np.isnan(tables.unit_energy_j).any():
         found["energy"] = _energy(tables)
     if work.deadline_us is not None and record("deadlines"):
@@ -97,7 +97,7 @@ def measure(
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of one run as Python's; None where there is none."""
+    """Convert the numbers of one run to Python's; NaN becomes None."""
     plain: dict[str, Any] = {}
     for name, value in values.items():
         number = _plain(value) if isinstance(value, dict) else np.asarray(value).item()
@@ -112,7 +112,7 @@ def _types(tables: Tables) -> list[tuple[str, np.ndarray]]:
 
 
 def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, Any]:
-    """What is allocated, once more under its name, and for which share of the time units were active."""
+    """Return what is allocated, the same under its own name, and the share of the time that units were active."""
     is_one = tables.unit_active is tables.unit_utilization and weights_of(tables.capacity) is None
     found: dict[str, Any] = {}
 
@@ -135,7 +135,7 @@ def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, An
 
 
 def _part(tables: Tables, share: np.ndarray, size: np.ndarray, name: str, method: Method) -> Any:
-    """One of PARTS, of the shares of units of these sizes."""
+    """Return one of PARTS, for units with these shares and sizes."""
     if name == "overall":
         return mean_of_units(share, size)
     if name == "by_type":
@@ -144,7 +144,7 @@ def _part(tables: Tables, share: np.ndarray, size: np.ndarray, name: str, method
 
 
 def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
-    """The share of all cores, SMs ... that was allocated, of each attribute that tasks request."""
+    """Return the share of all cores, SMs and so on that was allocated, for each attribute that tasks request."""
     types, found = tables.scenario.datacenter.processor_types, {}
     for name in tables.scenario.workload.requests or ():
         amount = np.array([p.attributes.get(name, 0.0) for p in types])[tables.unit_type]
@@ -154,8 +154,8 @@ def _by_resource(tables: Tables, share: np.ndarray) -> dict[str, Any]:
 
 
 def _energy(tables: Tables) -> dict[str, Any]:
-    """Energy by processor type and by the units' state, J; and of the whole building: from the grid, what it costs and
-    emits."""
+    """Return energy by processor type and by the units' state, J; and for the whole building: energy from the grid, its
+    cost and its emissions."""
     energy, electricity = tables.unit_energy_j, tables.scenario.electricity
     parts = tables.unit_energy._asdict()
     per_j = electricity.pue / J_PER_KWH
@@ -168,7 +168,7 @@ def _energy(tables: Tables) -> dict[str, Any]:
 
 
 def _periods(periods: Any) -> dict[str, Any]:
-    """A batch policy's periods: energy, over-commitment, and how far the energy is above the bound."""
+    """Summarise a batch policy's periods: energy, over-commitment, and how far the energy is above the bound."""
     energy, bound = periods["energy_j"].sum(), periods["bound_j"].sum()
     return {
         "count": periods["n_periods"].sum(),
@@ -193,7 +193,7 @@ def _percent_above(energy: float, least: float) -> float:
 
 
 def _bound(tables: Tables, objective: str, bound_us: float, status: str) -> dict[str, Any]:
-    """What a policy that plans proved, and how far above it the run is, us and percent; None where tasks are left."""
+    """Return what a planning policy proved, and how far the run is above it, us and percent; None if tasks are left."""
     values = {"makespan": tables.outcome.task_finish_us.max(), "sum_finish": tables.job_finish_us.sum()}
     value = float(values[objective])
     gap = 100.0 * (value / bound_us - 1.0) if bound_us > 0 else 0.0

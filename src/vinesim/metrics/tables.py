@@ -1,4 +1,4 @@
-"""The result's tables, derived from what the engine filled in and from the scenario."""
+"""The result's tables, derived from the engine's output and from the scenario."""
 
 from functools import cached_property
 from typing import Any
@@ -14,15 +14,15 @@ from vinesim.model.result import Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 
-SLOWDOWN_FLOOR_US = 10e6  # of the bounded slowdown
-MANY_TASKS = 32  # of a job: from there on one call for all jobs is faster than one for each task of a job
+SLOWDOWN_FLOOR_US = 10e6  # for the bounded slowdown
+MANY_TASKS = 32  # per job: from here on one call for all jobs is faster than one for each task of a job
 
 
 class Tables:
-    """Builds each table when it is asked for. Units are in (rack, shelf) order here, whatever the engine did.
+    """Builds each table on request. Units are in (rack, shelf) order here, whatever order the engine used.
 
     The outcome may be of K runs that all finished: its columns are [K, N], its ends [K], and ``arrival_us`` may differ
-    from run to run, [K, J]. Then there are the columns of the properties, with K in front, but no tables.
+    from run to run, [K, J]. Then the properties have a leading dimension K, and there are no tables.
     """
 
     def __init__(self, scenario: Scenario, outcome: Outcome, arrival_us: np.ndarray | None = None):
@@ -38,7 +38,7 @@ class Tables:
 
     @cached_property
     def makespan_us(self) -> Any:
-        """[...] us: time of the last finish; of the end, for a run that was cut off."""
+        """[...] us: time of the last finish, or of the end if the run was cut off."""
         last = self.outcome.task_finish_us.max(axis=-1)
         return np.where(np.isnan(last), self.outcome.end_us, last)[()]
 
@@ -64,14 +64,14 @@ class Tables:
 
     @cached_property
     def job_slowdown(self) -> np.ndarray:
-        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, that time taken as no
-        less than 10 s, and the result as no less than 1. Source: Feitelson and Rudolph, JSSPP 1998."""
+        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, with that time at least
+        10 s and the result at least 1. Source: Feitelson and Rudolph, JSSPP 1998."""
         running = np.maximum(self.job_finish_us - self.job_start_us, SLOWDOWN_FLOOR_US)
         return np.maximum(1.0, self.job_latency_us / running)
 
     @cached_property
     def segments(self) -> Segments:
-        """Who held how much of which unit from when to when."""
+        """Which task held how much of which unit from when to when."""
         demand = self.scenario.workload.demand
         return segments_of(self.outcome, ONE_SLOT if demand is None else demand, self.capacity)
 
@@ -82,13 +82,13 @@ class Tables:
 
     @cached_property
     def allocated_us(self) -> np.ndarray:
-        """[..., U] us: the integral of the share of each unit's capacity that tasks held; that of a whole unit is its
-        active time."""
+        """[..., U] us: the integral over time of the share of each unit's capacity that tasks held; if tasks take whole
+        units, the active time."""
         return allocated_time(self.segments) if self.outcome.shares_units else self.active_us
 
     @cached_property
     def unit_active(self) -> np.ndarray:
-        """[..., U]: the share of the makespan for which each unit was active."""
+        """[..., U]: the share of the makespan during which each unit was active."""
         return self._of_makespan(self.active_us)
 
     @cached_property
@@ -102,13 +102,13 @@ class Tables:
 
     @cached_property
     def unit_energy(self) -> EnergyParts:
-        """[..., U] J each, NaN where it is not known."""
+        """[..., U] J each, NaN if unknown."""
         counted = self.outcome.unit_energy
         return self._energy_by_unit() if counted is None else counted
 
     @cached_property
     def unit_energy_j(self) -> np.ndarray:
-        """[..., U] J, NaN where it is not known."""
+        """[..., U] J, NaN if unknown."""
         return self.unit_energy.total
 
     def _energy_by_unit(self, rate: Series | None = None) -> EnergyParts:
@@ -116,8 +116,8 @@ class Tables:
         return energy_by_unit(self.scenario, self.segments, self.unit_type, task_type, self.makespan_us, rate)
 
     def energy_at(self, rate: float | Series) -> Any:
-        """[...] J x rate: the energy of all units, each J times the rate at its time (that of a counted period: the
-        mean over it)."""
+        """[...] J x rate: the energy of all units, each J times the rate at its time (for an accounted period, the mean
+        rate over the period)."""
         if not isinstance(rate, Series):
             return self.unit_energy_j.sum(axis=-1) * rate
         periods = self.outcome.periods
@@ -130,7 +130,7 @@ class Tables:
 
     @cached_property
     def unit_price(self) -> np.ndarray:
-        """[U], NaN where it is not known."""
+        """[U], NaN if unknown."""
         types = self.scenario.datacenter.processor_types
         return np.array([np.nan if p.price is None else p.price for p in types])[self.unit_type]
 
@@ -143,7 +143,7 @@ class Tables:
         return np.bincount(started, minlength=int(np.prod(runs)) * n_units).reshape(*runs, n_units)
 
     def tasks(self) -> Table:
-        """One row a task."""
+        """Return one row per task."""
         work, outcome = self.scenario.workload, self.outcome
         job = np.repeat(np.arange(work.n_jobs, dtype=np.int32), self.counts)
         started = outcome.task_unit >= 0
@@ -175,7 +175,7 @@ class Tables:
         )
 
     def jobs(self) -> Table:
-        """One row a job."""
+        """Return one row per job."""
         work = self.scenario.workload
         columns = {
             "job": np.arange(work.n_jobs, dtype=np.int32),
@@ -193,7 +193,7 @@ class Tables:
         return Table(columns)
 
     def units(self) -> Table:
-        """One row a unit."""
+        """Return one row per unit."""
         return Table(
             {
                 "unit": np.arange(len(self.unit_type), dtype=np.int32),
@@ -212,17 +212,17 @@ class Tables:
         )
 
     def segments_table(self) -> Table | None:
-        """One row a segment; None where no task has more than one, as the tasks tell it all."""
+        """Return one row per segment; None if no task has more than one, because the table of tasks has it all."""
         return self.segments.table() if len(self.segments.task) > self.scenario.workload.n_tasks else None
 
     def _unit_energy_columns(self) -> dict[str, np.ndarray]:
-        """The unit's energy by its state, where it is known."""
+        """The unit's energy by state, if it is known."""
         if np.isnan(self.unit_energy_j).all():
             return {}
         return {f"{state}_j": joule for state, joule in self.unit_energy._asdict().items()}
 
     def utilization(self) -> Table | None:
-        """One row an interval and group; None without sampling."""
+        """Return one row per interval and group; None without sampling."""
         interval = self.scenario.sampling_us
         if interval is None or self.makespan_us <= 0:
             return None
@@ -231,7 +231,7 @@ class Tables:
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """[..., J] the values of each job's tasks, joined by a ufunc such as the maximum."""
+    """[..., J] the values of each job's tasks, combined by a ufunc such as the maximum."""
     n = int(first[1])
     if n > MANY_TASKS or not np.array_equal(first, np.arange(len(first)) * n):
         return ufunc.reduceat(values, first[:-1], axis=-1)

@@ -1,7 +1,7 @@
-"""Utilisation: how much of the units was allocated, and for how long they were active; over a run and per interval.
+"""Utilisation: how much of the units was allocated, and how long they were active, in total and per interval.
 
-A unit is active from the moment a task is given to it until the task finishes: the transfer counts. Meanwhile each task
-that is on it holds its share of the unit's capacity. The sum is what is allocated, above 1 if a unit is over-committed.
+A unit is active from the moment a task is given to it until the task finishes, including the transfer. During that time
+each of its tasks holds a share of the unit's capacity. Their sum is what is allocated, above 1 if over-committed.
 Source: VineSim report, sections 5.2.2, 5.3.3 and 5.4.1 (t_active, interval_active).
 """
 
@@ -18,7 +18,7 @@ Intervals = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit, begin and end, us
 
 
 def busy_intervals(segments: Segments) -> Intervals:
-    """(unit, begin, end) of the times at which units were active, those of one unit disjoint; us."""
+    """Return (unit, begin, end) of the times when units were active, disjoint for each unit; us."""
     if not segments.is_shared:
         return intervals(segments)
     unit, begin, end, _ = segments.ordered
@@ -26,7 +26,7 @@ def busy_intervals(segments: Segments) -> Intervals:
 
 
 def intervals(segments: Segments) -> Intervals:
-    """(unit, begin, end) of every segment; us."""
+    """Return (unit, begin, end) of every segment; us."""
     started = segments.unit >= 0
     unit, begin, end = numbered(segments.unit, segments.n_units), segments.begin_us, segments.end_us
     if started.all():
@@ -35,7 +35,7 @@ def intervals(segments: Segments) -> Intervals:
 
 
 def merged(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Intervals:
-    """Join those of a unit that overlap or touch. They come by unit and begin."""
+    """Merge the intervals of a unit that overlap or touch. They must be sorted by unit and begin."""
     if not len(unit):
         return unit, begin, end
     end = end.copy()
@@ -50,8 +50,9 @@ def merged(unit: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Intervals:
 
 
 def loads(segments: Segments) -> Stretches:
-    """The shares of units that are held, and from when to when: at any time they add up to the unit's load. What fills
-    a unit without a break is one stretch, so that a whole unit's allocated time is its active time to the bit."""
+    """Return the shares of units that are held, and from when to when; at any time they add up to the unit's load.
+    Consecutive tasks that fill a unit are merged, so that a whole unit's allocated time equals its active time
+    exactly."""
     if not segments.is_shared:
         unit, begin, end = intervals(segments)
         return unit, begin, end, np.ones(len(unit))
@@ -67,7 +68,7 @@ def loads(segments: Segments) -> Stretches:
 
 
 def per_unit(unit: np.ndarray, weights: np.ndarray, segments: Segments) -> np.ndarray:
-    """[..., U] sums of the weights of units as :func:`numbered` numbers them."""
+    """[..., U] sums of the weights by unit, numbered as in :func:`numbered`."""
     runs, n_units = segments.unit.shape[:-1], segments.n_units
     sums = np.bincount(unit, weights, minlength=int(np.prod(runs)) * n_units)
     return sums.astype(np.float64, copy=False).reshape(*runs, n_units)
@@ -86,12 +87,12 @@ def allocated_time(segments: Segments) -> np.ndarray:
 
 
 def weights_of(capacity: np.ndarray) -> np.ndarray | None:
-    """[U] how much each unit counts in what is allocated of several: its capacity; None where all are alike."""
+    """[U] the weight of each unit in a mean of what is allocated: its capacity; None if all are equal."""
     return None if (capacity == capacity[0]).all() else capacity
 
 
 def mean_of_units(share: np.ndarray, capacity: np.ndarray) -> Any:
-    """[...] the mean of the shares [..., U] of units, each of which counts with its capacity."""
+    """[...] the mean of the units' shares [..., U], weighted by capacity."""
     weight = weights_of(capacity)
     return share.mean(axis=-1) if weight is None else (share * weight).sum(axis=-1) / weight.sum()
 
@@ -99,10 +100,10 @@ def mean_of_units(share: np.ndarray, capacity: np.ndarray) -> Any:
 def time_series(
     segments: Segments, unit_type: np.ndarray, names: list[str], interval_us: float, end_us: float
 ) -> dict[str, np.ndarray]:
-    """Utilisation per interval, of all units and of each type that has one; the last interval ends with the run.
+    """Return the utilisation per interval, of all units and of each type in use; the last interval ends with the run.
 
-    Of all units what is allocated is the share of their capacities added up. A task that runs across a boundary counts
-    on both sides, split exactly there.
+    The allocated share of all units is weighted by their capacities. A task that crosses a boundary is split exactly
+    there.
     """
     n = max(1, int(np.ceil(end_us / interval_us)))
     if n > MAX_SAMPLES:
@@ -139,9 +140,9 @@ def _shares(
     interval_us: float,
     capacity: np.ndarray | None = None,
 ) -> np.ndarray:
-    """[codes x intervals] the mean level of the units of each type, -1 = all, in each interval.
+    """[codes x intervals] the mean level of the units of each type in each interval; code -1 means all.
 
-    A unit counts as one, or with its capacity [U].
+    Each unit has weight 1, or its capacity [U].
     """
     unit, begin, end, level = stretches
     n, widths = len(edges) - 1, np.diff(edges)
@@ -163,7 +164,7 @@ def _shares(
 def _busy_per_interval(
     begin: np.ndarray, end: np.ndarray, level: np.ndarray, first: np.ndarray, last: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:
-    """Us x level in each interval: the two ends of every stretch, and the whole intervals between them."""
+    """Us x level in each interval: both ends of every stretch, and the whole intervals between them."""
     n = len(edges) - 1
     within = first == last
     busy = np.bincount(first[within], ((end - begin) * level)[within], minlength=n).astype(np.float64)  # int64 if none
@@ -171,4 +172,4 @@ def _busy_per_interval(
     busy += np.bincount(f, (edges[f + 1] - b) * w, minlength=n)
     busy += np.bincount(g, (e - edges[g]) * w, minlength=n)
     covered = np.cumsum(np.bincount(f + 1, w, minlength=n + 1) - np.bincount(g, w, minlength=n + 1))[:n]
-    return busy + np.maximum(0.0, covered) * np.diff(edges)  # rounding can leave less than nothing
+    return busy + np.maximum(0.0, covered) * np.diff(edges)  # rounding can make it slightly negative

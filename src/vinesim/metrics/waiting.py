@@ -1,4 +1,4 @@
-"""Why a task waited: which units could have run it, what was on them, and who took them when they became free."""
+"""Explain why a task waited: which units could have run it, what was on them, and who took them when they were free."""
 
 import math
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ WHERE (held.task <> $task OR held.begin_us < $until_us)
 
 @dataclass(frozen=True)
 class LostRun:
-    """A run of the waiting task that an outage ended."""
+    """A run of the waiting task that was ended by an outage."""
 
     unit: int
     begin_us: float
@@ -42,16 +42,16 @@ class TypeOfUnit:
 
     name: str
     units: int
-    can_run: bool  # its affinity to the task is above 0, and its capacity no less than the task takes
+    can_run: bool  # it has an affinity above 0, and its capacity is at least what the task takes
     has_affinity: bool
     capacity: float
     takes: float  # what the task takes of one of them
-    lacks: list[str]  # requests that it does not meet, as "cores 12 > 6"
+    lacks: list[str]  # requests that it does not meet, such as "cores 12 > 6"
     free_at_arrival: int = 0
     first_free_us: float | None = None  # when one of them first had room for the task, from its arrival on
-    busy_until_us: float | None = None  # if none had room while it waited: when the first of them ends its work
-    free_unit_us: float = 0.0  # time for which they had room while it waited, added up over the units
-    down_unit_us: float = 0.0  # time for which their nodes were down while it waited, added up over the units
+    busy_until_us: float | None = None  # if none had room while it waited: when the first of them finishes a task
+    free_unit_us: float = 0.0  # how long they had room while it waited, summed over the units
+    down_unit_us: float = 0.0  # how long their nodes were down while it waited, summed over the units
     taken_by_older: int = 0
     taken_by_younger: int = 0
 
@@ -74,8 +74,8 @@ class Waiting:
     unit_type: str | None
     rack: int | None
     shelf: int | None
-    moves: int  # to other units, after it had started
-    lost_runs: list[LostRun]  # that outages ended while it waited for the start above
+    moves: int  # to other units after its start
+    lost_runs: list[LostRun]  # ended by outages before the start above
     policy: str
     exit_reason: str
     types: list[TypeOfUnit] = field(default_factory=list)
@@ -84,7 +84,8 @@ class Waiting:
 
 
 def waiting_of(folder: str | Path, job: int) -> Waiting:
-    """Why a job of a recorded run waited. Raises :class:`InputError` for a job or a record that is not there."""
+    """Explain why a job of a recorded run waited. Raises :class:`InputError` if the job or the record does not
+    exist."""
     with open_result(folder) as result:
         record = read_record(Path(folder))
         n_jobs = int(result.rows("SELECT count(*) FROM jobs")[0][0])
@@ -129,7 +130,7 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     found.types = list(by_code.values())
 
     def rooms() -> Iterator[UnitRoom]:
-        """The units before anything happened."""
+        """Yield the units in their state before all changes."""
         changes = Changes()
         changes.add_tasks(on_units)
         changes.add_outages(down)

@@ -1,7 +1,7 @@
-"""The warm-up: which jobs a summary leaves out because the datacenter was still filling when they came.
+"""The warm-up: the jobs that a summary excludes because the datacenter was still filling when they arrived.
 
-A run begins with an empty datacenter, so its first jobs wait less than later ones do. Each rule leaves out a number of
-jobs at the front.
+A run begins with an empty datacenter, so its first jobs wait less than later ones. Each rule excludes a number of jobs
+at the beginning.
 Source: White, An Effective Truncation Heuristic for Bias Reduction in Simulation Output, Simulation 69(6), 1997 (MSER);
 White, Cobb and Spratt, A Comparison of Five Steady-State Truncation Heuristics for Simulation, WSC 2000 (batches of 5).
 """
@@ -19,7 +19,7 @@ EXPECTED = "none, mser5, {jobs: N} or {share: x} with 0 <= x < 1"
 
 
 def check_warm_up(rule: Any) -> None:
-    """Raise :class:`InputError` unless it is a rule for the warm-up."""
+    """Raise :class:`InputError` unless it is a valid rule for the warm-up."""
     if rule in ("none", "mser5"):
         return
     if isinstance(rule, Mapping) and len(rule) == 1:
@@ -34,9 +34,9 @@ def check_warm_up(rule: Any) -> None:
 
 
 def kept_jobs(latency_us: np.ndarray, rule: WarmUp) -> slice:
-    """The jobs that came after the warm-up. ``latency_us`` [J] in the order of arrival; NaN = not finished.
+    """Return the jobs after the warm-up. ``latency_us`` [J] is in the order of arrival; NaN: not finished.
 
-    Raises :class:`InputError` for an unknown rule, and for one that leaves no job.
+    Raises :class:`InputError` for an unknown rule, and for one that leaves no jobs.
     """
     check_warm_up(rule)
     if isinstance(rule, str):
@@ -49,17 +49,17 @@ def kept_jobs(latency_us: np.ndarray, rule: WarmUp) -> slice:
 
 
 def mser5(latency_us: np.ndarray) -> int:
-    """How many jobs to leave out by MSER-5: the cut after which the mean's squared standard error is smallest.
+    """Return how many jobs to exclude by MSER-5, which minimises the squared standard error of the mean of the rest.
 
-    The means of 5 finished jobs each are the observations; the cut lies between two of them, in the first half. A cut
-    at the very half means that the run is too short to tell. Unfinished jobs do not count.
+    The observations are means of 5 finished jobs each; the cut lies between two of them, in the first half. A cut
+    exactly at the half means that the run is too short to tell. Unfinished jobs are ignored.
     """
     finished = np.flatnonzero(np.isfinite(latency_us))
     n = len(finished) // BATCH
     if n < 2:
         return 0
     batches = latency_us[finished[: n * BATCH]].reshape(n, BATCH).mean(axis=1)
-    batches = batches - batches.mean()  # sums of squares of what is left do not cancel
+    batches = batches - batches.mean()  # centred, so that the sums of squares do not cancel
     left = np.arange(n, 0, -1)
     sums = np.cumsum(batches[::-1])[::-1]
     squares = np.cumsum(batches[::-1] ** 2)[::-1]

@@ -1,1 +1,1 @@
-"""From tables to figures."""
+"""Figures from tables."""

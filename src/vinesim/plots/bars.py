@@ -1,4 +1,4 @@
-"""Figures of grouped bars: one group a category, one bar a series."""
+"""Bar charts: one group per category, one bar per series."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from vinesim.plots.style import COLORS, HATCHES, PANEL_INCHES, RC, matplotlib
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-GROUP_WIDTH = 0.8  # of the distance between groups
-CROWDED = 24  # bars; with more they are narrow, and their values stand upright
+GROUP_WIDTH = 0.8  # relative to the distance between groups
+CROWDED = 24  # with more bars than this, bars are narrow and their values vertical
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Bars:
 def bar_figure(
     categories: Sequence[str], bars: Sequence[Bars], x_label: str, y_label: str, *, scale: str = "linear"
 ) -> "Figure":
-    """Bars grouped by category, each with its value above it; ``scale`` is that of the y axis, linear or log."""
+    """Draw bars grouped by category, each with its value above it; ``scale`` of the y axis is linear or log."""
     mpl = matplotlib()
     n_bars = len(categories) * len(bars)
     is_crowded = n_bars > CROWDED

@@ -1,4 +1,4 @@
-"""Dot plots: a few runs of each of several cases, with their mean and its interval, so that nothing hides in a mean."""
+"""Dot plots: the runs of several cases, with their mean and its interval, so that a mean hides nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from vinesim.plots.style import COLORS, PANEL_INCHES, RC, matplotlib
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-SPREAD = 0.22  # of the distance between rows: how far the dots of a row lie from its middle
+SPREAD = 0.22  # how far the dots of a row lie from its middle, relative to the distance between rows
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Dots:
 
 @dataclass(frozen=True)
 class DotsPanel:
-    """Rows from the top down on one x axis; ``marks`` are values of it that a reader should find, by name."""
+    """Rows from top to bottom on one x axis; ``marks`` names values of x to point out."""
 
     title: str
     rows: Sequence[Dots]
@@ -37,7 +37,7 @@ class DotsPanel:
 
 
 def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
-    """The panels side by side; neighbours with the same rows share their names, and one x label is one x axis."""
+    """Draw the panels side by side; neighbours with equal rows share row names, and equal x labels share an axis."""
     mpl = matplotlib()
     with mpl.rc_context(dict(RC)):
         from matplotlib.figure import Figure

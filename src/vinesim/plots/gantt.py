@@ -1,5 +1,5 @@
-"""The Gantt chart of a run: a row a unit, a bar for each time that a task was on it; many units are drawn as groups,
-shaded by what was allocated of them."""
+"""The Gantt chart of a run: one row per unit, one bar for each stay of a task. Many units are drawn as groups, shaded
+by what was allocated of them."""
 
 import os
 from pathlib import Path
@@ -15,13 +15,13 @@ from vinesim.plots.style import COLORS, DPI, HATCHES, RC, matplotlib
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-MAX_ROWS = 150  # units; more are drawn as groups
-MAX_BARS = 5000  # more are drawn as groups
-LABELED = 120  # bars; so many have their job's number in them
-FEW = 600  # bars; so many have white edges
-MAX_MARKS = 400  # arrivals that are marked
-CELLS = 400  # intervals of a row of a group
-LEGEND = 12  # kinds in the legend
+MAX_ROWS = 150  # with more units, groups are drawn
+MAX_BARS = 5000  # with more bars, groups are drawn
+LABELED = 120  # up to this many bars show their job's number
+FEW = 600  # up to this many bars have white edges
+MAX_MARKS = 400  # up to this many arrivals are marked
+CELLS = 400  # intervals in a row of a group
+LEGEND = 12  # maximum kinds in the legend
 ROW_INCHES, LEAST_INCHES, WIDTH_INCHES = 0.16, 2.4, 9.0
 CENTERED = {"ha": "center", "va": "center"}
 UNITS_OF_TIME = ((1.0, "us"), (1e3, "ms"), (1e6, "s"), (60e6, "min"), (3600e6, "h"), (86400e6, "d"))
@@ -39,9 +39,9 @@ WHERE held.begin_us < $to_us AND coalesce(held.end_us, $end_us) > $from_us ORDER
 def draw_gantt(
     folder: str | Path, output: str | Path, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
 ) -> int:
-    """Draw a result folder as a PNG or SVG file, by the name's end; returns how many tasks are shown.
+    """Draw a result folder as a PNG or SVG file, by the name's suffix; return how many tasks are shown.
 
-    ``color`` is by type (the task type), by job, or auto: by type where there are several. Raises
+    ``color`` is type (the task type), job, or auto: by type if there are several. Raises
     :class:`~vinesim.model.errors.InputError`.
     """
     problems = []
@@ -62,7 +62,7 @@ def draw_gantt(
 def gantt_figure(
     result: ResultTables, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
 ) -> tuple["Figure", int]:
-    """The figure of a window of time, and how many tasks it shows."""
+    """Return the figure of a time window, and how many tasks it shows."""
     end_us = float(result.summary["makespan_us"])
     until_us = end_us if to_us is None else min(to_us, end_us)
     if not 0 <= from_us < until_us:
@@ -98,7 +98,7 @@ def gantt_figure(
 
 
 def _rows(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
-    """A row a unit: its label and itself."""
+    """Return one row per unit: its label and the unit."""
     several_racks = len(np.unique(units["rack"])) > 1
     return [
         (f"{f'{rack}/' if several_racks else ''}{shelf} {names[int(code)]}", np.array([unit]))
@@ -107,7 +107,7 @@ def _rows(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str
 
 
 def _groups(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
-    """A row for the units of a type in a rack; for those of a type in all racks where that is too many."""
+    """Return one row per type and rack, or per type if those are too many: its label and its units."""
     by_rack = [(int(rack), int(code)) for rack, code in zip(units["rack"], units["unit_type"], strict=True)]
     alone = len(set(by_rack)) > MAX_ROWS or len(set(units["rack"].tolist())) == 1
     keys = [(-1, code) for _, code in by_rack] if alone else by_rack
@@ -122,23 +122,23 @@ def _groups(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[s
 def _draw_bars(
     figure: Any, axes: Any, bars: dict[str, np.ndarray], task_types: dict[int, str], color: str, scale: float
 ) -> None:
-    """A bar for each time that a task was on a unit: pale while its data is on the way, with a cross where an outage
-    ended it; those on a unit at the same time share its row."""
+    """Draw a bar for each stay of a task on a unit: pale during the data transfer, with a cross at the end if an outage
+    interrupted it. Tasks on a unit at the same time share its row."""
     by_job = color == "job" or (color == "auto" and len(task_types) == 1)
     kinds = bars["job"] if by_job else bars["task_type"]
     codes = np.unique(kinds)
     color_of = {int(code): COLORS[i % len(COLORS)] for i, code in enumerate(codes)}
-    rounds = 1 if by_job else len(HATCHES)  # more task types than colours: hatched ones
+    rounds = 1 if by_job else len(HATCHES)  # hatches distinguish more task types than there are colours
     hatch_of = {int(code): HATCHES[i // len(COLORS) % rounds] for i, code in enumerate(codes)}
     lane, n_lanes = _lanes(bars)
     height = 0.82 / n_lanes
     low = bars["unit"] - 0.41 + lane * height
     began, ended = bars["begin_us"] / scale, bars["end_us"] / scale
-    there = np.fmin(bars["start_us"] / scale, ended)  # of NaN and a number fmin takes the number: still on its way
+    there = np.fmin(bars["start_us"] / scale, ended)  # NaN while data is in transfer: fmin then takes the end
     colors = [color_of[int(kind)] for kind in kinds]
     few = len(kinds) <= FEW
     style: dict[str, Any] = {"align": "edge", "linewidth": 0.4, "zorder": 3}
-    edges = "white" if few else colors  # a short bar keeps the width of its edge
+    edges = "white" if few else colors  # a short bar is drawn as wide as its edge
     hatches = [hatch_of[int(kind)] for kind in kinds]
     axes.barh(low, ended - there, height, there, color=colors, edgecolor=edges, hatch=hatches, **style)
     moved = there > began
@@ -168,12 +168,12 @@ def _draw_bars(
         for code, label in zip(codes, names, strict=False)
     ]
     if moved.any():
-        handles.append(Patch(color="#777777", alpha=0.45, label="data on its way"))
+        handles.append(Patch(color="#777777", alpha=0.45, label="data transfer"))
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 7))
 
 
 def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """[n] the lane of each bar within its unit's row, and how many lanes that row has."""
+    """Return [n] the lane of each bar within its unit's row, and how many lanes that row has."""
     lane = np.zeros(len(bars["unit"]), np.int64)
     free: dict[int, list[float]] = {}
     for i, (unit, begin, end) in enumerate(zip(bars["unit"].tolist(), bars["begin_us"], bars["end_us"], strict=True)):
@@ -187,7 +187,7 @@ def _lanes(bars: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def _load(
     bars: dict[str, np.ndarray], rows: list[tuple[str, np.ndarray]], capacity: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:
-    """[rows, intervals] the share that is allocated of the capacity of a group's units."""
+    """Return [rows, intervals]: the allocated share of the capacity of a group's units."""
     row_of = np.empty(1 + max(int(members.max()) for _, members in rows), np.int64)
     for row, (_, members) in enumerate(rows):
         row_of[members] = row
@@ -196,14 +196,14 @@ def _load(
     for row, (_, members) in enumerate(rows):
         mine = row_of[bars["unit"]] == row
         amount = bars["share"][mine] * capacity[bars["unit"][mine]]
-        # What was held up to each edge, from the sorted begins and ends: no loop over bars and intervals.
+        # What was held up to each edge, from the sorted begins and ends, without a loop over bars and intervals.
         up_to = _held_up_to(edges, begin[mine], amount) - _held_up_to(edges, end[mine], amount)
         load[row] = np.diff(up_to) / np.diff(edges) / capacity[members].sum()
     return np.maximum(0.0, load)
 
 
 def _draw_load(figure: Any, axes: Any, load: np.ndarray, what: str, span: tuple[float, float]) -> None:
-    """A shade for each group and interval; the scale goes beyond 1 where units are over-committed."""
+    """Shade each group and interval; the scale exceeds 1 if units are over-committed."""
     highest = max(1.0, float(load.max()))
     style: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": highest, "interpolation": "nearest", "zorder": 2}
     shown = axes.imshow(load, aspect="auto", extent=(*span, len(load) - 0.5, -0.5), **style)
@@ -213,7 +213,7 @@ def _draw_load(figure: Any, axes: Any, load: np.ndarray, what: str, span: tuple[
 
 
 def _held_up_to(edges: np.ndarray, times: np.ndarray, amount: np.ndarray) -> np.ndarray:
-    """For each edge, the sum of amount x (edge - time) over the times before it."""
+    """Return, for each edge, the sum of amount x (edge - time) over the times before it."""
     order = np.argsort(times, kind="stable")
     before = np.searchsorted(times[order], edges)
     held = np.concatenate([[0.0], np.cumsum(amount[order])])[before]
@@ -221,7 +221,7 @@ def _held_up_to(edges: np.ndarray, times: np.ndarray, amount: np.ndarray) -> np.
 
 
 def _mark_arrivals(axes: Any, times: np.ndarray, n_rows: int) -> None:
-    """A tick above the first row for each arrival; a grey line for all if they are many."""
+    """Draw a tick above the first row for each arrival, or one grey line if there are many."""
     if len(times) <= MAX_MARKS:
         axes.plot(times, np.full(len(times), -0.85), "|", color="#444444", markersize=6, zorder=5, clip_on=False)
         what = "| arrivals"

@@ -1,4 +1,4 @@
-"""Heat maps in small multiples: a number and its uncertainty over two axes, one panel a case."""
+"""Heat maps in small multiples: a number and its uncertainty over two axes, one panel per case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from vinesim.plots.style import PANEL_INCHES, RC, matplotlib
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-COLORS = "PuOr_r"  # orange above 0, purple below: colour-blind readers can tell them apart
-DARK = 0.62  # of the largest absolute value: beyond it the text is white
+COLORS = "PuOr_r"  # orange above 0, purple below: distinguishable with colour blindness
+DARK = 0.62  # above this share of the largest absolute value, the text is white
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ def heat_figure(
     y_label: str,
     value_label: str,
 ) -> "Figure":
-    """The panels side by side, with one scale of colours that has 0 in its middle; each cell says value +- half width.
+    """Draw the panels side by side on one colour scale centred on 0; each cell shows value +- half width.
 
-    A value that its interval tells from 0 is in bold.
+    Values whose interval excludes 0 are bold.
     """
     mpl = matplotlib()
     largest = max(float(np.nanmax(np.abs(panel.values))) for panel in panels) or 1.0
@@ -65,12 +65,12 @@ def heat_figure(
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
         grid[0].set_ylabel(y_label)
-        figure.supxlabel(f"{x_label}\nbold: the 95 % interval does not hold 0", fontsize=RC["axes.labelsize"])
+        figure.supxlabel(f"{x_label}\nbold: the 95 % interval excludes 0", fontsize=RC["axes.labelsize"])
         figure.colorbar(image, ax=grid.tolist(), label=value_label, pad=0.01, aspect=14)
     return figure
 
 
 def _whole(value: float) -> str:
-    """Rounded, with its sign and a true minus; 0 has none."""
+    """Round, with a sign and a true minus; 0 has no sign."""
     rounded = round(value)
     return "0" if rounded == 0 else f"{rounded:+d}".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""Figures of lines: a number along an axis, one line a series, in one or several panels."""
+"""Line charts: a number along an axis, one line per series, in one or several panels."""
 
 import math
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from vinesim.plots.style import COLORS, DASHES, MARKERS, PANEL_INCHES, RC, matpl
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-MANY_POINTS = 40  # beyond it a line has no markers
+MANY_POINTS = 40  # lines with more points have no markers
 
 
 @dataclass(frozen=True)
 class Line:
-    """One series: x and y [n]; ``low`` and ``high`` [n] bound its band, as a confidence interval."""
+    """One series: x and y [n]; ``low`` and ``high`` [n] bound its band, such as a confidence interval."""
 
     label: str
     x: np.ndarray
@@ -50,10 +50,10 @@ class Axis:
 def line_figure(
     panels: Sequence[Panel], x: Axis, y: Axis | Sequence[Axis], *, columns: int = 3, share_y: bool = True
 ) -> "Figure":
-    """The panels in rows of ``columns``, with the same x axis in all, and one legend above them.
+    """Draw the panels in rows of ``columns``, all with the same x axis, and one legend above them.
 
-    With ``share_y`` the y axes are the same too; several ``y`` are one a panel and never shared. A label has the same
-    colour, marker and dashes in every panel.
+    With ``share_y`` the y axes are the same too; a sequence of ``y`` has one per panel, never shared. A label has the
+    same colour, marker and dashes in every panel.
     """
     ys = [y] * len(panels) if isinstance(y, Axis) else list(y)
     share_y = share_y and isinstance(y, Axis)
@@ -88,7 +88,7 @@ def line_figure(
 def _draw(axes: Any, line: Line, number: int) -> None:
     kind = number % len(COLORS)
     marker = MARKERS[kind] if len(line.x) <= MANY_POINTS else None
-    # Where lines coincide, the smaller and later one leaves the earlier visible around it.
+    # Later lines are thinner, so that earlier ones stay visible around them where they coincide.
     width, size = 2.2 - 0.25 * min(number, 4), 6.0 - 0.6 * min(number, 4)
     style = {"color": COLORS[kind], "marker": marker, "linestyle": DASHES[kind], "linewidth": width}
     axes.plot(line.x, line.y, label=line.label, markersize=size, zorder=3 + number, **style)
@@ -97,7 +97,7 @@ def _draw(axes: Any, line: Line, number: int) -> None:
 
 
 def _set(axes: Any, which: str, axis: Axis) -> None:
-    """Scale, limits and ticks of an axis."""
+    """Set the scale, limits and ticks of an axis."""
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     scale, limits = getattr(axes, f"set_{which}scale"), getattr(axes, f"set_{which}lim")
@@ -135,6 +135,6 @@ def _legend(figure: Any, grid: Any, labels: list[str]) -> None:
 
 
 def _columns(labels: list[str], width_inches: float) -> int:
-    """How many columns of a legend fit the width, at about 0.065 inches a letter and 0.6 for the line."""
+    """Return how many columns of a legend fit the width, at about 0.065 inches per letter and 0.6 for the line."""
     each = 0.065 * max(len(label) for label in labels) + 0.65
     return max(1, min(len(labels), int(width_inches / each)))

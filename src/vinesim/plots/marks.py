@@ -1,4 +1,4 @@
-"""Marks on a figure: values of the x axis that a reader should find, as a limit or a threshold."""
+"""Marks on a figure: values of the x axis to point out, such as a limit or a threshold."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def mark_x(figure: "Figure", panel: int, marks: Mapping[str, float]) -> None:
-    """Draw a thin line across the panel at each x, and its name along the line at the upper end."""
+    """Draw a thin vertical line at each x of the panel, with its name along the upper end of the line."""
     with matplotlib().rc_context(dict(RC)):
         axes = figure.axes[panel]
         for name, x in marks.items():

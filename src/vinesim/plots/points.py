@@ -1,4 +1,4 @@
-"""Figures of single runs: one point a run, so that a reader sees what a mean would hide."""
+"""Scatter charts of single runs: one point per run, to show what a mean would hide."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Points:
 
 @dataclass(frozen=True)
 class PointsPanel:
-    """Points that share axes; ``scale`` is that of the y axis, linear or log."""
+    """Points that share axes; ``scale`` of the y axis is linear or log."""
 
     title: str
     y_label: str
@@ -32,7 +32,7 @@ class PointsPanel:
 
 
 def points_figure(panels: Sequence[PointsPanel], x_label: str) -> "Figure":
-    """The panels side by side with the same x axis, and one legend above them."""
+    """Draw the panels side by side with the same x axis, and one legend above them."""
     mpl = matplotlib()
     with mpl.rc_context(dict(RC)):
         from matplotlib.figure import Figure

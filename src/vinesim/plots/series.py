@@ -1,4 +1,4 @@
-"""Figures of a number over time, in steps: one value an interval, as sampled utilisation."""
+"""Step charts over time: one value per interval, such as sampled utilisation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class SeriesPanel:
 def series_figure(
     panels: Sequence[SeriesPanel], x_label: str, y_label: str, *, limits: tuple[float, float] | None = None
 ) -> "Figure":
-    """The panels side by side with the same axes, and one legend above them; ``limits`` are those of the y axis."""
+    """Draw the panels side by side with the same axes and one legend above them; ``limits`` are for the y axis."""
     mpl = matplotlib()
     labels = list(dict.fromkeys(series.label for panel in panels for series in panel.series))
     with mpl.rc_context(dict(RC)):

@@ -1,6 +1,6 @@
-"""How all figures look: sizes, colours that colour-blind readers can tell apart, and the files they go to.
+"""The style of all figures: sizes, colours that colour-blind readers can distinguish, and the output files.
 
-Every series also has a marker and a dash pattern of its own, so that figures can be read in black and white.
+Every series also has its own marker and dash pattern, so that figures can be read in black and white.
 """
 
 import os
@@ -13,7 +13,7 @@ from vinesim.model.packages import is_installed, missing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure
 
-# Okabe and Ito's palette in an order of falling contrast, without its yellow.
+# Okabe and Ito's palette in order of decreasing contrast, without its yellow.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
@@ -43,7 +43,7 @@ RC: Mapping[str, Any] = {
 
 
 def matplotlib() -> Any:
-    """The package Matplotlib; without it an :class:`InputError` that says how to install it."""
+    """Return Matplotlib; if it is missing, raise an :class:`InputError` that says how to install it."""
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -52,12 +52,12 @@ def matplotlib() -> Any:
 
 
 def is_available() -> bool:
-    """Whether figures can be drawn here."""
+    """Whether figures can be drawn."""
     return is_installed("matplotlib")
 
 
 def save(figure: "Figure", stem: str | os.PathLike[str]) -> list[Path]:
-    """Write the figure as ``stem``.png and ``stem``.svg, each whole or not at all; the same figure, the same bytes."""
+    """Write ``stem``.png and ``stem``.svg, each completely or not at all; the same figure gives the same bytes."""
     paths = []
     with matplotlib().rc_context(dict(RC)):
         for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):

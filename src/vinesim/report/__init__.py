@@ -1,1 +1,1 @@
-"""One self-contained page about a run or a sweep."""
+"""A self-contained HTML page about a run or a sweep."""

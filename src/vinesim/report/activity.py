@@ -1,7 +1,7 @@
-"""What was allocated of groups of units, and active, in each interval: added up by the database, no task leaves it.
+"""What was allocated and active of groups of units in each interval, computed inside the database.
 
-A unit is active from the moment a task is given to it until the task finishes, tasks at the same time once. What is
-allocated of it is the sum of the shares of its capacity that tasks hold, above 1 where it is over-committed.
+A unit is active from the moment a task is given to it until the task finishes; tasks that overlap count once. What is
+allocated of a unit is the sum of the shares of its capacity that tasks hold, above 1 if it is over-committed.
 Source: VineSim report, section 5.4.1 (interval_active).
 """
 
@@ -32,7 +32,7 @@ CREATE OR REPLACE TEMP TABLE allocated AS
 SELECT unit, begin_us AS b, coalesce(end_us, $end_us) AS e, share AS level FROM held
 """
 
-# A begin at t counts the rest of its interval and the whole of all later ones; an end takes the same away again.
+# A start at t adds the rest of its interval and all later ones; an end subtracts the same.
 _EVENTS = """
 WITH events AS (
     SELECT unit, b AS t, level FROM {measure} UNION ALL SELECT unit, e AS t, -level FROM {measure}
@@ -46,18 +46,18 @@ FROM placed JOIN grouped USING (unit) GROUP BY grouped.number, k
 
 
 def find_stretches(result: ResultTables) -> None:
-    """Make the temporary tables ``active`` and ``allocated`` (unit, b, e, level): from when to when, us, each unit was
-    active, and held a share of its capacity."""
+    """Create the temporary tables ``active`` and ``allocated`` (unit, b, e, level): when (us) each unit was active, and
+    when it held a share of its capacity."""
     end = {"end_us": result.summary["makespan_us"]}
     result.rows(_ACTIVE, end)
     if result.is_shared:
         result.rows(_ALLOCATED, end)
-    else:  # whole units
+    else:  # every task takes a whole unit
         result.rows("CREATE OR REPLACE TEMP VIEW allocated AS SELECT * FROM active")
 
 
 def weights_of(result: ResultTables, measure: Measure) -> np.ndarray:
-    """[U] how much each unit counts in the mean of several: in what is allocated with its capacity, else as one."""
+    """Return [U], the weight of each unit in a mean: its capacity for what is allocated, otherwise 1."""
     capacity = result.columns("SELECT capacity FROM units ORDER BY unit")["capacity"]
     return capacity if measure == "allocated" else np.ones(len(capacity))
 
@@ -65,14 +65,14 @@ def weights_of(result: ResultTables, measure: Measure) -> np.ndarray:
 def shares_over_time(
     result: ResultTables, measure: Measure, group: np.ndarray, n_groups: int, n_intervals: int
 ) -> np.ndarray:
-    """[n_groups, n_intervals]: the measure of the group's units in each interval, 0 or more, each with its weight.
+    """Return [n_groups, n_intervals]: the weighted mean of the measure over a group's units in each interval.
 
     Args:
-        result: where :func:`find_stretches` was called.
-        measure: the share allocated, or the share of the time for which a unit was active.
+        result: must have been passed to :func:`find_stretches`.
+        measure: the share allocated, or the share of the time during which a unit was active.
         group: [U] the group of each unit, from 0.
-        n_groups: how many groups there are.
-        n_intervals: equal intervals from 0 to the makespan.
+        n_groups: number of groups.
+        n_intervals: number of equal intervals from 0 to the makespan.
     """
     end_us = float(result.summary["makespan_us"])
     if end_us <= 0:

@@ -52,7 +52,7 @@ _QUANTILES = "SELECT quantile_disc(x, $probabilities) FROM measured WHERE $code 
 
 
 def distributions(result: ResultTables) -> dict[str, Any]:
-    """Histograms on a linear and a logarithmic axis and quantiles, of all and by task type; times in us."""
+    """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
     types = result.task_types
     groups: list[tuple[int | None, str]] = [(None, "all")]
     if 1 < len(types) <= MAX_GROUPS:
@@ -64,7 +64,7 @@ def distributions(result: ResultTables) -> dict[str, Any]:
 def _distribution(
     result: ResultTables, title: str, of: str, query: str, meaning: str, groups: Sequence[tuple[int | None, str]]
 ) -> dict[str, Any] | None:
-    """One measure; None if no row has a value."""
+    """Return one measure; None if no row has a value."""
     result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {query}")
     low, high, least = result.rows(_ENDS)[0]
     if low is None:
@@ -92,14 +92,14 @@ def _distribution(
 
 
 def _bounds(low: float, high: float) -> list[float]:
-    """The ends of the bins; around a single value, where there is one only, a little to each side."""
+    """Return the ends of the bins; a single value gets a little room on each side."""
     if high - low > 1e-9 * abs(high):
         return [low, high]
     return [0.95 * low, 1.05 * high] if high > 0 else [0.0, 1.0]
 
 
 def _counts(result: ResultTables, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
-    """Rows in each of N_BINS equal bins, of the logarithms if ``least`` is given; the last one has its upper end."""
+    """Count the rows in N_BINS equal bins, of their logarithms if ``least`` is given; the last bin includes its end."""
     low, width = bounds[0], (bounds[1] - bounds[0]) / N_BINS
     values = {"low": low, "width": width, "n": N_BINS, "code": code, "is_log": least is not None, "least": least or 1.0}
     found = result.columns(_COUNTS, values)

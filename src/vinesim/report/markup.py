@@ -1,4 +1,4 @@
-"""Pieces of HTML from text: everything that comes from a user is escaped here."""
+"""Pieces of HTML from text. All text from users is escaped here."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: its anchor, its heading, its HTML."""
+    """A section of the page: anchor, heading and HTML."""
 
     anchor: str
     title: str
@@ -17,7 +17,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Content:
-    """What a page says: texts as they are, HTML of its parts, data and scripts for what moves."""
+    """The contents of a page: its texts, the HTML of its sections, and data and scripts for the charts."""
 
     title: str
     lead: str
@@ -27,7 +27,7 @@ class Content:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, is_caption_seen: bool = True) -> str:
-    """A table; the first cell of a row is its heading, the others are numbers."""
+    """Build a table; the first cell of a row is its heading, the others are numbers."""
     hidden = "" if is_caption_seen else ' class="hidden"'
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     lines = [
@@ -41,7 +41,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, i
 
 
 def figures(items: Iterable[tuple[str, str, str]]) -> str:
-    """The few numbers that matter: (name, value, remark) each."""
+    """Build the list of headline figures from (name, value, remark)."""
     return (
         '<dl class="figures">'
         + "".join(
@@ -53,11 +53,11 @@ def figures(items: Iterable[tuple[str, str, str]]) -> str:
 
 
 def facts(items: Iterable[tuple[str, str]]) -> str:
-    """Names and values, one a line."""
+    """Build a list of names and values, one per line."""
     lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in items)
     return f'<dl class="facts">{lines}</dl>'
 
 
 def notice(text: str) -> str:
-    """What the reader must know before the numbers."""
+    """Build a notice that the reader needs before the numbers."""
     return f'<p class="notice">{escape(text)}</p>'

@@ -1,4 +1,4 @@
-"""One file that holds everything: text, style, scripts, data. It asks the network for nothing, and may not."""
+"""Write a page as one file with text, style, scripts and data, which loads nothing from the network, by policy."""
 
 import base64
 import hashlib
@@ -18,9 +18,9 @@ FIRST = ("base.js", "chart.js")
 
 
 def write_report(folder: str | Path, output: str | Path) -> int:
-    """Write the page about a run or a sweep; returns its bytes.
+    """Write the page about a run or a sweep; return its size in bytes.
 
-    Raises :class:`~vinesim.model.errors.InputError` if the folder holds neither, something in it is damaged, or
+    Raises :class:`~vinesim.model.errors.InputError` if the folder holds neither, if something in it is damaged, or if
     the page cannot be written.
     """
     page = render(_content(Path(folder))).encode()
@@ -43,7 +43,7 @@ def _content(folder: Path) -> Content:
 
 
 def render(content: Content) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     style = _asset("uPlot.min.css") + _asset("page.css")
     library = f"/*\n{_asset('uPlot.LICENSE.txt')}*/\n{_asset('uPlot.iife.min.js')}"
     script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, (*FIRST, *content.scripts))) + "\n})();\n"
@@ -73,11 +73,11 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What the page's security policy calls an inline script or style."""
+    """Return the name of an inline script or style in the page's security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 def _json(data: object) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that cannot close the script element around it."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,4 @@
-"""The rack view: what was allocated of units over time, as the finest cells that a page can hold."""
+"""The rack view: what was allocated of the units over time, in the finest cells that fit on a page."""
 
 import base64
 from collections.abc import Mapping
@@ -11,18 +11,18 @@ from vinesim.report.activity import shares_over_time
 from vinesim.report.rounding import rounded
 
 MAX_CELLS = 10_000
-MAX_BYTES = 400_000  # of all matrices, before base64: a page stays below 1 MB
+MAX_BYTES = 400_000  # for all matrices, before base64: a page stays below 1 MB
 MAX_INTERVALS = 200
 
 
 def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, Any]:
-    """Cells in (rack, shelf) order and what was allocated of them in equal intervals, in 8 bits of ``scale``: 1, or the
-    highest where units were over-committed. Where that may differ, for how long they were active too.
+    """Return cells in (rack, shelf) order and what was allocated of them in equal intervals, as 8-bit fractions of
+    ``scale``: 1, or the maximum if units were over-committed. If it can differ, also how long they were active.
 
-    A cell is a unit; with more than MAX_CELLS units the units of a shelf, of a rack, or of several racks.
+    A cell is a unit; with more than MAX_CELLS units it is the units of a shelf, a rack, or several racks.
 
     Args:
-        result: where :func:`~vinesim.report.activity.find_stretches` was called.
+        result: must have been passed to :func:`~vinesim.report.activity.find_stretches`.
         type_order: position of each processor type's code in the page's list of types.
     """
     units = result.columns("SELECT unit_type, rack, shelf, capacity, utilization, active FROM units ORDER BY unit")
@@ -62,12 +62,12 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
 
 
 def _in_8_bits(share: np.ndarray) -> str:
-    """Shares from 0 to 1, rounding aside, as bytes in base64."""
+    """Encode shares from 0 to 1 (apart from rounding) as bytes in base64."""
     return base64.b64encode(np.rint(255 * np.minimum(share, 1.0)).astype(np.uint8).tobytes()).decode("ascii")
 
 
 def _cells(rack: np.ndarray, shelf: np.ndarray) -> tuple[str, np.ndarray]:
-    """(what a cell is, [U] the cell of each unit) for units in (rack, shelf) order."""
+    """Return (what a cell is, [U] the cell of each unit) for units in (rack, shelf) order."""
     if len(rack) <= MAX_CELLS:
         return "unit", np.arange(len(rack))
     new_rack = np.r_[True, rack[1:] != rack[:-1]]
@@ -80,7 +80,7 @@ def _cells(rack: np.ndarray, shelf: np.ndarray) -> tuple[str, np.ndarray]:
 
 
 def _slots(rack: np.ndarray, shelf: np.ndarray) -> list[int]:
-    """The position of each unit among those of its shelf."""
+    """Return the position of each unit on its shelf."""
     starts = np.r_[True, (rack[1:] != rack[:-1]) | (shelf[1:] != shelf[:-1])]
     place = np.arange(len(rack))
     return (place - np.maximum.accumulate(np.where(starts, place, 0))).tolist()

@@ -1,4 +1,4 @@
-"""Numbers as short as the page needs them."""
+"""Numbers rounded for the page."""
 
 import math
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def rounded(values: Iterable[Any] | np.ndarray, digits: int = 6) -> list[Any]:
-    """Each number with so many significant digits; what is missing or not finite is None, whole numbers are ints."""
+    """Round to ``digits`` significant digits; missing or infinite values become None, whole numbers become ints."""
     return [_short(value, digits) for value in (values.tolist() if isinstance(values, np.ndarray) else values)]
 
 

@@ -19,8 +19,8 @@ from vinesim.report.usage import usage
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 REASONS = {
     "ALL_DONE": "Every task has finished.",
-    "HORIZON": "The horizon of the scenario came before the last task was done.",
-    "STALLED": "Tasks are pending that nothing can ever run.",
+    "HORIZON": "The run reached the horizon of the scenario before the last task was done.",
+    "STALLED": "Some pending tasks can never run.",
     "INTERRUPTED": "The run was interrupted.",
 }
 MAX_PERIODS = 2000
@@ -78,7 +78,7 @@ def _lead(summary: dict[str, Any]) -> str:
 
 
 def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
-    """The numbers that the terminal shows."""
+    """Build the summary: the numbers that the terminal shows too."""
     latency = summary["jobs"]["latency_us"]
     headline = [
         ("Mean latency of jobs", time_or_dash(latency["mean"]), f"{summary['jobs']['finished']:,} done"),
@@ -118,7 +118,7 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
 
 
 def _used(shares: dict[str, Any]) -> tuple[str, str, str]:
-    """The headline of the utilisation: both its measures, where they differ."""
+    """Return the headline of the utilisation, with both measures if they differ."""
     allocated = f"{shares['overall']:.1%}"
     if not differ(shares):
         return "Utilisation", allocated, "of all units"
@@ -130,7 +130,7 @@ def _used(shares: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _by_type(shares: dict[str, Any], counts: dict[str, int]) -> tuple[list[str], list[list[str]]]:
-    """Titles and rows of the table by processor type."""
+    """Return titles and rows of the table by processor type."""
     active = shares["active"]["by_type"] if differ(shares) else {}
     rows = [
         [name, f"{counts.get(name, 0):,}", f"{share:.1%}", *([f"{active[name]:.1%}"] if active else [])]
@@ -169,7 +169,7 @@ def _provenance(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _periods(result: ResultTables) -> dict[str, Any]:
-    """At most MAX_PERIODS periods: beyond that, neighbours are averaged."""
+    """Return at most MAX_PERIODS rows; if there are more periods, neighbours are averaged."""
     n = result.rows("SELECT coalesce(sum(n_periods), 0) FROM periods")[0][0]
     stride = max(1, -(-int(n) // MAX_PERIODS))
     found = result.columns(

@@ -1,4 +1,4 @@
-"""The page of a sweep, also of one that is still running: what its Parquet files hold so far."""
+"""The page of a sweep, finished or still running: what its Parquet files hold so far."""
 
 import math
 from dataclasses import dataclass
@@ -31,17 +31,17 @@ FIRST = (
     "deadlines.missed_pct",
     "tasks.latency_us.mean",
 )
-TWICE = "utilization.allocated."  # what `utilization.` is without an adjective
+TWICE = "utilization.allocated."  # repeats `utilization.`
 
 
 @dataclass(frozen=True)
 class Points:
-    """What is known of each point of a study: [P] each."""
+    """The results so far at each point of a study: [P] each."""
 
     n_runs: np.ndarray
-    means: dict[str, np.ndarray]  # by number; NaN without a value
+    means: dict[str, np.ndarray]  # by number; NaN without values
     halves: dict[str, np.ndarray]  # half widths of the intervals; NaN with fewer than two values
-    left_out: list[str]  # numbers that the page has no room for
+    left_out: list[str]  # numbers that do not fit on the page
     ended: dict[str, int]  # runs by exit reason
 
 
@@ -73,7 +73,7 @@ def sweep_page(folder: Path) -> Content:
 
 
 def read_points(folder: Path, files: list[Path], study: Study, confidence: float) -> Points:
-    """Mean and Student's t interval of every number at every point, over the replications there are.
+    """Return the mean and Student's t interval of every number at every point, over the replications done so far.
 
     Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4.1.
     """
@@ -142,7 +142,7 @@ def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
 
 
 def _labels(labels: tuple[tuple[Any, ...], ...], column: int) -> list[Any]:
-    """Numbers as they are where all are numbers, else texts."""
+    """Return numbers if all labels are numbers, otherwise texts."""
     values = [label[column] for label in labels]
     if all(isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) for value in values):
         return values
@@ -156,14 +156,14 @@ def _text(value: Any) -> str:
 def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
     text = ""
     if study.until is None and n_done < study.n_runs:
-        text += notice(f"{n_done:,} of {_n(study.n_runs, 'run')} are done: the curves show what there is.")
+        text += notice(f"{n_done:,} of {_n(study.n_runs, 'run')} are done: the curves show these only.")
     if n_failed:
         text += notice(f"{_n(n_failed, 'run')} failed; see Failures.")
     early = {reason: n for reason, n in points.ended.items() if reason != "ALL_DONE"}
     if early:
-        text += notice(f"Not every run did all its tasks: {', '.join(f'{r} {n:,}' for r, n in early.items())}.")
+        text += notice(f"Some runs did not finish all tasks: {', '.join(f'{r} {n:,}' for r, n in early.items())}.")
     if points.left_out:
-        text += notice(f"The page has no room for {len(points.left_out)} numbers: {', '.join(points.left_out)}.")
+        text += notice(f"{len(points.left_out)} numbers do not fit on this page: {', '.join(points.left_out)}.")
     rows = []
     for axis in study.axes:
         for c, column in enumerate(axis.columns):
@@ -176,7 +176,7 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
 
 def _provenance(study: Study, folder: Path) -> list[tuple[str, str]]:
     until = study.until
-    again = _n(study.replications, "replication") + " of each point"
+    again = _n(study.replications, "replication") + " per point"
     if until is not None:
         again += (
             f", more until the half width of {until.of} is within {until.ci_width:g} of its mean, "

@@ -1,4 +1,4 @@
-"""Utilisation over time by processor type, allocated and active: as sampled, or from the tasks."""
+"""Utilisation over time by processor type, allocated and active: as sampled, or computed from the tasks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from vinesim.report.rounding import rounded
 
 MAX_INTERVALS = 500
 
-# Neighbouring samples together, each with the weight of its length.
+# Neighbouring samples are merged, each weighted by its length.
 _SAMPLES = """
 WITH numbered AS (
     SELECT *, row_number() OVER (PARTITION BY "group" ORDER BY t_start_us) - 1 AS i FROM utilization
@@ -24,11 +24,11 @@ FROM numbered GROUP BY "group", i // $stride ORDER BY k
 
 
 def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> dict[str, Any]:
-    """Edges of at most MAX_INTERVALS intervals, us, and what was allocated of all units and of each type in them; and
-    for which share of the time they were active, where that may differ.
+    """Return the edges of at most MAX_INTERVALS intervals, us, and what was allocated in each, of all units and of each
+    type; if it can differ, also the share of the time during which they were active.
 
     Args:
-        result: where :func:`~vinesim.report.activity.find_stretches` was called.
+        result: must have been passed to :func:`~vinesim.report.activity.find_stretches`.
         types: the names of the processor types in use.
         type_of_unit: [U] index into ``types``.
     """

@@ -1,4 +1,4 @@
-"""When the jobs of a generated workload arrive: at a constant pace, as a Poisson process, or at given times."""
+"""When the jobs of a generated workload arrive: at constant intervals, as a Poisson process, or at given times."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ class Arrivals:
     """
 
     kind: str = "constant"
-    iat_us: float = 7.0  # inter-arrival time, or its mean, us; a list does not use it
-    times_us: Sequence[float] = ()  # [J] of a list: when each job arrives, us, not decreasing
+    iat_us: float = 7.0  # inter-arrival time, or its mean, us; a list ignores it
+    times_us: Sequence[float] = ()  # [J] for a list: when each job arrives, us, increasing (equal times allowed)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -29,8 +29,8 @@ class Arrivals:
             raise InputError([Problem("iat_us", "a finite time in us, 0 or more", f"{self.iat_us}")])
 
     def draw(self, n_jobs: int, rng: np.random.Generator) -> np.ndarray:
-        """Arrival time of each job, [J] float64, us."""
-        with np.errstate(over="ignore"):  # the workload refuses what is not finite
+        """Return the arrival time of each job, [J] float64, us."""
+        with np.errstate(over="ignore"):  # the workload rejects infinite times
             if self.kind == "constant":
                 return np.arange(n_jobs) * self.iat_us
             if self.kind == "poisson":
@@ -38,5 +38,5 @@ class Arrivals:
                 gaps[0] = 0.0
                 return np.cumsum(gaps)
         if len(self.times_us) != n_jobs:
-            raise InputError([Problem("arrival_us", f"{n_jobs} times, one a job", f"{len(self.times_us)}")])
+            raise InputError([Problem("arrival_us", f"{n_jobs} times, one per job", f"{len(self.times_us)}")])
         return np.asarray(self.times_us, np.float64)

@@ -1,4 +1,4 @@
-"""From what a generator decides for each job to the columns of a workload."""
+"""Build the columns of a workload from what a generator decides for each job."""
 
 import math
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ def assemble(
     task_types: Sequence[TaskType] = TASK_TYPES,
     processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
 ) -> Workload:
-    """A workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J], all of one length.
+    """Build a workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J], all of one length.
 
-    ``operations`` is of each task; ``preferred`` the name of a processor type, None or UNSPECIFIED for any. Arrivals
-    and placement draw from streams of their own, so that a change in one leaves the other as it was.
+    ``operations`` is per task; ``preferred`` is the name of a processor type, None or UNSPECIFIED for any. Arrivals and
+    placement use random streams of their own, so that a change in one does not affect the other.
     """
     first = np.concatenate(([0], np.cumsum(n_tasks, dtype=np.int64)))
     total = int(first[-1])
@@ -52,7 +52,7 @@ def assemble(
 
 
 def check_counts(**counts: int) -> None:
-    """Raise :class:`InputError` unless each option is at least 1 and their product no more than ``MAX_TASKS``."""
+    """Raise :class:`InputError` unless each option is at least 1 and their product at most ``MAX_TASKS``."""
     problems = [
         Problem(name, f"a whole number, 1 to {MAX_TASKS:,}", f"{value}")
         for name, value in counts.items()
@@ -65,7 +65,7 @@ def check_counts(**counts: int) -> None:
 
 
 def code_of(option: str, name: str | None, types: Sequence[TaskType] | Sequence[ProcessorType]) -> int:
-    """The code of a type by its name; NO_PREFERENCE for None. An unknown name raises :class:`InputError`."""
+    """Return the code of a type by its name, NO_PREFERENCE for None. Raises :class:`InputError` for an unknown name."""
     if name is None:
         return NO_PREFERENCE
     names = [t.name for t in types]

@@ -1,4 +1,4 @@
-"""Batches of tasks with a demand and a time: the workload of the energy-aware scheduler thesis."""
+"""Jobs of many tasks with a demand and a time: the workload of the energy-aware scheduler thesis."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from vinesim.workloads.setting import Setting
 
 
 def affinity() -> np.ndarray:
-    """Operations per us [A B C D, TASK]: one each, so that a task's operations are its time in us on any server."""
+    """Operations per us [A B C D, TASK]: all 1, so that a task's operations are its time in us on any server."""
     return np.ones((len(SERVER_TYPES), 1))
 
 
@@ -28,15 +28,15 @@ def batches(
     time_max_s: int = 100,
     task_type: str | None = None,
 ) -> Workload:
-    """A batch of tasks each inter-arrival time, demands and times (in s) uniform among the whole numbers of a range.
+    """One job of many tasks per inter-arrival time; demands and times (in s) are uniform whole numbers of a range.
 
-    A batch is a job, and the inter-arrival time the batch period. ``task_type`` is by default the first one. Source:
-    energy-aware scheduler thesis, sections 3.5 (ranges) and 4 (20 batches of 2,000); that zero is left out of the
-    ranges, and that values are whole and uniform, is VineSim's reading: it gives the thesis' energies.
+    A job is a batch of the thesis, and the inter-arrival time is its batch period. ``task_type`` defaults to the first
+    one. Source: energy-aware scheduler thesis, sections 3.5 (ranges) and 4 (20 batches of 2,000). That the ranges
+    exclude zero, and that values are whole and uniform, is VineSim's reading; it gives the thesis' energies.
     """
     check_counts(n_batches=n_batches, tasks_per_batch=tasks_per_batch)
     problems = [
-        Problem(f"{name}_min, {name}_max", f"{least} or more, not falling", f"{low} and {high}")
+        Problem(f"{name}_min, {name}_max", f"{least} or more, min not above max", f"{low} and {high}")
         for name, least, low, high in (("demand", 0, demand_min, demand_max), ("time", 0, time_min_s, time_max_s))
         if not least <= low <= high
     ]

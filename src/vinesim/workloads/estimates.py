@@ -1,4 +1,4 @@
-"""Estimates that are wrong by a given measure."""
+"""Scheduler's estimates of run times with a given error."""
 
 from dataclasses import replace
 
@@ -12,10 +12,11 @@ from vinesim.model.workload import Workload
 def with_error(
     work: Workload, center: Datacenter, affinity: np.ndarray, overhead_us: np.ndarray | None, sd: float, seed: int
 ) -> Workload:
-    """The workload with what schedulers are told about each task's time multiplied by a lognormal factor.
+    """Return the workload with each task's estimate multiplied by a lognormal factor.
 
-    ``sd`` is that of the factor's logarithm; the median factor is 1. Without told times the true ones are taken: the
-    mean over the deployed types that can run the task. The stream ``estimates`` of the seed is drawn from.
+    ``sd`` is the standard deviation of the factor's logarithm; the median factor is 1. A workload without estimates
+    starts from the true times, as the mean over the deployed types that can run the task. Draws from the stream
+    ``estimates``.
     """
     factor = np.exp(stream(seed, "estimates").normal(0.0, sd, work.n_tasks))
     true_us = mean_times(work, center, affinity, overhead_us) if work.estimate_us is None else work.estimate_us
@@ -23,7 +24,7 @@ def with_error(
 
 
 def mean_times(work: Workload, center: Datacenter, affinity: np.ndarray, overhead_us: np.ndarray | None) -> np.ndarray:
-    """[N] us: execution time of each task, mean over the deployed processor types that can run it."""
+    """[N] us: execution time of each task, as the mean over the deployed processor types that can run it."""
     codes = np.unique(center.unit_type)
     kind = np.repeat(work.job_task_type, np.diff(work.job_first))
     total, n = np.zeros(work.n_tasks), np.zeros(work.n_tasks)

@@ -1,4 +1,4 @@
-"""Jobs drawn from measured times: what each kind of task took on each processor type of a real machine."""
+"""Jobs drawn from measured times: how long each kind of task took on each processor type of a real machine."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,12 @@ MAX_JOBS = 10_000_000
 
 @dataclass(frozen=True)
 class Measured:
-    """Times of T task types on P processor types, us; each task type has one on at least one processor type."""
+    """Times of T task types on P processor types, us; each task type has one for at least one processor type."""
 
     processor_types: tuple[ProcessorType, ...]
     task_types: tuple[TaskType, ...]
     time_us: np.ndarray  # [P, T] of one operation; NaN: cannot run, or was not measured
-    spread: np.ndarray | None = None  # [T] standard deviation of a time, as a share of it
+    spread: np.ndarray | None = None  # [T] standard deviation of a time divided by its mean
 
     @property
     def affinity(self) -> np.ndarray:
@@ -38,13 +38,13 @@ def measured_jobs(
     is_noisy: bool = False,
     seed: int = 0,
 ) -> Workload:
-    """Jobs of one task each, of all measured task types alike, that arrive in a Poisson process.
+    """Draw jobs of one task each, from all measured task types with equal probability, in a Poisson process.
 
-    A job has one operation, or with a ``median_us`` as many as take a lognormal time on the processor type that is
-    fastest for it; ``sd`` is that of the time's logarithm. ``times_us`` holds what the measured times come to.
-    ``load`` is the jobs' rate of arrival as a share of what ``nodes`` units of each type do together, if the jobs on
-    each are such a mix. ``is_noisy`` multiplies the true times with a lognormal factor of mean 1 and the measured
-    spread, which no scheduler knows. Raises :class:`InputError`.
+    A job has one operation or, with a ``median_us``, as many as take a lognormal time on its fastest processor type;
+    ``sd`` is that of the time's logarithm. ``times_us`` holds the resulting times. ``load`` is the arrival rate of the
+    jobs as a share of what ``nodes`` units of each type can do together, if each type gets the same mix of jobs.
+    ``is_noisy`` multiplies the true times by a lognormal factor with mean 1 and the measured spread, which no scheduler
+    knows. Raises :class:`InputError`.
     """
     _check(n_jobs, nodes, load, median_us, sd, seed)
     kind = stream(seed, "types").integers(0, len(measured.task_types), n_jobs)
@@ -58,7 +58,7 @@ def measured_jobs(
     gaps = stream(seed, "arrivals").exponential(1.0 / (load * per_us), n_jobs)
     factor = None
     if is_noisy and measured.spread is not None:
-        variance = np.log1p(measured.spread[kind] ** 2)  # of the factor's logarithm
+        variance = np.log1p(measured.spread[kind] ** 2)  # that of the factor's logarithm
         factor = np.exp(stream(seed, "noise").normal(-0.5 * variance, np.sqrt(variance)))
     return Workload(
         job_task_type=kind,

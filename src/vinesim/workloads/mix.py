@@ -1,4 +1,4 @@
-"""A mix of task types by job: exactly so many jobs of each type, in a random order."""
+"""A mix of task types by job: an exact number of jobs of each type, in random order."""
 
 import math
 
@@ -21,14 +21,14 @@ def mix(
 ) -> Workload:
     """``n_jobs`` jobs, round(share x n_jobs) of each task type in ``shares``, shuffled by the seed.
 
-    Shares are relative: {"FP_GOOD": 70, "FP_BAD": 30}. Where rounding leaves too many or too few jobs, the type whose
-    count is furthest from its share gives way. Source: VineSim report, section 7.1 (mixes 70/30 and so on).
+    Shares are relative: {"FP_GOOD": 70, "FP_BAD": 30}. If rounding gives too many or too few jobs, the type whose count
+    is furthest from its share is adjusted. Source: VineSim report, section 7.1 (mixes 70/30 and so on).
     """
     check_counts(n_jobs=n_jobs, tasks_per_job=tasks_per_job)
     total = sum(shares.values())
     if not (shares and all(0 <= s < math.inf for s in shares.values()) and 0 < total < math.inf):
-        expected = "a share, 0 or more, of each task type, not all 0"
-        raise InputError([Problem("shares", expected, f"{shares}", "As {FP_GOOD: 70, FP_BAD: 30}.")])
+        expected = "for each task type a share of 0 or more, not all 0"
+        raise InputError([Problem("shares", expected, f"{shares}", "For example {FP_GOOD: 70, FP_BAD: 30}.")])
     codes = [code_of("shares", name, setting.task_types) for name in shares]
     exact = np.array([share / total * n_jobs for share in shares.values()])
     counts = np.floor(exact + 0.5).astype(np.int64)

@@ -24,7 +24,7 @@ def affinity() -> np.ndarray:
 def neurasmus(setting: Setting, *, n_jobs: int = 2500) -> Workload:
     """``n_jobs`` jobs of one task, each one kernel SGJ, RGJ or NGJ with equal probability.
 
-    The task types are this module's own, whatever the setting has; take processor types and affinity from here too.
+    The task types are always this module's own; use its processor types and affinity too.
     """
     check_counts(n_jobs=n_jobs)
     kernel = setting.sizes().integers(len(TASK_TYPES), size=n_jobs)

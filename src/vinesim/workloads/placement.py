@@ -1,4 +1,4 @@
-"""Where the data of generated tasks lies: each task's node drawn uniformly, from all nodes or those of one rack.
+"""Where the data of generated tasks lies: a node drawn uniformly for each task, from all nodes or those of one rack.
 
 Source: VineSim report, section 8.8: data on all nodes (Figures 15, 16), or in one rack (Figures 17, 18).
 """
@@ -33,11 +33,11 @@ class Placement:
 
     @property
     def is_random(self) -> bool:
-        """Whether there is data, and more than one node to draw."""
+        """Whether there is data, and more than one node to draw from."""
         return self.data_bytes > 0 and len(self._choices()) > 1
 
     def draw(self, n_tasks: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Rack and shelf of each task's data, [N] int32 each; without data those of the first node."""
+        """Return rack and shelf of each task's data, [N] int32 each; without data those of the first node."""
         nodes = np.array(self._choices(), np.int32)
         drawn = rng.integers(len(nodes), size=n_tasks) if self.is_random else np.zeros(n_tasks, np.int64)
         chosen = nodes[drawn]
@@ -45,6 +45,6 @@ class Placement:
 
 
 def nodes_of(datacenter: Datacenter) -> list[tuple[int, int]]:
-    """The (rack, shelf) of each node that has a unit, in order."""
+    """Return the (rack, shelf) of each node that has a unit, in order."""
     place = np.unique(np.stack([datacenter.rack, datacenter.shelf], axis=1), axis=0)
     return [(int(rack), int(shelf)) for rack, shelf in place]

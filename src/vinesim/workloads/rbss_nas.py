@@ -1,7 +1,7 @@
 """NAS benchmarks as OpenCL jobs on CPUs and GPUs: the workload groups A and B of the RBSS paper.
 
-Source: RBSS paper, 5.2 and Table 3 (benchmarks, classes, sizes, requests, submit times). The paper gives no times: they
-are operations / sustained speed here, with the benchmarks' own operation counts and assumed speeds.
+Source: RBSS paper, 5.2 and Table 3 (benchmarks, classes, sizes, requests, submit times). The paper gives no times; here
+they are operations / sustained speed, with the benchmarks' own operation counts and assumed speeds.
 """
 
 from collections.abc import Mapping
@@ -33,20 +33,20 @@ ITERATIONS = {"BT": (60, 200), "CG": (15, 15), "EP": (1, 1), "LU": (50, 300), "S
 GRID = {"BT": (12, 24), "LU": (12, 33), "SP": (12, 36)}  # n of n x n x n
 ROWS, NONZEROS = (1400, 7000), (7, 8)  # CG
 PAIRS = (24, 25)  # EP: log2
-KERNELS = {"BT": 14, "CG": 130, "EP": 1, "LU": 20, "SP": 18}  # launches an iteration; assumed, CG: 25 x 5 + 5
-GPU_EFFICIENCY = {"SP.W": 0.3}  # of the sustained speed, 1 for the others; assumed: the paper calls it better on a CPU
-LONGER = (1, 2, 4)  # times the iterations of Table 3: 30 jobs, of which the two longest are left out
-GROUPS = {"A": (76, 3, 6, 7), "B": (28, 1, 12, 15)}  # jobs, most executions a job, cores, SMs
+KERNELS = {"BT": 14, "CG": 130, "EP": 1, "LU": 20, "SP": 18}  # launches per iteration; assumed, CG: 25 x 5 + 5
+GPU_EFFICIENCY = {"SP.W": 0.3}  # share of the sustained speed, else 1; assumed: the paper calls it better on a CPU
+LONGER = (1, 2, 4)  # multiples of the iterations of Table 3: 30 jobs, of which the two longest are left out
+GROUPS = {"A": (76, 3, 6, 7), "B": (28, 1, 12, 15)}  # jobs, most executions per job, cores, SMs
 N_BASE = 28
 
 
 def affinity() -> np.ndarray:
-    """[P, T] 1: every type can run every benchmark; the times say how fast."""
+    """[P, T] all 1: every type can run every benchmark; the measured times say how fast."""
     return np.ones((len(PROCESSOR_TYPES), len(TASK_TYPES)))
 
 
 def operations(benchmark: str, size: int) -> float:
-    """Operations of one run, as the NAS benchmarks 3 count them themselves; ``size`` 0 is class S, 1 class W."""
+    """Operations of one run, as the NAS benchmarks 3 count them; ``size`` 0 is class S, 1 class W."""
     if benchmark == "EP":
         return 2.0 ** (PAIRS[size] + 1)
     steps = ITERATIONS[benchmark][size]
@@ -64,7 +64,7 @@ def operations(benchmark: str, size: int) -> float:
 
 @dataclass(frozen=True)
 class Costs:
-    """What the times are made of, beside operations and sustained speeds."""
+    """The costs added to operations / sustained speed."""
 
     fixed_s: float
     gpu_launch_us: float
@@ -105,12 +105,12 @@ def rbss_nas(
 
     28 jobs: the ten benchmarks with 1, 2 and 4 times their iterations, without the two longest. Group A: 76 jobs, each
     of the 28 executed once, twice and three times in a row, without the eight longest; they request what the weakest
-    node has (6 cores, 7 SMs). Group B: the 28, which request the strongest of 16 nodes (12 cores, 15 SMs). ``n_jobs``
-    leaves out more of the longest, ``copies`` repeats the whole. Submit times are whole seconds, normal with ``mean_s``
-    and ``sd_s``, sorted. A time is ``scale`` x executions x (``fixed_s`` x a number from 0.8 to 1.2 of the job + kernel
-    launches + operations / (sustained speed x ``gpu_efficiency``)); the efficiency is by benchmark, or by class as the
-    default {SP.W: 0.3}. ``is_fixed_once``: the fixed cost is of the job, not of each execution. ``jitter``: the true
-    times have a lognormal factor of that sd.
+    node has (6 cores, 7 SMs). Group B: the 28, which request what the strongest of 16 nodes has (12 cores, 15 SMs). A
+    smaller ``n_jobs`` leaves out more of the longest; ``copies`` repeats the whole group. Submit times are whole
+    seconds, normal with ``mean_s`` and ``sd_s``, sorted. A time is ``scale`` x executions x (``fixed_s`` x a number
+    from 0.8 to 1.2 for the job + kernel launches + operations / (sustained speed x ``gpu_efficiency``)). The efficiency
+    is given by benchmark, or by class as in the default {SP.W: 0.3}. ``is_fixed_once``: the fixed cost is per job, not
+    per execution. ``jitter``: the true times have a lognormal factor with that sd.
     """
     _check(group, mean_s=mean_s, sd_s=sd_s, fixed_s=fixed_s, gpu_launch_us=gpu_launch_us, cpu_launch_us=cpu_launch_us)
     _check(group, jitter=jitter)
@@ -150,8 +150,8 @@ def rbss_nas(
 
 
 def _jobs(executions: int, costs: Costs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The jobs of a group, before the longest are left out: task type, executions in a row, and computing time [., P]
-    of one."""
+    """Return the jobs of a group, before the longest are left out: task type, executions in a row, and computing time
+    [., P] of one execution."""
     base = [(kind, computing_us(kind, longer, costs)) for kind in range(len(TASK_TYPES)) for longer in LONGER]
     base = sorted(base, key=lambda job: float(job[1].mean()))[:N_BASE]
     rows = [(kind, n, us) for n in range(1, executions + 1) for kind, us in base]

@@ -41,7 +41,7 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a generator; ``default`` is ``REQUIRED`` where there is none."""
+    """One option of a generator; ``default`` is ``REQUIRED`` if it has none."""
 
     name: str
     type: Any
@@ -61,15 +61,15 @@ class Option:
         return "a mapping of names to numbers" if typing.get_origin(self.type) is dict else "a list of numbers"
 
     def accept(self, value: Any) -> Any:
-        """The value in the option's type; TypeError if it is of another."""
+        """Return the value in the option's type; TypeError if it has another type."""
         return _accept(self.type, value)
 
 
-# what any generator takes besides its own options
+# options of every generator
 COMMON = (
     Option("arrivals", str, "constant"),  # constant, poisson or list
     Option("iat_us", float, 7.0),  # (mean) inter-arrival time, us
-    Option("arrival_us", list[float], ()),  # of a list: the times, us
+    Option("arrival_us", list[float], ()),  # the times of a list, us
     Option("data_bytes", float, 0.0),  # bytes of each task's data
     Option("data_rack", int | None, None),  # data only on nodes of this rack; null: on all nodes
 )
@@ -77,7 +77,7 @@ COMMON = (
 
 @dataclass(frozen=True)
 class GeneratorSpec:
-    """A generator: its name, its function, and its own types and affinity if it brings them."""
+    """A generator: its name, its function, and its own types and affinity, if any."""
 
     name: str
     make: Callable[..., Workload]
@@ -86,14 +86,14 @@ class GeneratorSpec:
     affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
     overhead: Callable[[], np.ndarray] | None = None  # us before a task computes [P, T]
     applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
-    own_arrivals: bool = False  # says itself when the jobs arrive
-    is_random: bool = True  # draws from the seed itself, beside arrivals and places of data
-    in_batches: bool = False  # a job is a batch, and the inter-arrival time its period
+    own_arrivals: bool = False  # generates the arrival times itself
+    is_random: bool = True  # draws from the seed, apart from arrivals and places of data
+    in_batches: bool = False  # a job is one period's batch, and the inter-arrival time the period
     arrivals_apart: bool = False  # the arrivals decide nothing but the column arrival_us
 
     @property
     def summary(self) -> str:
-        """What it generates, in a sentence."""
+        """What it generates, in one sentence."""
         return (inspect.getdoc(self.make) or "").split("\n")[0]
 
     @property
@@ -104,7 +104,7 @@ class GeneratorSpec:
         return own | {option.name: option for option in (() if self.own_arrivals else COMMON)}
 
     def depends_on_seed(self, options: Mapping[str, Any], nodes: Sequence[tuple[int, int]]) -> bool:
-        """Whether the seed decides more than when the jobs arrive; ``nodes`` are those that may hold data."""
+        """Whether the seed decides more than the arrival times; ``nodes`` are those that may hold data."""
         has_data = options.get("data_bytes", 0.0) != 0.0
         return self.is_random or Placement(float(has_data), nodes, options.get("data_rack")).is_random
 
@@ -117,7 +117,7 @@ class GeneratorSpec:
         task_types: Sequence[TaskType] = TASK_TYPES,
         processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     ) -> Workload:
-        """The workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
+        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
         values = self._check(options or {})
         common = {o.name: values.pop(o.name, o.default) for o in COMMON}
         arrivals = Arrivals(common["arrivals"], common["iat_us"], common["arrival_us"])
@@ -193,7 +193,7 @@ GENERATORS = {
 
 
 def generator(name: str) -> GeneratorSpec:
-    """The generator of that name; an unknown one raises :class:`InputError`."""
+    """Return the generator of that name. Raises :class:`InputError` for an unknown name."""
     if name not in GENERATORS:
         raise InputError([Problem("generator", "one of " + ", ".join(GENERATORS), repr(name)[:60])])
     return GENERATORS[name]

@@ -1,4 +1,4 @@
-"""When requests arrive: a random process whose rate follows a profile, or a series of counts.
+"""When requests arrive: a random process whose rate follows a profile or a series of counts.
 
 A profile is the expected number of requests up to each of its times, linear in between. The process runs at rate 1
 in that number, and its points are mapped back to time; so every process takes every profile.
@@ -12,14 +12,14 @@ import numpy as np
 from vinesim.model.errors import InputError, Problem
 
 PROCESSES = ("poisson", "batch_poisson", "gamma")
-STEPS = 16  # of a triangular spike
+STEPS = 16  # per triangular spike
 SHAPES = ("rectangular", "triangular")
 
 
 @dataclass(frozen=True)
 class Process:
-    """``poisson``; ``batch_poisson``: bursts of a geometric number at once, on average ``burst``; ``gamma``: times
-    between requests of the coefficient of variation ``cv``."""
+    """``poisson``; ``batch_poisson``: bursts of a geometric number, ``burst`` on average; ``gamma``: times between
+    requests with the coefficient of variation ``cv``."""
 
     kind: str = "poisson"
     burst: float = 1.0
@@ -37,7 +37,7 @@ class Process:
             raise InputError(problems)
 
     def draw(self, expected: float, rng: np.random.Generator) -> np.ndarray:
-        """The points of the process at rate 1 in [0, expected), rising."""
+        """Return the points of the process at rate 1 in [0, expected), increasing."""
         if self.kind == "batch_poisson":
             bursts = _renewals(expected / self.burst, 1.0, rng) * self.burst
             return np.repeat(bursts, rng.geometric(1.0 / self.burst, len(bursts)))
@@ -45,7 +45,7 @@ class Process:
 
 
 def _renewals(expected: float, cv: float, rng: np.random.Generator) -> np.ndarray:
-    """Points in [0, expected) whose distances are gamma distributed with mean 1; exponential for a cv of 1."""
+    """Return points in [0, expected) with gamma-distributed distances of mean 1; exponential for a cv of 1."""
     shape, pieces, last = 1.0 / cv**2, [np.zeros(0)], 0.0
     while last < expected:
         n = int(expected - last + 6.0 * cv * math.sqrt(expected - last) + 16)
@@ -58,8 +58,8 @@ def _renewals(expected: float, cv: float, rng: np.random.Generator) -> np.ndarra
 
 @dataclass(frozen=True)
 class Spikes:
-    """``count`` spikes at random times: for a width the rate is a height times the normal one, both uniform. A
-    triangular one rises to its height and falls again."""
+    """``count`` spikes at random times: during a width the rate is the normal one times a height, both uniform. A
+    triangular spike rises to its height and falls again."""
 
     count: int = 0
     height: tuple[float, float] = (1.25, 1.5)
@@ -79,8 +79,8 @@ class Spikes:
             raise InputError(problems)
 
     def profile(self, rate: float, duration_us: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Times (us) and the expected requests up to each, for a normal rate (requests per us). Spikes that overlap
-        add up; those that reach beyond the end are cut off."""
+        """Return times (us) and the expected requests up to each, for a normal rate (requests per us). Overlapping
+        spikes add up; spikes are cut off at the end."""
         at, added = [0.0, duration_us], [0.0, 0.0]
         for _ in range(self.count):
             width = rng.uniform(*self.width_us)
@@ -103,7 +103,7 @@ class Spikes:
 
 
 def at_profile(profile: tuple[np.ndarray, np.ndarray], process: Process, rng: np.random.Generator) -> np.ndarray:
-    """Arrival times in us, rising, of a process whose rate follows a profile."""
+    """Return increasing arrival times in us of a process whose rate follows a profile."""
     times, expected = profile
     if expected[-1] <= 0.0:
         return np.zeros(0)
@@ -111,8 +111,8 @@ def at_profile(profile: tuple[np.ndarray, np.ndarray], process: Process, rng: np
 
 
 def profile_of_counts(begin_us: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The profile of a series: ``counts`` requests are expected from each time to the next; the last interval is as
-    long as the one before it."""
+    """Return the profile of a series: ``counts`` requests are expected from each time to the next; the last interval is
+    as long as the one before it."""
     if len(begin_us) != len(counts) or len(begin_us) < 2:
         raise InputError([Problem("series", "two times or more, and a count for each", f"{len(begin_us)}")])
     if not (np.diff(begin_us) > 0).all() or not (np.isfinite(counts) & (counts >= 0)).all():

@@ -1,4 +1,4 @@
-"""Requests of client-server applications: a stream of its own for each, with random spikes."""
+"""Requests of client-server applications: a separate stream for each, with random spikes."""
 
 import math
 from collections.abc import Mapping
@@ -39,13 +39,13 @@ def requests(
     copies: int = 1,
     series: dict[str, Series] | None = None,
 ) -> Workload:
-    """Requests of several applications, each with its rate, its sizes and its own spikes, over a time.
+    """Generate the requests of several applications, each with its own rate, sizes and spikes.
 
-    An application has the name of its task type; with ``copies`` there are more of each, as SEARCH, SEARCH_2. ``rates``
-    are requests per second, times ``scale``; by default those of the Symphony paper. Sizes are uniform between low and
-    high, 1 where not given. The true times vary by a lognormal factor of ``noise``, the standard deviation of its
-    logarithm. A ``series`` of an application replaces its rate and spikes. Source: Symphony paper, section V-A;
-    ``process``, ``burst``, ``noise`` and the number of spikes are not in it.
+    An application has the name of its task type; with ``copies`` there are several of each, as SEARCH, SEARCH_2.
+    ``rates`` are requests per second, multiplied by ``scale``; by default those of the Symphony paper. Sizes are
+    uniform between low and high, 1 by default. The true times vary by a lognormal factor; ``noise`` is the standard
+    deviation of its logarithm. A ``series`` of an application replaces its rate and spikes. Source: Symphony paper,
+    section V-A; ``process``, ``burst``, ``noise`` and the number of spikes are not in it.
     """
     names = [t.name for t in setting.task_types]
     given = _rates(rates, series, names)
@@ -87,7 +87,7 @@ def _rates(
 def _sizes(
     low: Mapping[str, float] | None, high: Mapping[str, float] | None, given: Mapping[str, float], is_paper: bool
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The bounds of the sizes of each application."""
+    """Return the bounds of the sizes of each application."""
     known = SIZES if is_paper else {}
     least = {name: (low or {}).get(name, known.get(name, (1.0, 1.0))[0]) for name in given}
     most = {name: (high or {}).get(name, max(least[name], known.get(name, (1.0, 1.0))[1])) for name in given}
@@ -110,7 +110,7 @@ def _check(
     for name, rate in rates.items():
         if name not in names:
             expected = "task types: " + ", ".join(names)
-            problems.append(Problem("rates", expected, repr(name), "Each application is named as its task type."))
+            problems.append(Problem("rates", expected, repr(name), "An application has the name of its task type."))
         if not 0 <= rate < math.inf:
             problems.append(Problem("rates", "requests per second, 0 or more", f"{name}: {rate}"))
         if not 0 <= low[name] <= high[name] < math.inf:
@@ -135,7 +135,7 @@ def _drawn(low: float, high: float, n: int, rng: np.random.Generator) -> np.ndar
 
 
 def _noise(noise: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Factors of the true times, lognormal with mean 1."""
+    """Draw the factors of the true times, lognormal with mean 1."""
     return np.ones(n) if noise == 0 else rng.lognormal(-0.5 * noise**2, noise, n)
 
 
@@ -147,7 +147,7 @@ def _merged(
     factor: list[np.ndarray],
     gangs: Mapping[str, int],
 ) -> Workload:
-    """All requests in the order of arrival; at equal times in the order of the applications."""
+    """Merge all requests in the order of arrival; at equal times in the order of the applications."""
     counts = [len(times) for times in arrivals]
     if not sum(counts):
         raise InputError([Problem("rates", "requests within the time", "none", "Raise the rates or the duration.")])

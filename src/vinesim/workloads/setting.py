@@ -1,4 +1,4 @@
-"""What every generator is given besides its own options: arrivals, placement, types, and a random stream."""
+"""What every generator gets in addition to its own options: arrivals, placement, types, and a random stream."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from vinesim.workloads.placement import Placement
 
 @dataclass(frozen=True)
 class Setting:
-    """The surroundings of a generated workload; the same ``seed`` gives the same workload."""
+    """The common input of a generated workload; the same ``seed`` gives the same workload."""
 
     seed: int = 0
     arrivals: Arrivals = field(default_factory=Arrivals)
@@ -28,11 +28,11 @@ class Setting:
             raise InputError([Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}")])
 
     def sizes(self) -> np.random.Generator:
-        """The random stream for what a generator draws itself; arrivals and placement have their own."""
+        """Return the random stream for what a generator draws itself; arrivals and placement have their own."""
         return stream(self.seed, "sizes")
 
     def common(self) -> dict[str, Any]:
-        """The arguments that ``assemble`` takes from here."""
+        """Return the arguments that ``assemble`` takes from the setting."""
         return {
             "arrivals": self.arrivals,
             "placement": self.placement,

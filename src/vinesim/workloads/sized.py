@@ -7,7 +7,7 @@ from vinesim.model.workload import Workload
 from vinesim.workloads.assemble import assemble, check_counts, code_of
 from vinesim.workloads.setting import Setting
 
-SMALL, MEDIUM = (1, 20), (21, 200)  # tasks a job, both ends included
+SMALL, MEDIUM = (1, 20), (21, 200)  # tasks per job, both ends included
 
 
 def sized(
@@ -23,9 +23,9 @@ def sized(
 ) -> Workload:
     """90 % small jobs (1 to 20 tasks), 8 % medium (21 to 200), 2 % large, ``n_tasks`` tasks in all, shuffled.
 
-    Small and medium sizes are uniform. The large jobs share what is left of ``n_tasks``, in proportions uniform
-    between 1 and 3, each over 200 tasks. Source: VineSim report, section 7.2 (90 % small, 10 % medium and very
-    large); the split of the 10 % and the total are VineSim's reading.
+    Small and medium sizes are uniform. The large jobs share the rest of ``n_tasks`` in random proportions between 1 and
+    3, and each has over 200 tasks. Source: VineSim report, section 7.2 (90 % small, 10 % medium and very large); the
+    split of the 10 % and the total are VineSim's reading.
     """
     check_counts(n_jobs=n_jobs)
     check_counts(n_tasks=n_tasks)
@@ -51,6 +51,6 @@ def sized(
 
 
 def _split(total: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """``total`` as a sum of n whole numbers in random proportions between 1 and 3."""
+    """Split ``total`` into n whole numbers in random proportions between 1 and 3."""
     ends = np.cumsum(rng.uniform(1, 3, n))
     return np.diff(np.floor(ends / ends[-1] * total).astype(np.int64), prepend=0)

@@ -24,7 +24,7 @@ TASK_TYPES = tuple(TaskType(name) for name in ("SEARCH", "VIDEO", "SQL", "OPTION
 OVERHEAD_US = np.array([[3_700.0, 200_000.0, 0.0, 0.0], [900.0, 200_000.0, 15_000.0, 160_000.0]])  # [P, T]
 TIME_OF_SIZE_US = np.array([[3_700.0, 120_000.0, 550_000.0, 900_000.0], [100.0, 50_000.0, 5_000.0, 80_000.0]])
 REQUESTS_A_DAY = {"SEARCH": 17_200_000, "VIDEO": 52_000, "SQL": 576_000, "OPTION": 108_000}
-SIZES = {"VIDEO": (4.0, 45.0)}  # MB; those of the others are 1
+SIZES = {"VIDEO": (4.0, 45.0)}  # MB; the other sizes are 1
 APPLICATIONS = (
     Application("SEARCH", 5_000.0, average_load=17_200_000 / DAY_S, max_consolidated=16),
     Application("VIDEO", 500_000.0, per_size=True, average_load=52_000 / DAY_S, max_consolidated=1),
@@ -34,10 +34,10 @@ APPLICATIONS = (
 
 
 def applications(options: Mapping[str, Any]) -> tuple[Application, ...]:
-    """The four applications; of each as many as the generator's option ``copies``, with its ``scale`` of the loads."""
+    """Return the four applications, repeated by the generator's option ``copies``, with loads times its ``scale``."""
     copies, scale = options.get("copies", 1), options.get("scale", 1.0)
     if not (isinstance(copies, int) and isinstance(scale, int | float) and 0 < scale < np.inf):
-        return APPLICATIONS  # the generator refuses them
+        return APPLICATIONS  # the generator reports the wrong options
     return tuple(
         replace(a, name=a.name if copy == 0 else f"{a.name}_{copy + 1}", average_load=a.average_load * scale)
         for copy in range(max(1, min(copies, 100_000)))
@@ -46,7 +46,7 @@ def applications(options: Mapping[str, Any]) -> tuple[Application, ...]:
 
 
 def affinity() -> np.ndarray:
-    """Size per us [E5620x2 C2050, SEARCH VIDEO SQL OPTION]."""
+    """Return size per us [E5620x2 C2050, SEARCH VIDEO SQL OPTION]."""
     return 1.0 / TIME_OF_SIZE_US
 
 

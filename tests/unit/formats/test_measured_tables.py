@@ -62,7 +62,7 @@ def test_all_problems_of_throughputs_are_told(tmp_path):
     rows = "a,A,1,x\na,A,one,1\na,B\na,C,1,-1\na,D,1,nan\na,E,1.5,1\na,F,1,1\n\na,F,1,2\n,G,1,1\na,H,1,1e-99\n"
     found = problems(read_gavel, written(tmp_path, GAVEL + rows))
     assert [text.split(":")[1] for text in found] == ["2", "3", "4", "5", "6", "7", "10", "11", "12"]
-    assert "again, after line 8" in found[6]
+    assert "the pair of line 8 again" in found[6]
 
 
 @pytest.mark.parametrize("read", [read_gavel, read_starpu])

@@ -243,7 +243,7 @@ seed: -2
         "s.yaml:8:11: network.hops: expected a key: one of preset, ",
         "s.yaml:9:11: sampling: expected a value above 0, found 0",
         "s.yaml:10:9: policy: expected one of flat, high",
-        "s.yaml:12:1: seed: expected each key once, found it a second time. Keep one.",
+        "s.yaml:12:1: seed: expected each key once, found a second one. Keep one.",
     ]
     assert [f[: len(s)] for f, s in zip(found, starts, strict=True)] == starts
     assert found[0].endswith("Did you mean datacenter?")
@@ -289,7 +289,7 @@ options: {in_order: maybe}
         (["workload.file=x.txt"], "s.yaml:5:11: workload: expected exactly one of file, generator, found file and gen"),
         (["arrivals.poisson={mean: 3}"], "s.yaml:6:11: arrivals: expected exactly one of iat, poisson, times, file"),
         (["arrivals={times: [3, 1, 5]}"], "--set arrivals={times: [3, 1, 5]}: "),
-        (["arrivals={times: [3]}"], "--set arrivals={times: [3]}: arrivals: expected 3 times, one a job, found 1"),
+        (["arrivals={times: [3]}"], "--set arrivals={times: [3]}: arrivals: expected 3 times, one per job, found 1"),
         (["workload={file: t.txt}"], "--set workload={file: t.txt}: workload.file: expected a file that can be read"),
         (["workload.options.n_jobs=0"], "--set workload.options.n_jobs=0: workload.options.n_jobs: expected a whole"),
         (["workload.options.iat_us=0"], "--set workload.options.iat_us=0: workload.options.iat_us: expected arrivals "),
@@ -340,10 +340,10 @@ def test_one_problem(problems, overrides, start):
         ("- a\n- b\n", "a mapping of datacenter, workload"),
         ("just words\n", "a mapping of datacenter, workload"),
         ("a: [1, 2\nb: 3\n", "s.yaml:2:2: expected ',' or ']', found ':'"),
-        ("a: b: c\n", "s.yaml:1:5: expected one `key: value` a line, found another colon. Put a text with a colon in"),
-        ("\tx: 1\n", "s.yaml:1:1: expected spaces, found a tab. YAML is indented with spaces alone."),
+        ("a: b: c\n", "s.yaml:1:5: expected one `key: value` per line, found another colon. Put text with a colon in"),
+        ("\tx: 1\n", "s.yaml:1:1: expected spaces, found a tab. Indent YAML with spaces only."),
         ("x:\n\ty: 1\n", "s.yaml:2:1: expected spaces, found a tab."),
-        ("x: @y\n", "s.yaml:1:4: expected a value, found one that begins with '@'. Put it in quotes."),
+        ("x: @y\n", "s.yaml:1:4: expected a value, found one that starts with '@'. Put it in quotes."),
         ("x:\n  - 1\n y: 2\n", "s.yaml:3:2: expected the end of the mapping or list, by its indentation"),
         ("a: 1\n--- \nb: 2\n", "expected YAML"),
         ("a: !!python/object/apply:os.system [ls]\n", "expected a value without a tag"),

@@ -73,7 +73,10 @@ def test_partitions_are_counted_and_can_be_chosen(tmp_path):
     work, _, report = read_swf(path)
     assert work.n_jobs == 6
     assert report.values["partition"] == {"1": [3, 0], "2": [2, 0], "10": [1, 0]}
-    assert "jobs of 3 partitions are put together, and each may run on any cluster: --partition" in str(report)
+    assert (
+        "jobs of 3 partitions are merged, and each may run on any cluster: select partitions with --partition"
+        in str(report)
+    )
     work, _, report = read_swf(path, partitions=[2, 10])
     assert work.job_id.tolist() == [2, 4, 5]
     assert report.dropped == {"another partition": [1, 3, 6]}
@@ -152,7 +155,7 @@ def test_a_whole_job_is_a_task_with_its_processors_as_demand_and_the_asked_time_
     assert (center.n_units, report.n_processors, report.n_unasked) == (5, 14, 2)
     assert report.work_us == (20 * 3 + 10 * 4 + 8) * 1e6
     text = str(report)
-    assert "2 jobs without a requested time: their estimate is their run time" in text
+    assert "2 jobs have no requested time: their estimate is their run time" in text
     assert "gang" not in text
     assert "several nodes" in text
 

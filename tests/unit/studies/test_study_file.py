@@ -234,7 +234,7 @@ seed: -1
         "study.yaml:11:31: axes.c.cases.a.network.locl: expected a key of network",
         "study.yaml:12:3: axes.seed: expected a key that can be an axis",
         "study.yaml:13:14: axes.power.GPU: expected a list of values, or one of {log: ...}",
-        "study.yaml:14:20: axes.prices.FPGA[1]: expected each position once, found 3.0 a second time",
+        "study.yaml:14:20: axes.prices.FPGA[1]: expected each position once, found 3.0 again",
         "study.yaml:15:23: axes.options.a.linear: expected two numbers or two quantities of one kind",
         "study.yaml:16:23: axes.options.b.linear: expected two values: the first and the last, found 3",
         "study.yaml:16:37: axes.options.b.n: expected at least 2, found 1",
@@ -270,14 +270,17 @@ seed: -1
         ),
         (
             TEXT + "axes: {policy: [high], a: {zip: {policy: [flat]}}}\n",
-            "study.yaml:2:24: axes.a: expected columns of different names, in any case of letters, found policy, whic",
+            "study.yaml:2:24: axes.a: expected columns with different names, ignoring case, found policy, whic",
         ),
         (
             TEXT + "axes: {Run_id: {cases: {x: {horizon: 3}}}}\n",
-            "study.yaml:2:8: axes.Run_id: expected columns of different names, in any case of letters, found Run_id",
+            "study.yaml:2:8: axes.Run_id: expected columns with different names, ignoring case, found Run_id",
         ),
         (TEXT + "axes: {arrivals.iat: {log: [3, 3], n: 4}}\n", "study.yaml:2:28: axes.arrivals.iat.log: expected two"),
-        (TEXT + "axes: {a..b: [3]}\n", "study.yaml:2:8: axes.a..b: expected a key of the scenario, as arrivals.iat"),
+        (
+            TEXT + "axes: {a..b: [3]}\n",
+            "study.yaml:2:8: axes.a..b: expected a key of the scenario, such as arrivals.iat",
+        ),
         (TEXT + "axes: {arrivals.iat.x: [3]}\n", "study.yaml:2:8: axes.arrivals.iat.x: expected nothing below arriv"),
         (
             TEXT + "seed: 9223372036854775807\nreplications: 2\n",

@@ -1,1 +1,1 @@
-"""Logs and measurements of real machines; one file a format."""
+"""Logs and measurements of real machines; one file per format."""

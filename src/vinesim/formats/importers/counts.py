@@ -1,7 +1,7 @@
-"""A series of counts: a CSV file with a time and a number of events a line, from each time to the next.
+"""Series of counts: a CSV file whose lines hold a time and the number of events from then to the next line's time.
 
-The header line is optional. Times are numbers (seconds), or dates as 2014-02-14 14:30:00. This is the form of the
-Numenta Anomaly Benchmark (timestamp, value) and of counts of requests per interval in general.
+The header line is optional. Times are numbers (seconds) or dates such as 2014-02-14 14:30:00. The Numenta Anomaly
+Benchmark (timestamp, value) has this form, as do counts of requests per interval in general.
 """
 
 import datetime
@@ -13,11 +13,11 @@ import numpy as np
 from vinesim.formats.source.csv_rows import csv_records
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
-LOG = "Of a log with a line for each request, vinesim import requests makes a series."
+LOG = "If each line is one request, make a series of it with vinesim import requests."
 
 
 def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Times in us, rising, and the count from each to the next. Raises :class:`InputError`."""
+    """Return the increasing times in us, and the count from each to the next. Raises :class:`InputError`."""
     times: list[float] = []
     counts: list[float] = []
     problems: list[Problem] = []
@@ -34,21 +34,21 @@ def read_counts(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
         if time is None:
             problems.append(Problem(f"{path}:{number}:1", "a time in seconds, or a date", repr(row[0])[:40]))
         elif times and time <= times[-1]:
-            problems.append(Problem(f"{path}:{number}:1", "a time after the one before it", repr(row[0])[:40]))
+            problems.append(Problem(f"{path}:{number}:1", "a time after that of the line before", repr(row[0])[:40]))
         elif count is None:
             problems.append(Problem(f"{path}:{number}:2", "a count, 0 or more", repr(row[1:2])[:40]))
         else:
             times.append(time)
             counts.append(count)
     if not problems and len(times) < 2:
-        problems.append(Problem(str(path), "two lines `time,count` or more", f"{len(times)}"))
+        problems.append(Problem(str(path), "at least two lines `time,count`", f"{len(times)}"))
     if problems:
         raise InputError(problems[:MAX_PROBLEMS], len(problems))
     return np.array(times), np.array(counts)
 
 
 def to_time_us(text: str) -> float | None:
-    """A number of seconds, or a date, in us; None if it is neither."""
+    """Convert a number of seconds, or a date, to us; None if it is neither."""
     try:
         seconds = float(text)
         return seconds * 1e6 if math.isfinite(seconds) else None

@@ -1,6 +1,6 @@
-"""Measured throughputs of training jobs on types of GPUs, as a CSV file: gpu, job_type, scale_factor, steps_per_s.
+"""Measured throughputs of training jobs on GPU types, as a CSV file: gpu, job_type, scale_factor, steps_per_s.
 
-This is the form of the table that the scheduler Gavel was evaluated with: Narayanan et al., OSDI 2020.
+The scheduler Gavel was evaluated with a table of this form: Narayanan et al., OSDI 2020.
 """
 
 import os
@@ -14,12 +14,12 @@ from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.workloads.measured import Measured
 
 COLUMNS = ("gpu", "job_type", "scale_factor", "steps_per_s")
-LEAST_RATE = 1e-9  # steps per second that are not taken for a mistake: one in 30 years
-SPREAD_OUT = "_unconsolidated"  # ends the name of a GPU type whose workers were on several nodes
+LEAST_RATE = 1e-9  # steps per second: one step in 30 years; a lower rate is a mistake
+SPREAD_OUT = "_unconsolidated"  # suffix of a GPU type whose workers were on several nodes
 
 
 def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, ImportReport]:
-    """The time of a step of each job type on each type of GPU, and what was left out; 0 steps: cannot run.
+    """Return the time per step of each job type on each GPU type, and a report; a rate of 0 means it cannot run.
 
     Only jobs of one worker are kept. Raises :class:`InputError` with every problem.
     """
@@ -37,7 +37,7 @@ def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, ImportReport]:
         elif workers != 1:
             dropped["more than one worker"].append(line)
         elif (key := (row["gpu"], row["job_type"])) in steps:
-            found.add(line, "each gpu and job_type once", f"them again, after line {first_line[key]}", "Keep one.")
+            found.add(line, "each gpu and job_type once", f"the pair of line {first_line[key]} again", "Keep one.")
         else:
             steps[key], first_line[key] = rate, line
     if not found.problems and not any(steps.values()):

@@ -1,6 +1,6 @@
-"""The machines file beside an SWF log, as the simulator Alea writes it: one cluster a line, fields between tabs.
+"""The machines file of an SWF log, as the simulator Alea writes it: one cluster per line, fields separated by tabs.
 
-id, name, nodes, processors a node, speed, memory in KB a node.
+Fields: id, name, nodes, processors per node, speed, memory per node in KB.
 """
 
 import os
@@ -14,13 +14,13 @@ from vinesim.model.errors import InputError, Problem
 
 PROCESSOR_TYPE = ProcessorType("CPU")
 MAX_UNITS = 10_000_000
-Clusters = list[tuple[int, int]]  # of each cluster: nodes, and processors a node
+Clusters = list[tuple[int, int]]  # for each cluster: nodes, processors per node
 
 
 def read_machines(path: str | os.PathLike[str]) -> Datacenter:
-    """A datacenter with one ``CPU`` unit a processor: the rack is the cluster's line, the shelf its node, from 0.
+    """Return a datacenter with one ``CPU`` unit per processor; rack = the cluster's line, shelf = its node, from 0.
 
-    Clusters must be equally fast, as there is one processor type. Raises :class:`InputError`.
+    All clusters must be equally fast, since there is one processor type. Raises :class:`InputError`.
     """
     clusters = _read_clusters(path)
     rack = np.concatenate([np.full(n * p, c) for c, (n, p) in enumerate(clusters)])
@@ -29,7 +29,7 @@ def read_machines(path: str | os.PathLike[str]) -> Datacenter:
 
 
 def read_nodes(path: str | os.PathLike[str]) -> Datacenter:
-    """The same clusters with one unit a node: the capacity of its type, as ``NODE_12``, is its processors.
+    """Return the same clusters with one unit per node; a type ``NODE_12`` has the capacity of 12 processors.
 
     Raises :class:`InputError`.
     """
@@ -51,7 +51,7 @@ def _read_clusters(path: str | os.PathLike[str]) -> Clusters:
             continue
         fields = [text.strip() for text in line.split("\t")]
         if len(fields) < 5:
-            expected = "tabs between: id, name, nodes, processors a node, speed, memory"
+            expected = "fields separated by tabs: id, name, nodes, processors per node, speed, memory"
             problems.append(Problem(f"{path}:{number}:1", expected, f"{len(fields)} fields"))
             continue
         counts = []
@@ -66,7 +66,7 @@ def _read_clusters(path: str | os.PathLike[str]) -> Clusters:
         if len(counts) == 2:
             clusters.append((counts[0], counts[1]))
     if len(speeds) > 1:
-        problems.append(Problem(str(path), "clusters of one speed", ", ".join(sorted(speeds)[:5])))
+        problems.append(Problem(str(path), "clusters of equal speed", ", ".join(sorted(speeds)[:5])))
     if sum(nodes * processors for nodes, processors in clusters) > MAX_UNITS:
         problems.append(Problem(str(path), f"at most {MAX_UNITS:,} processors", "more", "Is this the right file?"))
     if not clusters and not problems:

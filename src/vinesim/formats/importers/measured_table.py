@@ -1,4 +1,4 @@
-"""A scenario from measured times: a workload file, the table of speeds, and nodes with a unit of each type."""
+"""A scenario from measured times: a workload file, an affinity table, and nodes with one unit of each type."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from vinesim.workloads.measured import Measured
 def report_on(
     found: CsvRows, measured: Measured, dropped: Mapping[str, Sequence[int]], about: str = ""
 ) -> ImportReport:
-    """What was made of the rows of a file."""
+    """Report what was made of the rows of a file."""
     types = [p.name for p in measured.processor_types]
     report = ImportReport(found.path, len(found.rows), unused=found.unused)
     report.made = f"{about}{len(measured.task_types):,} task types on {', '.join(types)}"
@@ -27,12 +27,14 @@ def report_on(
 
 
 def write_measured(output: Path, measured: Measured, workload: Workload, nodes: int) -> Path:
-    """Write the workload, and beside it the scenario that runs it on ``nodes`` nodes of one unit of each type; returns
-    the scenario's name. Raises :class:`InputError`."""
+    """Write the workload, and beside it a scenario that runs it on ``nodes`` nodes with one unit of each type.
+
+    Returns the scenario's path. Raises :class:`InputError`.
+    """
     scenario = output.with_suffix(".yaml")
     tasks = [t.name for t in measured.task_types]
     document = {
-        "description": "Jobs drawn from measured times; those in the workload's columns time_us are what counts.",
+        "description": "Jobs drawn from measured times; their times are in the workload's columns time_us.",
         "extends": "none",
         "processor_types": [{"name": p.name} for p in measured.processor_types],
         "task_types": tasks,

@@ -1,40 +1,40 @@
-"""What an import says about itself: what it made of a file, which lines it dropped and why, and what it did not use."""
+"""The report of an import: what it made of a file, which lines it dropped and why, and which values it did not use."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-MAX_LINES = 10  # whose numbers are shown
-MAX_VALUES = 20  # of a column
+MAX_LINES = 10  # line numbers shown per reason
+MAX_VALUES = 20  # values shown per column
 
 
 @dataclass
 class ImportReport:
-    """The report on one file; lines are counted from 1, comments and the header line among them."""
+    """The report on one file. Line numbers start at 1; comments and the header count as lines."""
 
     path: str
-    n_lines: int = 0  # that are neither comments nor the header
-    made: str = ""  # of them, in words
-    numbers: dict[str, Any] = field(default_factory=dict)  # the same for a program
+    n_lines: int = 0  # without comments and the header
+    made: str = ""  # what the lines became, in words
+    numbers: dict[str, Any] = field(default_factory=dict)  # the same, for programs
     dropped: dict[str, list[int]] = field(default_factory=dict)  # reason: line numbers
     values: dict[str, dict[str, list[int]]] = field(default_factory=dict)  # column: value: [lines kept, lines dropped]
-    unused: dict[str, int] = field(default_factory=dict)  # columns that nothing uses: lines with a value in it
-    left_out: tuple[str, ...] = ()  # what the model has no place for
+    unused: dict[str, int] = field(default_factory=dict)  # unused columns: number of lines with a value there
+    left_out: tuple[str, ...] = ()  # what the model cannot represent
     notes: list[str] = field(default_factory=list)
 
     @property
     def n_dropped(self) -> int:
-        """How many lines were dropped."""
+        """Number of lines dropped."""
         return sum(map(len, self.dropped.values()))
 
     def drop(self, reason: str, *lines: int) -> None:
-        """Note lines that nothing is made of."""
+        """Record lines that were dropped, with the reason."""
         if lines:
             self.dropped.setdefault(reason, []).extend(lines)
 
     def count(self, column: str, value: str, is_kept: bool) -> None:
-        """Note the value of a column in a line."""
+        """Count a value of a column, in a line that is kept or dropped."""
         counts = self.values.setdefault(column, {}).setdefault(value, [0, 0])
         counts[0 if is_kept else 1] += 1
 
@@ -54,7 +54,7 @@ class ImportReport:
         return "\n".join(lines + [f"left out: {what}" for what in self.left_out])
 
     def as_document(self, wrote: Iterable[Path]) -> dict[str, Any]:
-        """The report for ``--json``."""
+        """Return the report for ``--json``."""
         return {
             "file": self.path,
             "lines": self.n_lines,

@@ -1,4 +1,4 @@
-"""A log with a request a line, as a CSV file with a column of times, turned into a series of counts."""
+"""A log with one request per line, as a CSV file with a column of times, turned into a series of counts."""
 
 import os
 
@@ -14,8 +14,10 @@ MAX_INTERVALS = 10_000_000
 
 
 def read_request_times(path: str | os.PathLike[str], column: str) -> tuple[np.ndarray, ImportReport]:
-    """When requests came, rising, us from the first one on, and what was not used; ``column`` holds seconds, or dates
-    as in a series of counts. Raises :class:`InputError` with every problem."""
+    """Return the times of the requests, increasing, in us since the first, and a report of what was not used.
+
+    ``column`` holds seconds, or dates as in a series of counts. Raises :class:`InputError` with every problem.
+    """
     found = read_csv_rows(path, (column,))
     times = []
     for line, row in found.rows:
@@ -29,16 +31,16 @@ def read_request_times(path: str | os.PathLike[str], column: str) -> tuple[np.nd
 
 
 def counted(times_us: np.ndarray, interval_us: float) -> np.ndarray:
-    """How many of the times, from 0 on and rising, are in each interval. Raises :class:`InputError`."""
+    """Count the times (increasing, from 0) in each interval. Raises :class:`InputError`."""
     n = times_us[-1] / interval_us if interval_us > 0 else 0.0
     if not 1 <= n < MAX_INTERVALS:
-        expected = f"a time above 0 that divides the {times_us[-1] / 1e6:g} s of the log in 2 to {MAX_INTERVALS:,}"
+        expected = f"a time that divides the {times_us[-1] / 1e6:g} s of the log into 2 to {MAX_INTERVALS:,} intervals"
         raise InputError([Problem("interval", expected, f"{interval_us / 1e6:g} s")])
     return np.bincount((times_us / interval_us).astype(np.int64))
 
 
 def write_counts(path: str | os.PathLike[str], counts: np.ndarray, interval_us: float) -> None:
-    """Write ``time,count`` lines, seconds from 0 on, as ``read_counts`` takes them. Raises :class:`InputError`."""
+    """Write ``time,count`` lines, in seconds from 0, for ``read_counts`` to read. Raises :class:`InputError`."""
     with replacing(path) as draft, open(draft, "w", encoding="utf-8") as stream:
         stream.write("time_s,requests\n")
         stream.writelines(f"{i * interval_us / 1e6:.12g},{n}\n" for i, n in enumerate(counts.tolist()))

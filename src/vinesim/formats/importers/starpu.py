@@ -1,7 +1,7 @@
-"""Measured times of kernels on the devices of machines, as a CSV file.
+"""Measured times of kernels on the devices of several machines, as a CSV file.
 
-Its columns: kernel, machine, device_type, cores, size_bytes, mean_us, dev_us (standard deviation) and n (samples).
-These are the histories that the runtime StarPU keeps of each kernel and size, one row a device.
+Columns: kernel, machine, device_type, cores, size_bytes, mean_us, dev_us (standard deviation) and n (samples).
+The runtime StarPU records such a history for each kernel and size, with one row per device.
 """
 
 import math
@@ -24,14 +24,14 @@ Sample = tuple[float, float, float]  # mean, standard deviation, number
 
 
 def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tuple[Measured, ImportReport]:
-    """The time of each kernel and size on each device type of a machine, and what was left out.
+    """Return the time of each kernel and size on each device type of one machine, and a report of what was left out.
 
-    ``machine`` is by default the file's first with the most device types. A device type's time is the mean over its
-    devices, weighted by their samples. Raises :class:`InputError` with every problem.
+    ``machine`` defaults to the one with the most device types, the first of several. The time of a device type is the
+    mean over its devices, weighted by their samples. Raises :class:`InputError` with every problem.
     """
     found = read_csv_rows(path, COLUMNS)
     dropped: dict[str, list[int]] = {"a kernel on several cores": []}
-    lines: dict[str, list[int]] = defaultdict(list)  # of each machine
+    lines: dict[str, list[int]] = defaultdict(list)  # by machine
     samples: dict[str, dict[tuple[str, str], list[Sample]]] = defaultdict(lambda: defaultdict(list))
     for line, row in found.rows:
         cores = found.number(line, "cores", row["cores"], least=1, is_whole=True)
@@ -68,7 +68,7 @@ def _sample(found: CsvRows, line: int, row: dict[str, str]) -> Sample:
 
 
 def _chosen(path: str | os.PathLike[str], machine: str | None, devices: dict[str, set[str]]) -> str:
-    """The machine: the one that was asked for, else the first with the most device types."""
+    """Return the machine that was asked for, or else the first with the most device types."""
     if machine is None:
         return max(devices, key=lambda name: len(devices[name]))
     if machine not in devices:
@@ -78,6 +78,6 @@ def _chosen(path: str | os.PathLike[str], machine: str | None, devices: dict[str
 
 
 def _spread(samples: list[Sample]) -> float:
-    """Standard deviation as a share of the mean: the root of the mean square over the samples of all devices."""
+    """Standard deviation divided by the mean: root mean square over the samples of all devices."""
     mean, deviation, n = np.array(samples).T
     return math.sqrt(np.average((deviation / mean) ** 2, weights=n))

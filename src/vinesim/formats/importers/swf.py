@@ -1,10 +1,10 @@
-"""The Standard Workload Format (SWF), plain or gzip: logs of parallel machines as workloads.
+"""Read the Standard Workload Format (SWF), plain or gzip: logs of parallel machines as workloads.
 
-Each job becomes as many tasks as it had processors (field 5, allocated; else field 8, requested), each as long as the
-job ran (field 4), on units that are one processor each. Or it becomes one task that takes as many processors of a
-node, which is a unit; its estimate is the time that its user asked for (field 9). The status (field 11) says which
-lines are jobs that ran, the partition (field 16) may choose among them. Source: the format of the Parallel Workloads
-Archive, version 2.2, 18 fields a line, `;` comments.
+By default each job becomes one task per processor (field 5, allocated; else field 8, requested), each as long as the
+job ran (field 4), on units that are one processor each. Alternatively a job becomes one task that takes that many
+processors of one node, and a node is a unit; the task's estimate is the time that the user requested (field 9). The
+status (field 11) says whether a job ran; the partition (field 16) can select jobs. Source: the format of the Parallel
+Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
 
 import os
@@ -22,20 +22,20 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.parallel_jobs import PROCESSOR_TIME
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
-JOB_TYPE = TaskType("RUN_TIME")  # of jobs that are one task each
+JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
 AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
 TASKS = ("processor", "job")
-MAX_PROCESSORS = 10_000_000  # of one job; more is taken for a broken line
+MAX_PROCESSORS = 10_000_000  # per job; a line with more is broken
 N_FIELDS = 18
 
 LEFT_OUT = (
-    "gang scheduling: the tasks of a job start when units are free, not all at once",
-    "node boundaries: the processors of a job may lie on any nodes",
+    "gang scheduling: each task of a job starts when a unit is free, not all together",
+    "node boundaries: the processors of a job may be on any nodes",
     "memory, queues, priorities, users, requested times and dependencies between jobs",
     "the log's own waiting times: the simulated policy decides when a job starts",
 )
 LEFT_OUT_WHOLE = (
-    "jobs over several nodes: a job takes its processors from one node, wherever it had them",
+    "jobs on several nodes: a job takes all its processors from one node, wherever they were",
     "memory, queues, priorities, users and dependencies between jobs",
     LEFT_OUT[-1],
 )
@@ -51,7 +51,7 @@ UNUSED = tuple(i for i, name in enumerate(FIELDS) if name in (
     *("preceding job", "think time"),
 ))  # fmt: skip
 REQUESTED_TIME, STATUS, PARTITION = (FIELDS.index(name) for name in ("requested time", "status", "partition"))
-CANCELLED, PARTS = 5, (2, 3, 4)  # codes of the status
+CANCELLED, PARTS = 5, (2, 3, 4)  # status codes
 STATUSES = {-1: "not given", 0: "failed", 1: "completed", 2: "part", 3: "last part", 4: "last part, failed"}
 STATUSES[CANCELLED] = "cancelled"
 UNKNOWN = b"-1"
@@ -65,12 +65,12 @@ class SwfReport(ImportReport):
     n_tasks: int = 0
     span_us: float = 0.0  # first to last arrival
     work_us: float = 0.0  # processor time of all jobs
-    n_resorted: int = 0  # jobs whose line came after one that arrived later
-    n_processors: int | None = None  # of the machines file
-    n_unasked: int = 0  # jobs whose estimate is their run time, as no time was asked for
+    n_resorted: int = 0  # jobs whose line came after that of a later arrival
+    n_processors: int | None = None  # in the machines file
+    n_unasked: int = 0  # jobs without a requested time, whose estimate is their run time
 
     def conclude(self) -> None:
-        """Put into words what was counted."""
+        """Turn the counts into words."""
         days, hours = self.span_us / 86400e6, self.work_us / 3600e6
         self.made = f"{self.n_jobs:,} jobs, {self.n_tasks:,} tasks over {days:.1f} days, {hours:,.0f} processor hours"
         self.numbers = {"jobs": self.n_jobs, "tasks": self.n_tasks, "days": days, "processor_hours": hours}
@@ -85,13 +85,13 @@ class SwfReport(ImportReport):
         kept = [value for value, (n_kept, _) in self.values.get(FIELDS[PARTITION], {}).items() if n_kept]
         if len(kept) > 1:
             self.notes.append(
-                f"jobs of {len(kept)} partitions are put together, and each may run on any cluster: --partition takes "
-                "those of one"
+                f"jobs of {len(kept)} partitions are merged, and each may run on any cluster: select partitions with "
+                "--partition"
             )
         if self.n_resorted:
-            self.notes.append(f"{self.n_resorted:,} jobs moved to their place in the order of arrival")
+            self.notes.append(f"{self.n_resorted:,} jobs were out of order and were sorted by arrival")
         if self.n_unasked:
-            self.notes.append(f"{self.n_unasked:,} jobs without a requested time: their estimate is their run time")
+            self.notes.append(f"{self.n_unasked:,} jobs have no requested time: their estimate is their run time")
 
 
 def read_swf(
@@ -100,12 +100,12 @@ def read_swf(
     task: str = "processor",
     partitions: Sequence[int] = (),
 ) -> tuple[Workload, Datacenter | None, SwfReport]:
-    """The workload of a log, the datacenter of its machines file if given, and what was dropped and why.
+    """Return the workload of a log, the datacenter of its machines file if one is given, and a report.
 
-    ``task`` is what becomes one: each ``processor`` of a job, or the whole ``job``, for which the machines file is
-    needed. ``partitions`` are those whose jobs are taken; none: all. The first arrival is at 0. Units do 1 us of the
-    one task type in 1 us. Lines that are no job, jobs that were cancelled before they ran, and parts of jobs that
-    another line has whole are dropped and reported; a file without any job, or that cannot be read, raises
+    ``task`` says what becomes a task: each ``processor`` of a job, or the whole ``job``, which needs the machines
+    file. ``partitions`` selects jobs; by default all are taken. The first arrival is at 0. Units do 1 us of the only
+    task type in 1 us. Lines that are not jobs, jobs cancelled before they ran, and parts of a job that has a line of
+    its own are dropped and reported. A file that has no job or cannot be read raises
     :class:`InputError`.
     """
     _check_task(task, machines)
@@ -157,7 +157,7 @@ def _check_task(task: str, machines: str | os.PathLike[str] | None) -> None:
     if task not in TASKS:
         raise InputError([Problem("task", " or ".join(TASKS), repr(task))])
     if task == "job" and machines is None:
-        remedy = "Its nodes say how wide a job may be."
+        remedy = "Give the machines file: it says how many processors a node has."
         raise InputError([Problem("task job", "a machines file beside the log", "none", remedy)])
 
 

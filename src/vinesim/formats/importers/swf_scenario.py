@@ -1,4 +1,4 @@
-"""The scenario file that runs an imported log on the clusters it comes from."""
+"""The scenario file that runs an imported log on its own clusters."""
 
 from itertools import groupby
 from pathlib import Path
@@ -13,13 +13,13 @@ from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.parallel_jobs import PROCESSOR_TIME
 
-OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is a task of its run time."
-OF_JOBS = "An imported log on its own clusters: each job takes as many processors of one node as it had."
+OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task."
+OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
 
 
 def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task: str = "processor") -> None:
-    """Write the scenario beside its workload: a rack a cluster, a shelf a node; a unit is a processor, or with whole
-    jobs as tasks a node."""
+    """Write the scenario beside its workload. A cluster is a rack, a node is a shelf; a unit is a processor, or a node
+    if each job is one task."""
     is_whole = task == "job"
     task_type = (JOB_TYPE if is_whole else PROCESSOR_TIME).name
     document = {
@@ -45,7 +45,7 @@ def _type(processor: ProcessorType) -> dict[str, Any]:
 
 
 def _rack(datacenter: Datacenter, rack: int) -> dict[str, Any]:
-    """A rack's nodes, which are of one kind, from the lowest shelf up, equal neighbours counted together."""
+    """A rack's nodes, all of one kind, from the lowest shelf up; adjacent equal nodes are counted together."""
     inside = datacenter.rack == rack
     name = datacenter.processor_types[datacenter.unit_type[inside][0]].name
     units = np.bincount(datacenter.shelf[inside]).tolist()

@@ -1,4 +1,4 @@
-"""The arrivals file: one time in us a line, job by job, not decreasing."""
+"""The arrivals file: one time in us per line, one line per job, in increasing order (equal times are allowed)."""
 
 import os
 
@@ -13,7 +13,7 @@ COLUMNS = (Column("arrival_us", is_number=True),)
 
 
 def read_arrivals(path: str | os.PathLike[str]) -> np.ndarray:
-    """Arrival time of each job, [J] float64, us. Raises :class:`InputError`."""
+    """Read the arrival time of each job, [J] float64, us. Raises :class:`InputError`."""
     (times,) = read_columns(path, COLUMNS)
     earlier = np.flatnonzero(times[1:] < times[:-1]) + 1
     if len(earlier):
@@ -27,7 +27,7 @@ def read_arrivals(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def write_arrivals(path: str | os.PathLike[str], arrival_us: np.ndarray) -> None:
-    """Write one time a line, so that the same numbers are read again. Raises :class:`InputError`."""
+    """Write one time per line, exactly enough digits to read the same numbers again. Raises :class:`InputError`."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         stream.write("# arrival_us\n")
         stream.writelines(f"{time!r}\n" for time in np.asarray(arrival_us, np.float64).tolist())

@@ -1,8 +1,8 @@
-"""The papers' text files as NumPy columns: 10 million lines in seconds, memory bounded by the columns themselves.
+"""Read the papers' text files as NumPy columns: 10 million lines in seconds, memory bounded by the columns themselves.
 
 Measured on 2 cores, 10 M trace lines of 7 numbers (303 MB): this reader 1.3 s and 0.32 GB, DuckDB's ``read_csv``
-2.4 s and 1.3 GB (tried and left: it also rounds "1.5" into integer columns and refuses double spaces).
-A piece of the file that this reader does not understand goes to ``lines``, which accepts or explains it.
+2.4 s and 1.3 GB. DuckDB was tried and dropped: it also rounds "1.5" into integer columns and rejects double spaces.
+A piece of the file that this reader cannot parse goes to ``lines``, which accepts it or explains what is wrong.
 """
 
 import os
@@ -17,7 +17,7 @@ from vinesim.formats.papers import lines
 from vinesim.formats.papers.lines import Column
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
-N_THREADS = 2  # NumPy lets go of the interpreter's lock; more threads gain nothing over the reading itself
+N_THREADS = 2  # NumPy releases the interpreter's lock; reading is the bottleneck, so more threads gain nothing
 _MAX_DIGITS = 18  # any such number is below 2^63
 _MAX_WIDTH = 32  # characters of a decimal number
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -25,9 +25,9 @@ Piece = tuple[list[np.ndarray], list[Problem]]
 
 
 def read_columns(path: str | os.PathLike[str], columns: Sequence[Column]) -> list[np.ndarray]:
-    """One array a column: the smallest unsigned type that holds a column of whole numbers, float64 for numbers.
+    """Return one array per column: float64 for numbers, the smallest unsigned type that fits for whole numbers.
 
-    Raises :class:`InputError` with the place of each problem.
+    Raises :class:`InputError` with the place of every problem.
     """
     pieces: list[list[np.ndarray]] = []
     problems: list[Problem] = []
@@ -56,7 +56,7 @@ def read_columns(path: str | os.PathLike[str], columns: Sequence[Column]) -> lis
         names = " ".join(c.name for c in columns)
         raise InputError([Problem(str(path), f"at least one line of: {names}", "none", "Is the file complete?")])
     result = []
-    for c in range(len(columns)):  # column by column, so that only one is in memory twice
+    for c in range(len(columns)):  # column by column, so that at most one is in memory twice
         result.append(np.concatenate([piece[c] for piece in pieces]))
         for piece in pieces:
             piece[c] = np.empty(0, np.uint8)
@@ -64,13 +64,13 @@ def read_columns(path: str | os.PathLike[str], columns: Sequence[Column]) -> lis
 
 
 def parse(path: str | os.PathLike[str], first_line: int, chunk: bytes, columns: Sequence[Column]) -> Piece:
-    """The columns of a piece of whole lines, by the quick way or, where that gives up, by the exact one."""
+    """Parse a piece of whole lines: by the quick parser or, if it gives up, by the exact one."""
     quick = parse_quick(chunk, columns)
     return (quick, []) if quick is not None else parse_slow(path, first_line, chunk, columns)
 
 
 def parse_slow(path: str | os.PathLike[str], first_line: int, chunk: bytes, columns: Sequence[Column]) -> Piece:
-    """The columns of a piece of whole lines, in plain Python, and what is wrong with them."""
+    """Parse a piece of whole lines in plain Python: the columns, and what is wrong with them."""
     values, problems = lines.parse(path, lines.records(path, first_line, chunk), columns)
     if problems:
         return [np.empty(0, np.uint8) for _ in columns], problems
@@ -82,7 +82,7 @@ def parse_slow(path: str | os.PathLike[str], first_line: int, chunk: bytes, colu
 
 
 def parse_quick(chunk: bytes, columns: Sequence[Column]) -> list[np.ndarray] | None:
-    """The columns of a piece of whole lines; None for anything at all that is not plain numbers in plain lines."""
+    """Parse a piece of whole lines; None if it contains anything but plain numbers in plain lines."""
     if not chunk.isascii() or b"\0" in chunk:
         return None
     if b"#" in chunk:
@@ -116,7 +116,7 @@ def _spans(data: np.ndarray, n_columns: int) -> np.ndarray | None:
         return None
     spans = edges.reshape(-1, n_columns, 2)
     line_ends = np.flatnonzero(data == ord("\n"))
-    if len(line_ends) != len(spans):  # there are blank lines, or wrong ones
+    if len(line_ends) != len(spans):  # there are blank lines, or malformed ones
         at = np.searchsorted(line_ends, spans[:, -1, 1])
         if (at != np.searchsorted(line_ends, spans[:, 0, 0])).any():
             return None
@@ -149,7 +149,7 @@ def _whole(data: np.ndarray, start: np.ndarray, end: np.ndarray, is_pure: bool) 
 
 
 def _decimal(data: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray | None:
-    """Decimal numbers through NumPy's own conversion of text; None where it or the file format refuses."""
+    """Decimal numbers by NumPy's own text conversion; None if it fails or the file format forbids the number."""
     width = end - start
     longest = int(width.max())
     if longest > _MAX_WIDTH or np.isin(data[start], (ord("-"), ord("+"))).any():

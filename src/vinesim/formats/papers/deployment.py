@@ -1,6 +1,6 @@
-"""The deployment file: ``type x y`` a line, one line a processing unit. Source: VineSim report, section 5.2.1.
+"""The deployment file: ``type x y``, one line per processing unit. Source: VineSim report, section 5.2.1.
 
-``type`` is the processor type's code, ``x`` the rack and ``y`` the shelf, all from 0.
+``type`` is the processor type's code, ``x`` the rack, ``y`` the shelf; all start at 0.
 """
 
 import os
@@ -16,13 +16,13 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
 COLUMNS = (Column("type"), Column("x"), Column("y"))
-MAX_COORDINATE = 2**31 - 2  # the number of racks must fit int32 too
+MAX_COORDINATE = 2**31 - 2  # so that the number of racks fits int32 too
 
 
 def read_deployment(
     path: str | os.PathLike[str], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> Datacenter:
-    """The datacenter of a deployment file, units in the order of its lines. Raises :class:`InputError`."""
+    """Read the datacenter of a deployment file, one unit per line in order. Raises :class:`InputError`."""
     columns = read_columns(path, COLUMNS)
     known = ", ".join(f"{code} {p.name}" for code, p in enumerate(processor_types))
     checks = (
@@ -45,7 +45,7 @@ def read_deployment(
 
 
 def write_deployment(path: str | os.PathLike[str], datacenter: Datacenter) -> None:
-    """Write a deployment file: whole or not at all. Raises :class:`InputError` if it cannot be written."""
+    """Write a deployment file, completely or not at all. Raises :class:`InputError` if it cannot be written."""
     names = ", ".join(f"{code} {p.name}" for code, p in enumerate(datacenter.processor_types))
     rows = zip(datacenter.unit_type.tolist(), datacenter.rack.tolist(), datacenter.shelf.tolist(), strict=True)
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:

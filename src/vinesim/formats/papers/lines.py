@@ -1,7 +1,7 @@
-"""The papers' text files, line by line: the reader that accepts or explains, field by field.
+"""Read the papers' text files line by line: accept each field, or explain what is wrong with it.
 
-One record a line, fields between spaces or tabs, ``#`` starts a comment, blank lines are skipped. This is the slow
-twin of ``columns``: the same meaning in plain Python, with the place of every problem.
+One record per line, fields separated by spaces or tabs; ``#`` starts a comment, blank lines are skipped. This is the
+slow twin of ``columns``: the same meaning in plain Python, with the place of every problem.
 """
 
 import os
@@ -16,18 +16,18 @@ from vinesim.model.errors import InputError, Problem
 
 CHUNK_BYTES = 1 << 20  # 1 MiB was the fastest of 0.25, 1 and 4 MiB on 2 cores (2.0, 1.3, 1.4 s for 10 M lines)
 LARGEST = 2**63 - 1
-MAX_COUNTED = 100_000  # problems; reading stops there
+MAX_COUNTED = 100_000  # problems; reading stops at this number
 
 _FIELD = re.compile(rb"[^ \t\r]+")
 _COMMENT = re.compile(rb"#[^\n]*")
-_RECORD = re.compile(rb"[^ \t\r\n][^\n]*")  # the rest of a line that has a field
+_RECORD = re.compile(rb"[^ \t\r\n][^\n]*")  # the rest of a line from its first field
 _WHOLE = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
 class Column:
-    """One field of a record: a whole number, or with ``is_number`` also a decimal one, 0 to 2^63 - 1."""
+    """One field of a record: a whole number, or any number if ``is_number``; from 0 to 2^63 - 1."""
 
     name: str
     is_number: bool = False
@@ -39,7 +39,7 @@ class Column:
 
 
 class Field(NamedTuple):
-    """A field's text, and its place in the file, both from 1."""
+    """A field's text, and its line and column in the file, both from 1."""
 
     text: str
     line: int
@@ -47,9 +47,9 @@ class Field(NamedTuple):
 
 
 def chunks(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
-    """The file in pieces of whole lines of about 1 MiB, each with the number of its first line.
+    """Yield the file in pieces of whole lines of about 1 MiB, each with the number of its first line.
 
-    Every piece ends in a newline. A byte order mark is left out. A line over 1 MiB raises :class:`InputError`.
+    Every piece ends in a newline. A byte order mark is dropped. A line over 1 MiB raises :class:`InputError`.
     """
     with opened(path) as stream:
         rest, line, block = b"", 1, stream.read(CHUNK_BYTES).removeprefix(b"\xef\xbb\xbf")
@@ -71,7 +71,7 @@ def chunks(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
 
 
 def records(path: str | os.PathLike[str], first_line: int, chunk: bytes) -> Iterator[list[Field]]:
-    """The fields of each line of a piece that has any; bytes that are no text raise :class:`InputError`."""
+    """Yield the fields of each line that has any; bytes that are not UTF-8 text raise :class:`InputError`."""
     for number, line in enumerate(chunk.split(b"\n")[:-1], first_line):
         if not line.isascii() or b"\0" in line:
             _check_text(path, number, line)
@@ -85,7 +85,7 @@ def records(path: str | os.PathLike[str], first_line: int, chunk: bytes) -> Iter
 
 
 def all_records(path: str | os.PathLike[str]) -> Iterator[list[Field]]:
-    """The fields of each line of a file that has any."""
+    """Yield the fields of each line of a file that has any."""
     for first_line, chunk in chunks(path):
         yield from records(path, first_line, chunk)
 
@@ -103,7 +103,7 @@ def _check_text(path: str | os.PathLike[str], number: int, line: bytes) -> None:
 def parse(
     path: str | os.PathLike[str], lines: Iterable[list[Field]], columns: Sequence[Column]
 ) -> tuple[list[list[float]], list[Problem]]:
-    """Each column's values, and every problem there is in the lines."""
+    """Return the values of each column, and every problem in the lines."""
     values: list[list[float]] = [[] for _ in columns]
     problems = []
     for fields in lines:
@@ -129,7 +129,7 @@ def parse(
 def to_number(
     path: str | os.PathLike[str], field: Field, expected: str, is_number: bool = True
 ) -> int | float | Problem:
-    """The value of a field, or what is wrong with it."""
+    """Return the value of a field, or what is wrong with it."""
     text, where = field.text, f"{path}:{field.line}:{field.column}"
     value: int | float
     if _WHOLE.fullmatch(text):
@@ -145,7 +145,7 @@ def to_number(
 
 
 def locate(path: str | os.PathLike[str], places: Iterable[tuple[int, int]]) -> list[str]:
-    """``file:line:column`` of each (record, field), both counted from 0; reads the file again."""
+    """Return ``file:line:column`` of each (record, field), both counted from 0. Reads the file again."""
     wanted = list(places)
     fields_of: dict[int, set[int]] = {}
     for row, index in wanted:

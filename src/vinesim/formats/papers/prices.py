@@ -1,4 +1,4 @@
-"""The price list: ``type price`` a line, the cost of purchase of one unit. Source: VineSim report, 5.2.1."""
+"""The price list: ``type price`` per line, the purchase cost of one unit. Source: VineSim report, 5.2.1."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ COLUMNS = (Column("type"), Column("price", is_number=True))
 def read_prices(
     path: str | os.PathLike[str], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> dict[int, float]:
-    """Price of each processor type's code in the file, each once. Raises :class:`InputError`."""
+    """Read the price of each processor type by its code; each type may occur once. Raises :class:`InputError`."""
     codes, prices = read_columns(path, COLUMNS)
     known = ", ".join(f"{code} {p.name}" for code, p in enumerate(processor_types))
     result: dict[int, float] = {}

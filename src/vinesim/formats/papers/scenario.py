@@ -1,4 +1,4 @@
-"""A scenario from the papers' text files, read together so that the errors of all of them come at once."""
+"""Read a scenario from the papers' text files, all together, so that the errors of all files are reported at once."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,14 +19,14 @@ from vinesim.model.scenario import Scenario
 
 
 class _Collector:
-    """Calls readers one after the other and keeps what they object to."""
+    """Calls one reader after another and collects their errors."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.n_problems = 0
 
     def read(self, reader: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What the reader returns, None if it objects."""
+        """Return what the reader returns, or None if it raises :class:`InputError`."""
         try:
             return reader(*args, **kwargs)
         except InputError as wrong:
@@ -48,9 +48,9 @@ def read_text_scenario(
     prices: Path | None = None,
     power: Path | None = None,
 ) -> Scenario:
-    """The scenario of a deployment, a trace, and the inter-arrival time (us) or a file of arrival times.
+    """Read a deployment, a trace, and the inter-arrival time (us) or a file of arrival times.
 
-    Without an affinity file Table 1 of the paper counts. Raises :class:`InputError` with every problem of every file.
+    Without an affinity file, Table 1 of the paper applies. Raises :class:`InputError` with every problem of every file.
     """
     collector = _Collector()
     shape = (len(PROCESSOR_TYPES), len(TASK_TYPES))

@@ -1,8 +1,8 @@
-"""Affinity and power files: one row a processor type, one column a task type, both in the order of their codes.
+"""Affinity and power files: one row per processor type, one column per task type, both in the order of their codes.
 
-``--`` is 0: cannot run. Rows and columns left out at the end are 0 too, as in the paper's own Table 1.
-Source: VineSim report, Table 1 and section 6; affinity is operations per us in the first column (INT), and
-factors of it in the others; power is W everywhere.
+``--`` means 0: cannot run. Rows and columns missing at the end are 0 too, as in the paper's own Table 1.
+Source: VineSim report, Table 1 and section 6. In the first column (INT), affinity is operations per us; the other
+columns are factors of the first. Power is in W everywhere.
 """
 
 import os
@@ -15,13 +15,13 @@ from vinesim.model.errors import InputError, Problem
 
 
 def read_affinity(path: str | os.PathLike[str], n_processor_types: int, n_task_types: int) -> np.ndarray:
-    """Absolute affinity [P, T], operations per us. Raises :class:`InputError`."""
+    """Read the absolute affinity [P, T], operations per us. Raises :class:`InputError`."""
     expected = "an affinity, 0 or more, or -- where the type cannot run"
     return affinity.from_peak(_read(path, n_processor_types, n_task_types, expected))
 
 
 def read_power(path: str | os.PathLike[str], n_processor_types: int, n_task_types: int) -> np.ndarray:
-    """Power while a task runs [P, T], W. Raises :class:`InputError`."""
+    """Read the power while a task runs [P, T], W. Raises :class:`InputError`."""
     return _read(path, n_processor_types, n_task_types, "a power in W, 0 or more, or --")
 
 
@@ -34,12 +34,12 @@ def _read(path: str | os.PathLike[str], n_rows: int, n_columns: int, expected: s
         end = fields[-1]
         if row > n_rows:
             where = f"{path}:{fields[0].line}:1"
-            problems.append(Problem(where, f"at most {n_rows} rows, one a processor type", "more", "Define the type."))
+            problems.append(Problem(where, f"at most {n_rows} rows, one per processor type", "more", "Define it."))
             break
         if len(fields) > n_columns:
             extra = fields[n_columns]
             where = f"{path}:{extra.line}:{extra.column}"
-            problems.append(Problem(where, f"at most {n_columns} columns, one a task type", f"{len(fields)}"))
+            problems.append(Problem(where, f"at most {n_columns} columns, one per task type", f"{len(fields)}"))
         elif len(fields) != width:
             where = f"{path}:{end.line}:{end.column}"
             problems.append(Problem(where, f"{width} columns, as in the first row", f"{len(fields)}"))

@@ -1,7 +1,7 @@
-"""The trace file: one task a line, the tasks of a job next to one another. Source: VineSim report, 5.2.1.
+"""The trace file: one task per line, the tasks of a job on consecutive lines. Source: VineSim report, 5.2.1.
 
 ``task_type data_size data_x data_y operations preferred_type job_id``: types are codes, the size is in bytes, x is the
-rack and y the shelf of the data. The preferred type ``UNSPECIFIED`` (5) means any. Arrivals are not in the file.
+rack and y the shelf of the data. The preferred type ``UNSPECIFIED`` (5) means any. The file holds no arrival times.
 """
 
 import math
@@ -40,11 +40,11 @@ def read_trace(
     datacenter: Datacenter | None = None,
     affinity: np.ndarray | None = None,
 ) -> Workload:
-    """The workload of a trace file.
+    """Read the workload of a trace file.
 
     ``arrivals`` is the inter-arrival time in us (job k arrives at k x IAT, the first at 0), or the arrival time of each
-    job in us. With ``datacenter`` (whose processor types then count) the data must lie in it; with ``affinity`` [P, T]
-    too, some unit must be able to run each task. Raises :class:`InputError` with file, line and column.
+    job in us. With ``datacenter``, its processor types apply and the data must lie in it; with ``affinity`` [P, T] as
+    well, some unit must be able to run each task. Raises :class:`InputError` with file, line and column.
     """
     if datacenter is not None:
         processor_types = datacenter.processor_types
@@ -72,7 +72,7 @@ def read_trace(
 
 
 def arrival_times(path: str | os.PathLike[str], arrivals: float | np.ndarray, n_jobs: int) -> np.ndarray:
-    """When each job of a file arrives, us: at k x IAT for a number, else as given, one time a job."""
+    """Return when each job of a file arrives, us: at k x IAT for a number, or the given times, one per job."""
     if np.ndim(arrivals) == 0:
         iat_us = float(arrivals)
         if not (iat_us >= 0 and math.isfinite(iat_us * n_jobs)):
@@ -81,14 +81,14 @@ def arrival_times(path: str | os.PathLike[str], arrivals: float | np.ndarray, n_
     times = np.asarray(arrivals, np.float64)
     if len(times) != n_jobs:
         remedy = "Give one time for each job of the trace."
-        raise InputError([Problem("arrivals", f"{n_jobs} times, one a job of {path}", f"{len(times)}", remedy)])
+        raise InputError([Problem("arrivals", f"{n_jobs} times, one per job of {path}", f"{len(times)}", remedy)])
     return times
 
 
 def write_trace(
     path: str | os.PathLike[str], workload: Workload, processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> None:
-    """Write a trace file: whole or not at all; arrivals, demands and deadlines are not part of the format.
+    """Write a trace file, completely or not at all. The format has no arrivals, demands or deadlines.
 
     Raises :class:`InputError` if it cannot be written, or if a task prefers no type and ``UNSPECIFIED`` has no code.
     """
@@ -98,7 +98,7 @@ def write_trace(
         preferred[preferred == NO_PREFERENCE] = names.index(ANY_PROCESSOR)
     elif (preferred == NO_PREFERENCE).any():
         remedy = "Add the type, or write the workload as Parquet."
-        raise InputError([Problem(str(path), f"a type {ANY_PROCESSOR} for tasks without preference", "none", remedy)])
+        raise InputError([Problem(str(path), f"a type {ANY_PROCESSOR} for tasks without a preference", "none", remedy)])
     counts = np.diff(workload.job_first)
     job_id = np.arange(workload.n_jobs) if workload.job_id is None else workload.job_id
     columns = (
@@ -118,6 +118,6 @@ def write_trace(
 
 
 def _whole_if_exact(values: np.ndarray) -> np.ndarray:
-    """The numbers as integers where all are, so that they are written without a decimal point."""
+    """Return the numbers as integers if all are whole, so that they are written without a decimal point."""
     is_whole = (values < 2**63).all() and (values == np.floor(values)).all()
     return values.astype(np.int64) if is_whole else values

@@ -1,4 +1,4 @@
-"""The rules of a trace file, whole columns at a time; the lines are looked up only for the messages."""
+"""The rules of a trace file, checked on whole columns; lines are looked up only for the messages."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _MAX_COORDINATE = 2**31 - 1
 
 
 class _Findings:
-    """Problems as (row, field), told in the order of the file."""
+    """Problems as (row, field), reported in the order of the file."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -46,7 +46,7 @@ def check_trace(
     datacenter: Datacenter | None = None,
     affinity: np.ndarray | None = None,
 ) -> None:
-    """Raise :class:`InputError` with the places of all breaches; ``first`` is the first row of each job."""
+    """Raise :class:`InputError` with the places of all violations; ``first`` is the first row of each job."""
     findings = _Findings()
     known_tasks = ", ".join(f"{code} {t.name}" for code, t in enumerate(task_types))
     known_units = ", ".join(f"{code} {p.name}" for code, p in enumerate(processor_types))
@@ -68,16 +68,16 @@ def check_trace(
 
 
 def _check_jobs(findings: _Findings, task_type: np.ndarray, job: np.ndarray, first: np.ndarray) -> None:
-    """The tasks of a job are of one type, and next to one another."""
+    """Check that the tasks of a job have one type and consecutive lines."""
     differs = np.flatnonzero((task_type[1:] != task_type[:-1]) & (job[1:] == job[:-1])) + 1
-    remedy = "A job has tasks of one type: split the job."
-    findings.add(differs, TASK_TYPE, task_type, "the task type of the job's line before", remedy)
+    remedy = "All tasks of a job have one type: split the job."
+    findings.add(differs, TASK_TYPE, task_type, "the task type of the job's previous line", remedy)
     ids = job[first]
     if (ids[1:] > ids[:-1]).all():  # the usual trace: no need to sort
         return
     order = np.argsort(ids, kind="stable")
     again = np.sort(first[order[1:][ids[order[1:]] == ids[order[:-1]]]])
-    findings.add(again, JOB_ID, job, "a new job_id", "Put the lines of a job next to one another.")
+    findings.add(again, JOB_ID, job, "a new job_id", "Put the lines of a job together.")
 
 
 def _check_runnable(
@@ -88,7 +88,7 @@ def _check_runnable(
     datacenter: Datacenter,
     affinity: np.ndarray,
 ) -> None:
-    """Each job's type has a unit with an affinity above 0; told once a type, at its first job."""
+    """Check that some unit can run each job's type; report each type once, at its first job."""
     runs = affinity[np.unique(datacenter.unit_type)].max(axis=0) > 0
     for code in np.unique(task_type[first]):
         if code < len(task_types) and not runs[code]:

@@ -1,1 +1,1 @@
-"""Result folders: written whole, checked, read as tables; and what is made of them."""
+"""Result folders: written completely, checked and read as tables; and the files made from them."""

@@ -1,7 +1,7 @@
-"""What a result folder keeps of the scenario for ``vinesim explain``: what tasks ask for and what units provide.
+"""What a result folder keeps of the scenario for ``vinesim explain``: what tasks need and what units provide.
 
-``explain.json`` has the types and the outages, ``explain.parquet`` a row a task. Where tasks ran and when is in the
-result's tables.
+``explain.json`` has the types and the outages, ``explain.parquet`` one row per task. The result's tables say where and
+when tasks ran.
 """
 
 import json
@@ -29,14 +29,14 @@ class ExplainRecord:
     processor_types: list[str]
     task_types: list[str]
     capacity: list[float]  # [P]
-    attributes: list[dict[str, float]]  # [P]: what a unit provides
+    attributes: list[dict[str, float]]  # [P]: the resources a unit provides
     affinity: np.ndarray  # [P, T]: operations per us, 0 = cannot run
     demand: np.ndarray  # [N] float64: NaN = one slot, infinite = the whole unit
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
 
     def outages_of(self, rack: np.ndarray, shelf: np.ndarray) -> dict[int, list[tuple[float, float]]]:
-        """From when to when each unit was down, of those that ever were; ``rack`` and ``shelf`` [U] of the units."""
+        """Return (down_us, up_us) of each unit that was ever down; ``rack`` and ``shelf`` are [U], of the units."""
         found: dict[int, list[tuple[float, float]]] = {}
         for at_rack, at_shelf, down_us, up_us in self.outages:
             for unit in np.flatnonzero((rack == at_rack) & (shelf == at_shelf)).tolist():
@@ -45,7 +45,7 @@ class ExplainRecord:
 
 
 def write_record(folder: Path, scenario: Scenario) -> None:
-    """Write the two files. Raises OSError."""
+    """Write both files. Raises OSError."""
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
         "processor_types": [p.name for p in types],
@@ -62,7 +62,7 @@ def write_record(folder: Path, scenario: Scenario) -> None:
 
 
 def read_record(folder: Path) -> ExplainRecord:
-    """Read the two files. Raises :class:`InputError` where the run was not recorded."""
+    """Read both files. Raises :class:`InputError` if the run was not recorded."""
     types, tasks = folder / EXPLAIN_TYPES, folder / EXPLAIN_TASKS
     if not (types.exists() and tasks.exists()):
         remedy = "Run it again with vinesim run ... --explain --out DIR."
@@ -82,6 +82,6 @@ def read_record(folder: Path) -> ExplainRecord:
         )
     except InputError:
         raise
-    except Exception as wrong:  # JSON, keys, or DuckDB's own kinds of errors
+    except Exception as wrong:  # errors of JSON, of missing keys, or of DuckDB
         found_text = f"{type(wrong).__name__}: {str(wrong).splitlines()[0]}"
         raise InputError([Problem(str(folder), "a record that can be read", found_text, "Run it again.")]) from None

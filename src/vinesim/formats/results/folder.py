@@ -1,4 +1,4 @@
-"""The result folder of a run: written whole or not at all."""
+"""The result folder of a run, written completely or not at all."""
 
 import json
 import math
@@ -16,33 +16,33 @@ from vinesim.model.result import Result
 
 SUMMARY = "summary.json"
 TABLES = ("tasks", "jobs", "units", "segments", "utilization", "periods", "applications")
-REPORT, TIMELINE = "report.html", "timeline.json"  # made from a result later, and replaced with it
-EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # for vinesim explain, if it was asked for
-CHECKED = {SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, *(f"{name}.parquet" for name in TABLES)}  # listed with checksums
+REPORT, TIMELINE = "report.html", "timeline.json"  # made later from a result, and replaced with it
+EXPLAIN_TYPES, EXPLAIN_TASKS = "explain.json", "explain.parquet"  # only if requested, for vinesim explain
+CHECKED = {SUMMARY, EXPLAIN_TYPES, EXPLAIN_TASKS, *(f"{name}.parquet" for name in TABLES)}  # have a checksum
 FILES = {*CHECKED, SUMS, REPORT, TIMELINE, f"{TIMELINE}.gz"}
 
 
 def check_target(folder: str | Path) -> None:
-    """Raise :class:`InputError` unless a result can be written there: a free name, an empty folder or an old result."""
+    """Raise :class:`InputError` unless a result can be written there: a new name, an empty folder or an old result."""
     try:
         path = Path(folder).resolve()
         if path.exists() and not path.is_dir():
-            raise InputError([Problem(f"--out {folder}", "a folder", "a file", "Give another name.")])
+            raise InputError([Problem(f"--out {folder}", "a folder", "a file", "Choose another name.")])
         other = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES) if path.is_dir() else []
     except OSError as wrong:
         raise InputError([Problem(f"--out {folder}", "a folder that can be used", _what(wrong))]) from None
     if other:
         found = ", ".join(other[:3]) + (" ..." if len(other) > 3 else "")
-        raise InputError([Problem(f"--out {folder}", "a new or empty folder, or an old result alone", f"also {found}")])
+        raise InputError([Problem(f"--out {folder}", "a new or empty folder, or only an old result", f"also {found}")])
     there = path
     while not there.exists():
         there = there.parent
     if not os.access(there, os.W_OK) or not os.access(path.parent if path.is_dir() else there, os.W_OK):
-        raise InputError([Problem(f"--out {folder}", "a folder that can be written", f"no permission in {there}")])
+        raise InputError([Problem(f"--out {folder}", "a writable folder", f"no permission in {there}")])
 
 
 def to_json(summary: Mapping[str, Any]) -> str:
-    """The text of summary.json; numbers that JSON does not know, such as infinity, become null."""
+    """Return the text of summary.json; numbers that JSON cannot represent, such as infinity, become null."""
     return json.dumps(_finite(summary), indent=2, default=str, allow_nan=False) + "\n"
 
 
@@ -55,9 +55,9 @@ def _finite(value: Any) -> Any:
 
 
 def write_result(folder: str | Path, result: Result, also: Callable[[Path], None] | None = None) -> None:
-    """Write summary.json, the tables, what ``also`` writes, and a list of their checksums into a folder.
+    """Write summary.json, the tables, what ``also`` writes, and a list of their checksums to a folder.
 
-    An old result there is replaced when the new one is complete. Raises :class:`InputError`.
+    An old result is replaced only when the new one is complete. Raises :class:`InputError`.
     """
     check_target(folder)
     target = Path(folder).resolve()
@@ -65,7 +65,7 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as wrong:
-        raise InputError([Problem(f"--out {folder}", "a folder that can be made", _what(wrong))]) from None
+        raise InputError([Problem(f"--out {folder}", "a folder that can be created", _what(wrong))]) from None
     try:
         draft.chmod(0o755)
         for name in TABLES:
@@ -85,7 +85,7 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
             os.replace(draft, target)
     except OSError as wrong:
         raise InputError(
-            [Problem(f"--out {folder}", "room and permission to write", _what(wrong), "Nothing was kept there.")]
+            [Problem(f"--out {folder}", "room and permission to write", _what(wrong), "Nothing was written.")]
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)

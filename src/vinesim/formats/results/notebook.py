@@ -1,4 +1,4 @@
-"""Results as a notebook shows them: HTML that needs nothing else."""
+"""Results as HTML for notebooks; it needs no other files."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -7,12 +7,12 @@ from typing import Any
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import time_or_dash
 
-ROWS = 10  # of a table
+ROWS = 10  # shown of a table
 QUANTILES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "max": "max"}
 
 
 def summary_html(summary: dict[str, Any]) -> str:
-    """The latencies and the headline figures of a run."""
+    """Return the latencies and headline figures of a run."""
     latencies = [
         (group, f"{summary[group]['finished']:,}", *(time_or_dash(summary[group]["latency_us"][q]) for q in QUANTILES))
         for group in ("jobs", "tasks")
@@ -35,7 +35,7 @@ def _headlines(summary: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def table_html(columns: dict[str, Any], n_rows: int) -> str:
-    """The first rows of a table."""
+    """Return the first rows of a table."""
     rows = [[str(column[i]) for column in columns.values()] for i in range(min(n_rows, ROWS))]
     return _table(tuple(columns), rows) + f"<p>{n_rows:,} rows</p>"
 

@@ -1,4 +1,4 @@
-"""Result tables as Parquet files, through DuckDB: zstd, one file a table, straight from the NumPy columns."""
+"""Result tables as Parquet files through DuckDB: zstd, one file per table, directly from the NumPy columns."""
 
 import glob
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,14 +11,14 @@ import numpy as np
 
 @cache
 def _database(threads: int | None) -> Any:
-    """An empty database in memory; to open one costs more (15 ms) than to write a small file (5 ms)."""
+    """An empty in-memory database, kept because opening one (15 ms) costs more than writing a small file (5 ms)."""
     import duckdb
 
     return duckdb.connect(config={} if threads is None else {"threads": threads})
 
 
 def connected(threads: int | None = None) -> Any:
-    """A connection to DuckDB for one thread, to be closed, or used as a context."""
+    """Return a connection to DuckDB for one thread; close it, or use it as a context manager."""
     return _database(threads).cursor()
 
 
@@ -28,10 +28,10 @@ def write_table(
     threads: int | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write columns of equal length as one Parquet file; NaN, and None in a column of objects, is written as NULL.
+    """Write columns of equal length as one Parquet file. NaN, and None in a column of objects, become NULL.
 
-    ``threads`` is how many DuckDB uses; None: all. ``metadata`` are texts by name, kept in the file's footer.
-    Raises OSError where the file cannot be written.
+    ``threads`` limits the threads that DuckDB uses; None means all. ``metadata`` holds named texts for the file's
+    footer. Raises OSError if the file cannot be written.
     """
     import duckdb
 
@@ -40,7 +40,7 @@ def write_table(
         quoted = '"' + name.replace('"', '""') + '"'
         plain = f"CASE WHEN isnan({quoted}) THEN NULL ELSE {quoted} END AS {quoted}"
         is_nothing = values.dtype.kind == "O" and all(value is None for value in values)
-        text = f"CAST({quoted} AS VARCHAR) AS {quoted}"  # or DuckDB takes nothing for integers
+        text = f"CAST({quoted} AS VARCHAR) AS {quoted}"  # else DuckDB makes a column of NULLs an integer column
         fields.append(plain if values.dtype.kind == "f" else text if is_nothing else quoted)
     options = "FORMAT parquet, COMPRESSION zstd"
     if metadata:
@@ -59,7 +59,7 @@ def write_table(
 
 
 def read_metadata(paths: Sequence[str | Path], name: str) -> dict[str, str]:
-    """The text of that name in the footers of these files, by path, where there is one."""
+    """Return the metadata text of that name, by path, of each file that has it."""
     if not paths:
         return {}
     query = "SELECT file_name, decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?"
@@ -68,17 +68,17 @@ def read_metadata(paths: Sequence[str | Path], name: str) -> dict[str, str]:
 
 
 def plain_names(paths: Iterable[str | Path]) -> list[str]:
-    """The names of files for a query, in which ``[``, ``*`` and ``?`` stand for themselves."""
+    """Return file names for a query, with ``[``, ``*`` and ``?`` escaped."""
     return [glob.escape(str(path)) for path in paths]
 
 
 def _text(value: str) -> str:
-    """A text as SQL writes it."""
+    """Quote a text for SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def read_table(path: str | Path) -> dict[str, np.ndarray]:
-    """The columns of a Parquet file; NULL in a float column is NaN."""
+    """Return the columns of a Parquet file; NULL in a float column becomes NaN."""
     with connected() as connection:
         found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchnumpy()
     return {

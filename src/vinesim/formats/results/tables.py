@@ -1,4 +1,4 @@
-"""A result folder opened for reading: its summary, and its tables as views for SQL."""
+"""Open a result folder for reading: its summary, and its tables as SQL views."""
 
 import glob
 import json
@@ -39,25 +39,25 @@ _RUN_AGAIN = "Write it again with vinesim run --out."
 
 @dataclass(frozen=True, eq=False)
 class ResultTables:
-    """The summary, and one SQL view for each table there is.
+    """The summary, and one SQL view per table.
 
-    The view ``held`` has a row for each time that a task was on a unit, as the table ``segments`` has them where there
-    is one, with the share of the unit that it held; no end: it was there when the run ended.
+    The view ``held`` has one row for each time that a task was on a unit, from the table ``segments`` if the result has
+    one, with the share of the unit that the task held. A missing end means that it was there when the run ended.
     """
 
     folder: Path
     summary: dict[str, Any]
-    names: frozenset[str]  # the tables there are
-    is_shared: bool  # allocated and active may differ: units may have held several tasks, or differ in capacity
+    names: frozenset[str]  # the tables in the folder
+    is_shared: bool  # allocated and active can differ: units held several tasks, or differ in capacity
     connection: Any  # DuckDB
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query. Raises :class:`InputError` where a file is damaged."""
+        """Return the rows of a query. Raises :class:`InputError` if a file is damaged."""
         with _damage(self.folder):
             return self.connection.execute(query, values).fetchall()
 
     def columns(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> dict[str, np.ndarray]:
-        """The columns of a query; NULL in a float column is NaN. Raises :class:`InputError` where a file is damaged."""
+        """Return the columns of a query, NaN for NULL in a float column. Raises :class:`InputError` for damage."""
         with _damage(self.folder):
             found = self.connection.execute(query, values).fetchnumpy()
         return {
@@ -74,7 +74,7 @@ class ResultTables:
 
     @property
     def processor_types(self) -> dict[int, str]:
-        """Name of each processor type in use by code."""
+        """Names of the processor types in use, by code."""
         codes = [code for (code,) in self.rows("SELECT DISTINCT unit_type FROM units ORDER BY 1")]
         names = self.summary["provenance"].get("processor_types")
         if names is None:  # by_type names the types in use in the order of their codes
@@ -84,7 +84,7 @@ class ResultTables:
 
     @property
     def task_types(self) -> dict[int, str]:
-        """Name of each task type in use by code."""
+        """Names of the task types in use, by code."""
         codes = [code for (code,) in self.rows("SELECT DISTINCT task_type FROM jobs ORDER BY 1")]
         names = self.summary["provenance"].get("task_types") or {}
         return {code: _name(names, code, "task type") for code in codes}
@@ -97,15 +97,15 @@ def _name(names: list[str] | dict[int, str], code: int, what: str) -> str:
 
 @contextmanager
 def open_result(folder: str | Path) -> Iterator[ResultTables]:
-    """Open a result folder. Raises :class:`InputError` with everything that is missing or damaged in it.
+    """Open a result folder. Raises :class:`InputError` with everything that is missing or damaged.
 
-    A result without a list of checksums is of an earlier version: it is read with a warning.
+    A result without a list of checksums comes from an earlier version: it is read with a warning.
     """
     import duckdb
 
     path = Path(folder)
     _check_kind(path)
-    if damaged := _damaged(path):  # which is not to be opened: DuckDB may stumble
+    if damaged := _damaged(path):  # damaged files are not opened: DuckDB may crash on them
         raise InputError(damaged)
     problems: list[Problem] = []
     summary = _summary(path, problems)
@@ -127,7 +127,7 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
 
 
 def _check_kind(folder: Path) -> None:
-    """Raise for a folder that is no result at all; for a damaged one its files tell."""
+    """Raise if a folder is not a result at all; a damaged result is reported file by file."""
     if not any((folder / name).exists() for name in (SUMMARY, "tasks.parquet")):
         is_sweep = (folder / "study.yaml").exists()
         found = "the folder of a sweep" if is_sweep else "none" if folder.is_dir() else "no such folder"
@@ -136,10 +136,10 @@ def _check_kind(folder: Path) -> None:
 
 
 def _damaged(folder: Path) -> list[Problem]:
-    """The files that are not as they were written."""
+    """Return the problems of files that changed since they were written."""
     if (folder / SUMS).exists():
         return check_sums(folder, CHECKED, _RUN_AGAIN)
-    text = f"{folder} has no {SUMS}: it is read unchecked. {_RUN_AGAIN}"
+    text = f"{folder} has no {SUMS}: it is read without a check. {_RUN_AGAIN}"
     warnings.warn(text, InputWarning, stacklevel=4)
     return []
 
@@ -166,7 +166,7 @@ def _summary(folder: Path, problems: list[Problem]) -> dict[str, Any]:
 def _view(
     connection: Any, folder: Path, name: str, declared: Sequence[columns.Column], problems: list[Problem]
 ) -> bool:
-    """Make a view of a table's file; False, and a problem, if that cannot be."""
+    """Make a view of a table's file; return False and add a problem if that fails."""
     import duckdb
 
     file = folder / f"{name}.parquet"
@@ -176,7 +176,7 @@ def _view(
     except OSError as error:
         problems.append(problem_of(file, f"the table {name} of a result", error))
         return False
-    except (duckdb.Error, RuntimeError) as error:  # its own kind where a message of its is no text
+    except (duckdb.Error, RuntimeError) as error:  # RuntimeError when DuckDB's message is not valid text
         problems.append(Problem(str(file), "a Parquet file", str(error).splitlines()[0], _RUN_AGAIN))
         return False
     there = _column_names(connection, name)

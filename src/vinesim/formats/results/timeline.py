@@ -1,7 +1,7 @@
 """The tasks of a result on their units as a timeline: Chrome's trace events in JSON, which Perfetto opens.
 
-A rack is a process, a unit a thread of it. Each time that a task was on a unit is a slice; where its data had to
-travel, with the transfer and the execution inside. Tasks that are on a unit at the same time get a thread each.
+A rack is a process, a unit is a thread. Each stay of a task on a unit is a slice; if its data had to be transferred,
+the slice contains the transfer and the execution. Tasks that share a unit at the same time get a thread each.
 Source: the Trace Event Format: complete events (X), counters (C), metadata (M); times in us.
 """
 
@@ -37,17 +37,17 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Written:
-    """What a timeline holds."""
+    """Counts of what a timeline holds."""
 
     n_tasks: int
-    n_slices: int  # more than tasks, where some were interrupted or moved
-    n_in_window: int  # slices of the window, also those beyond the limit
+    n_slices: int  # more than tasks if some were interrupted or moved
+    n_in_window: int  # slices in the window, including those beyond the limit
     n_units: int
 
 
 @dataclass
 class _Lanes:
-    """The threads: for each unit, when each of its lanes is free again, us."""
+    """The threads: for each unit, when each of its lanes becomes free, us."""
 
     free_us: dict[int, list[float]] = field(default_factory=dict)
     rack: dict[int, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class _Lanes:
     n_slices: int = 0
 
     def take(self, task: int, unit: int, rack: int, begin_us: float, end_us: float) -> int:
-        """The first lane of the unit that is free, a new one if none is."""
+        """Return the first free lane of the unit, or a new one."""
         lanes = self.free_us.setdefault(unit, [])
         self.rack[unit] = rack
         self.tasks.add(task)
@@ -75,7 +75,7 @@ def write_timeline(
     to_us: float = math.inf,
     max_slices: int = MAX_SLICES,
 ) -> Written:
-    """Write what was on the units between two times; of too many slices the ``max_slices`` that began first.
+    """Write what was on the units between two times; at most ``max_slices`` slices, those that began first.
 
     The file is compressed if its name ends in ``.gz``. Raises :class:`~vinesim.model.errors.InputError`.
     """
@@ -95,7 +95,7 @@ def write_timeline(
 
 @contextmanager
 def _text_file(path: Path, is_packed: bool) -> Iterator[TextIO]:
-    """UTF-8 text into a file, compressed or not; the same text gives the same bytes."""
+    """Open a file for UTF-8 text, compressed or not; the same text gives the same bytes."""
     with path.open("wb") as raw:
         if not is_packed:
             with io.TextIOWrapper(raw, "utf-8", newline="\n") as text:
@@ -128,7 +128,7 @@ def _events(result: ResultTables, lanes: _Lanes, window: dict[str, Any], chosen:
 def _slices(
     row: tuple[Any, ...], lanes: _Lanes, names: dict[int, str], n_units: int, run_end_us: float, is_shared: bool
 ) -> Iterator[Event]:
-    """The slice of a task on a unit, and inside it those of its transfer and its execution, if there was a transfer."""
+    """Yield the slice of a task on a unit and, if there was a transfer, the slices of transfer and execution in it."""
     task, job, task_type, unit, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
     end = run_end_us if end_us is None else end_us
     place = {"pid": rack, "tid": unit + n_units * lanes.take(task, unit, rack, begin_us, end)}
@@ -154,7 +154,7 @@ def _slices(
 
 
 def _names(result: ResultTables, lanes: _Lanes, n_units: int) -> Iterator[Event]:
-    """What the racks and units are called, and their order."""
+    """Yield the names and order of the racks and units."""
     types = result.processor_types
     for rack in sorted(set(lanes.rack.values())):
         yield _named("process_name", rack, 0, f"rack {rack}")

@@ -1,1 +1,1 @@
-"""The scenario file and the tables that it names."""
+"""The scenario file and the tables that it refers to."""

@@ -1,4 +1,4 @@
-"""The scenario file's datacenter: units counted by rack, listed, or from a deployment file."""
+"""The scenario file's datacenter: units counted by rack, listed, or read from a deployment file."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +16,7 @@ Steps = tuple[str | int, ...]
 
 
 def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datacenter | None:
-    """The datacenter; None if it is wrong, with its problems noted."""
+    """Build the datacenter; None if it is wrong, with its problems added to the source."""
     if part.file is not None:
         reader = read_servers if part.file.endswith(SUFFIXES) else read_deployment
         center = read(source, ("datacenter", "file"), names.folder / part.file, reader, names.processors)
@@ -42,7 +42,7 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
 def _counted(
     source: YamlSource, part: DatacenterPart, names: Names
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Type, rack and shelf of each unit of the racks or of the list; None if they are wrong."""
+    """Type, rack and shelf of each unit in the racks or in the list; None if they are wrong."""
     codes = {name: code for code, name in enumerate(names.processor_names)}
     n_before, n_units, n_racks = source.n_problems, 0, 0
     for path, name, count in _counts(part):
@@ -72,7 +72,7 @@ def _counted(
 
 
 def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, int]]:
-    """Every count of units: where it stands, the type's name, and how many units it makes."""
+    """Yield every count of units: its path, the type's name, and how many units it makes in all."""
     for i, unit in enumerate(part.units or []):
         yield ("datacenter", "units", i, "type"), unit.type, unit.count
     for i, rack in enumerate(part.racks or []):
@@ -84,7 +84,7 @@ def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, int]]:
 
 
 def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Type and shelf of each unit of one such rack."""
+    """Type and shelf of each unit of one rack of this kind."""
     if part.nodes is not None:
         kinds, shelves, bottom = [], [], 0
         for node in part.nodes:
@@ -103,6 +103,6 @@ def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndar
 
 
 def data_nodes(center: Datacenter) -> list[tuple[int, int]]:
-    """Where generated data may lie: on the storage units, without any on the nodes that have a unit."""
+    """Where generated data may lie: on the storage units or, if there are none, on the nodes that have a unit."""
     places = center.storage if len(center.storage) else np.stack([center.rack, center.shelf], axis=1)
     return [(int(rack), int(shelf)) for rack, shelf in np.unique(places, axis=0)]

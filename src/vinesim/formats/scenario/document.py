@@ -1,7 +1,7 @@
-"""The scenario file's document, declared once: what may stand in it, with units, defaults and meaning.
+"""The scenario file's document, declared once: its keys, with units, defaults and meaning.
 
 Checks, the JSON Schema for editors and the reference page come from these declarations. Names that refer to something
-else in the document (a processor type, a generator's option) are checked by ``scenario_file``.
+else in the document (a processor type, a generator's option) are checked by ``file``, ``tables`` and ``workload``.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from vinesim.model.outage import Running
 from vinesim.model.scenario import PERIOD_US
 
 MAX_UNITS = 10_000_000
-ANY_TASK = "*"  # as a task type in a row: every one that the row does not name
+ANY_TASK = "*"  # as a task type in a row: every type that the row does not name
 
 
 def _with_unit(read: Callable[[Any, str], float]) -> Callable[[Any], float]:
@@ -67,7 +67,7 @@ FileName = Annotated[str, Field(min_length=1, description="A file, relative to t
 
 
 def _spread(value: Any) -> Any:
-    """One value for all task types as a row."""
+    """Turn a single value for all task types into a row."""
     return value if isinstance(value, dict | list | None) else {ANY_TASK: value}
 
 
@@ -83,54 +83,54 @@ TimeRow = Annotated[dict[str, Time], BeforeValidator(_spread), _row_schema(Time)
 class ProcessorTypePart(Part):
     """A kind of processing unit: a new one, or a built-in one with other values."""
 
-    name: Name = Field(description="Its name; that of a built-in type replaces the built-in one.")
+    name: Name = Field(description="Its name; a built-in name replaces the built-in type.")
     price: Number | None = Field(None, description="Cost of purchase of one unit, in any currency.")
     idle_power: Number = Field(0.0, description="Power of a unit that is awake and runs nothing, W.")
     dynamic_power: Number | None = Field(
-        None, description="W that each unit of demand adds (linear power model), in place of the table power."
+        None, description="W added per unit of demand (linear power model), instead of the table power."
     )
     sleep_power: Number | None = Field(
-        None, description="Power of a unit asleep, W: one without a task sleeps; without it units never sleep."
+        None, description="Power of a unit asleep, W. With it, units without tasks sleep; without it, they never do."
     )
     power_curve: Annotated[list[Number], Field(min_length=11, max_length=11)] | None = Field(
-        None, description="W at 0 %, 10 % ... 100 % utilisation (as SPECpower), in place of idle_power and power."
+        None, description="W at 0 %, 10 % ... 100 % utilisation (as in SPECpower); replaces idle_power and power."
     )
-    capacity: Positive = Field(1.0, description="What the tasks of a unit share: each takes its demand of it, or 1.")
+    capacity: Positive = Field(1.0, description="What the unit's tasks share; a task without a demand takes 1 of it.")
     parallelism: Positive | None = Field(
-        None, description="Sum of demands up to which tasks run at full speed; beyond it they share. As the capacity."
+        None, description="Sum of demands up to which tasks run at full speed; above it they share. Default: capacity."
     )
     attributes: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Other numbers of the type: cores, sms, memory_bytes."
+        default_factory=dict, description="Other numbers of the type, such as cores, sms, memory_bytes."
     )
 
     @model_validator(mode="after")
     def _one_power(self) -> "ProcessorTypePart":
         others = sorted({"idle_power", "dynamic_power"} & self.model_fields_set)
         if self.power_curve is not None and others:
-            raise wrong("a power_curve alone", "it and " + ", ".join(others), "Keep one way to say it.")
+            raise wrong("a power_curve alone", "it and " + ", ".join(others), "Keep one of them.")
         return self
 
 
 class AffinityPart(Part):
     """Operations per us of each processor type for each task type.
 
-    Give the rows of ``absolute``, ``peak`` and ``times``, each processor type in one of them; a task type that a row
-    leaves out cannot run. Built-in types without a row are as in ``table``. Or give a ``file``.
+    Give rows under ``absolute``, ``peak`` and ``times``, each processor type under one of them. A task type missing
+    from a row cannot run. Built-in types without a row come from ``table``. Or give a ``file``.
     """
 
     table: Literal["table1", "none"] | None = Field(
-        None, description="Where built-in types without a row come from: the paper's Table 1 (default), or nowhere."
+        None, description="Source of built-in types without a row: the paper's Table 1 (default), or none."
     )
     absolute: dict[str, NumberRow] | None = Field(None, description="Operations per us: {GPU: {INT: 360000}}.")
     peak: dict[str, NumberRow] | None = Field(
         None,
-        description="As in Table 1: operations per us for the first task type, factors of it for the others: "
+        description="As in Table 1: operations per us for the first task type, then factors of it: "
         "{CPU_INTEL: {INT: 100000, FP_GOOD: 0.6}}.",
     )
     times: dict[str, TimeRow] | None = Field(
-        None, description='Measured times of one operation, inverted: {GPU: {SGJ: "100 us"}}; 0: cannot run.'
+        None, description='Measured time of one operation; its inverse is used: {GPU: {SGJ: "100 us"}}. 0: cannot run.'
     )
-    file: FileName | None = Field(None, description="An affinity file: peak and factors, one row a processor type.")
+    file: FileName | None = Field(None, description="An affinity file: peak and factors, one row per processor type.")
 
     @model_validator(mode="after")
     def _file_alone(self) -> "AffinityPart":
@@ -149,7 +149,7 @@ class _RowsOrFile(Part):
     def _one(self) -> "_RowsOrFile":
         rows = list(self.rows)
         if self.file is not None and rows:
-            raise wrong("a file, or a row for each type", "file and " + ", ".join(rows), "Keep one.")
+            raise wrong("a file, or one row per type", "file and " + ", ".join(rows), "Keep one.")
         return self
 
     @property
@@ -170,23 +170,23 @@ class OverheadPart(_RowsOrFile):
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, TimeRow]
-    file: FileName | None = Field(None, description="A file instead: rows and columns as in affinity, us.")
+    file: FileName | None = Field(None, description="A file instead; rows and columns as in affinity, in us.")
 
 
 class PricesPart(_RowsOrFile):
-    """Cost of purchase of one unit of each type: {GPU: 3000}; or {file: prices.txt}."""
+    """Purchase cost of one unit of each type: {GPU: 3000}; or {file: prices.txt}."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Number]
 
 
 class NetworkPart(Part):
-    """The network: a preset's name, or its values; those left out are as in the preset."""
+    """The network: a preset's name, or its values; missing values come from the preset."""
 
     model_config = ConfigDict(json_schema_extra={"type": "object"})
 
     preset: Literal["paper", "table4", "none"] = Field(
-        "paper", description="paper: free, 10 Gb/s, 1 Gb/s, 200 ns a hop; table4: as in Table 4; none: all is free."
+        "paper", description="paper: free, 10 Gb/s, 1 Gb/s, 200 ns per hop; table4: as in Table 4; none: all is free."
     )
     local: Bandwidth | None = Field(None, description="B_L: to data at the unit's own node; null: free.")
     intra_rack: Bandwidth | None = Field(None, description="B_R: to data in the same rack; null: free.")
@@ -194,7 +194,7 @@ class NetworkPart(Part):
     hop_latency: Time | None = Field(None, description="Latency of each hop.")
     hops_intra: Annotated[int, Field(ge=0, le=1000)] | None = Field(None, description="Hops within a rack.")
     hops_inter: Annotated[int, Field(ge=0, le=1000)] | None = Field(None, description="Hops between racks.")
-    file: FileName | None = Field(None, description="A network file with these keys, instead of them.")
+    file: FileName | None = Field(None, description="A network file with these keys, in place of them.")
 
     @model_validator(mode="before")
     @classmethod
@@ -204,7 +204,7 @@ class NetworkPart(Part):
                 raise wrong(
                     "one of " + ", ".join(PRESETS) + ", or a mapping of values",
                     repr(value)[:60],
-                    "A file is given as {file: network.yaml}.",
+                    "Give a file as {file: network.yaml}.",
                 )
             return {"preset": value}
         return value
@@ -227,10 +227,10 @@ class UnitPart(Part):
 
 
 class NodePart(Part):
-    """Nodes of one kind, one a shelf."""
+    """Nodes of one kind, one per shelf."""
 
     units: dict[str, Count] = Field(min_length=1, description="Units of each node: {CPU_INTEL: 2, GPU: 4}.")
-    count: Count = Field(1, description="How many such nodes, on the shelves that follow.")
+    count: Count = Field(1, description="How many such nodes, on consecutive shelves.")
 
 
 class RackPart(Part):
@@ -242,14 +242,14 @@ class RackPart(Part):
         None, description="Units of the rack by type: {CPU_INTEL: 20, GPU: 20}."
     )
     nodes: Annotated[list[NodePart], Field(min_length=1)] | None = Field(
-        None, description="Nodes of the rack, each on a shelf of its own."
+        None, description="Nodes of the rack, one per shelf."
     )
     per_shelf: Count = Field(1, description="With units: how many stand on one shelf.")
     layout: Literal["blocks", "alternate"] = Field(
         "blocks",
-        description="With units: all of the first type, then of the next (blocks), or one of each type in turn.",
+        description="With units: all of the first type, then all of the next (blocks), or one of each in turn.",
     )
-    count: Count = Field(1, description="How many such racks follow one another.")
+    count: Count = Field(1, description="How many such racks, one after another.")
 
     _one = one_of("units", "nodes")
 
@@ -257,7 +257,7 @@ class RackPart(Part):
     def _units_only(self) -> "RackPart":
         extra = sorted({"per_shelf", "layout"} & self.model_fields_set)
         if self.nodes is not None and extra:
-            raise wrong("per_shelf and layout only beside units", " and ".join(extra), "Each node is one shelf.")
+            raise wrong("per_shelf and layout only with units", " and ".join(extra), "Each node is one shelf.")
         return self
 
 
@@ -278,13 +278,13 @@ class DatacenterPart(Part):
     )
     units: Annotated[list[UnitPart], Field(min_length=1)] | None = Field(None, description="The units one by one.")
     file: FileName | None = Field(
-        None, description="A deployment file (`type x y` a line), or a table (.csv, .parquet) with a column type."
+        None, description="A deployment file (lines `type x y`), or a table (.csv, .parquet) with a column type."
     )
     storage: list[StoragePart] | None = Field(
-        None, description="Storage units. Generated data lies on them, without any on all nodes that have a unit."
+        None, description="Storage units, which hold generated data; without any, all nodes with a unit do."
     )
-    n_racks: Count | None = Field(None, description="Racks there are; by default up to the highest in use.")
-    n_shelves: Count | None = Field(None, description="Shelves of each rack; by default up to the highest in use.")
+    n_racks: Count | None = Field(None, description="Number of racks; default: up to the highest in use.")
+    n_shelves: Count | None = Field(None, description="Shelves per rack; default: up to the highest in use.")
 
     _one = one_of("racks", "units", "file")
 
@@ -300,7 +300,7 @@ class WorkloadPart(Part):
         default_factory=dict, description="Options of the generator; times and sizes may have units."
     )
     estimate_error: Number = Field(
-        0.0, description="How wrong the estimates are: sd of the logarithm of the factor on what schedulers are told."
+        0.0, description="Error of the estimates: standard deviation of the logarithm of estimate / true time."
     )
 
     _one = one_of("file", "generator")
@@ -308,7 +308,7 @@ class WorkloadPart(Part):
     @model_validator(mode="after")
     def _no_options(self) -> "WorkloadPart":
         if self.file is not None and self.options:
-            raise wrong("options only beside a generator", "options beside a file", "Remove the options.")
+            raise wrong("options only with a generator", "options with a file", "Remove the options.")
         return self
 
 
@@ -326,7 +326,7 @@ class ArrivalsPart(Part):
     iat: Time | None = Field(None, description="Constant inter-arrival time; the first job arrives at 0.")
     poisson: PoissonPart | None = Field(None, description="Random arrivals, drawn from the seed.")
     times: list[Time] | None = Field(None, description="The time of each job, not decreasing.")
-    file: FileName | None = Field(None, description="An arrivals file: one time in us a line.")
+    file: FileName | None = Field(None, description="An arrivals file: one time in us per line.")
 
     _one = one_of("iat", "poisson", "times", "file")
 
@@ -355,26 +355,26 @@ class ApplicationPart(Part):
 
 
 class OutagePart(Part):
-    """A time for which a node is down."""
+    """A time during which a node is down."""
 
     rack: Index = Field(description="Rack of the node.")
     shelf: Index = Field(description="Shelf of the node.")
     down: Time = Field(description="When it goes down; 0 for a node that joins later.")
-    up: Time | None = Field(None, description="When it is up again; without it, never.")
+    up: Time | None = Field(None, description="When it comes back; by default never.")
     running: Running = Field(
-        "requeue", description="What runs there then: is lost and pending again (requeue), or ends first (finish)."
+        "requeue", description="Tasks running there: lost and pending again (requeue), or allowed to end (finish)."
     )
 
 
 class AccountingPart(Part):
-    """How the periods of a batch policy are counted."""
+    """How the periods of a batch policy are accounted for."""
 
-    energy: EnergyReading = Field("run_time", description="Reading of the thesis' energy: see the how-to page.")
-    slav: SlavReading = Field("incremental", description="Reading of its demand beyond capacity.")
-    wake_up: Number = Field(0.0, description="Energy of each unit that goes from sleep to active, J; in every run.")
-    migration: Number = Field(0.0, description="Energy of each running task that moves, J.")
+    energy: EnergyReading = Field("run_time", description="How the thesis' energy is read; see the how-to page.")
+    slav: SlavReading = Field("incremental", description="How its demand beyond capacity is read.")
+    wake_up: Number = Field(0.0, description="Energy for waking a sleeping unit, J; applies to all policies.")
+    migration: Number = Field(0.0, description="Energy for moving a running task, J.")
     optimum: bool = Field(
-        False, description="Prove the least energy of each period's tasks within capacity, for small cases (OR-Tools)."
+        False, description="Prove the least energy of each period's tasks within capacity, in small cases (OR-Tools)."
     )
 
 
@@ -385,17 +385,17 @@ class EnergyPart(Part):
         None, description="Price of a kWh, in any currency."
     )
     price_file: FileName | None = Field(
-        None, description="Prices that change: a CSV file with hour or timestamp, and the price of a kWh."
+        None, description="Variable prices: a CSV file with hour or timestamp, and the price of a kWh."
     )
-    carbon_g_per_kwh: Number | None = Field(None, description="Carbon intensity, g of CO2 a kWh.")
+    carbon_g_per_kwh: Number | None = Field(None, description="Carbon intensity, g of CO2 per kWh.")
     carbon_file: FileName | None = Field(
-        None, description="Carbon intensities that change: a CSV file with hour or timestamp, and g a kWh."
+        None, description="Variable carbon intensity: a CSV file with hour or timestamp, and g per kWh."
     )
     pue: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
         1.0, description="Power usage effectiveness: energy from the grid / energy of the units."
     )
     start: Annotated[str, BeforeValidator(str), WithJsonSchema({"type": ["string", "number"]})] | None = Field(
-        None, description="When the run begins, an hour or a timestamp of the files; by default at their first."
+        None, description="When the run begins: an hour or timestamp of the files; default: their first."
     )
 
     @model_validator(mode="after")
@@ -404,37 +404,37 @@ class EnergyPart(Part):
             if getattr(self, value) is not None and getattr(self, file) is not None:
                 raise wrong(f"{value} or {file}", "both", "Keep one.")
         if self.start is not None and self.price_file is None and self.carbon_file is None:
-            raise wrong("start only beside a price_file or a carbon_file", "neither", "Remove it.")
+            raise wrong("start only with a price_file or a carbon_file", "neither", "Remove start.")
         return self
 
 
 class ScenarioDocument(Part):
-    """A VineSim scenario: what is simulated. Times, bandwidths and sizes take units; plain numbers are us, B/us, B."""
+    """A VineSim scenario: what to simulate. Times, bandwidths, sizes may have units; plain numbers are us, B/us, B."""
 
     model_config = ConfigDict(title="VineSim scenario", json_schema_extra={"required": ["datacenter", "workload"]})
 
     description: str | None = Field(None, description="What this scenario is for; VineSim does not use it.")
     extends: Literal["builtin", "servers", "none"] = Field(
         "builtin",
-        description="What processor_types and task_types add to: the papers' own, the four servers A to D of the "
-        "energy paper with the task type TASK, or nothing.",
+        description="What processor_types and task_types are added to: the papers' types, the four servers A to D of "
+        "the energy paper with the task type TASK, or nothing.",
     )
     processor_types: Annotated[list[ProcessorTypePart], Field(min_length=1)] | None = Field(
-        None, description="Processor types besides CPU_INTEL, CPU_ARM, GPU, FPGA, CPU_MULTICORE, UNSPECIFIED."
+        None, description="Processor types to add to CPU_INTEL, CPU_ARM, GPU, FPGA, CPU_MULTICORE, UNSPECIFIED."
     )
     task_types: Annotated[list[Name], Field(min_length=1)] | None = Field(
-        None, description="Task types besides INT, FP_BAD, FP_GOOD, MEM, IO, ARB, UNSPEC_TASK."
+        None, description="Task types to add to INT, FP_BAD, FP_GOOD, MEM, IO, ARB, UNSPEC_TASK."
     )
-    affinity: AffinityPart | None = Field(None, description="How fast each processor type does each task type.")
+    affinity: AffinityPart | None = Field(None, description="How fast each processor type runs each task type.")
     overhead: OverheadPart | None = Field(None, description="Time before each task computes.")
     power: PowerPart | None = Field(None, description="Power while a task runs, W; without it no energy is reported.")
-    prices: PricesPart | None = Field(None, description="Cost of purchase of one unit of each type.")
-    network: NetworkPart | None = Field(None, description="Bandwidths and hops; by default the preset paper.")
+    prices: PricesPart | None = Field(None, description="Purchase cost of one unit of each type.")
+    network: NetworkPart | None = Field(None, description="Bandwidths and hops; default: the preset paper.")
     datacenter: DatacenterPart | None = Field(None, description="Which units stand where.")
     workload: WorkloadPart | None = Field(None, description="The jobs and their tasks.")
     arrivals: ArrivalsPart | None = Field(
         None,
-        description="When the jobs arrive; a .parquet or .csv workload and the generator requests bring theirs.",
+        description="When the jobs arrive; a .parquet or .csv workload and the generator requests have their own.",
     )
     policy: Name = Field(
         "high",
@@ -443,18 +443,18 @@ class ScenarioDocument(Part):
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the policy.")
     applications: Annotated[list[ApplicationPart], Field(min_length=1)] | None = Field(
-        None, description="Client-server applications: they give their requests deadlines; for symphony, edf, fcfs."
+        None, description="Client-server applications: they set deadlines for their requests; for symphony, edf, fcfs."
     )
-    accounting: AccountingPart | None = Field(None, description="How the periods of a batch policy are counted.")
+    accounting: AccountingPart | None = Field(None, description="How the periods of a batch policy are accounted for.")
     energy: EnergyPart | None = Field(None, description="Price and carbon intensity of the electricity, and PUE.")
     sampling: PositiveTime | None = Field(
-        None, description="Interval of the utilisation's time series; without it there is none."
+        None, description="Sampling interval of the utilisation; without it there is no time series."
     )
     outages: list[OutagePart] | None = Field(None, description="Nodes that go down and come up during the run.")
     period: PositiveTime = Field(
         PERIOD_US,
-        description="Batch policies (rr, bf and their like) place tasks at its multiples; 10 s unless it is given. The "
-        "others do not look at it.",
+        description="Batch policies (rr, bf and others) place tasks at multiples of this time; default 10 s. Other "
+        "policies ignore it.",
         examples=["10 s"],
     )
     horizon: PositiveTime | None = Field(None, description="Simulated time at which the run ends at the latest.")
@@ -465,7 +465,7 @@ REQUIRED = ("datacenter", "workload")
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The JSON Schema of scenario files, for editors and for the reference page."""
+    """Return the JSON Schema of scenario files, for editors and for the reference page."""
     from vinesim.workloads.registry import GENERATORS
 
     schema = ScenarioDocument.model_json_schema()

@@ -1,6 +1,6 @@
-"""The scenario file (YAML): from its text to a :class:`~vinesim.model.scenario.Scenario`, or all that is wrong with it.
+"""Turn a scenario file (YAML) into a :class:`~vinesim.model.scenario.Scenario`, or report everything wrong with it.
 
-What may stand in it is declared in ``scenario_document``; ``scenario_schema`` is that as JSON Schema, for editors.
+Its keys are declared in ``document``, which ``scenario_schema`` gives as JSON Schema for editors.
 """
 
 import math
@@ -52,7 +52,7 @@ _SECTIONS = {
 
 
 def read_source(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> YamlSource:
-    """A scenario file before anything in it is checked, with ``key=value`` changes. Raises :class:`InputError`."""
+    """Read a scenario file with ``key=value`` changes, without checking its contents. Raises :class:`InputError`."""
     source = YamlSource(path, overrides)
     if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
         raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
@@ -65,10 +65,10 @@ def scenario_from(
     *,
     check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
 ) -> Scenario:
-    """The scenario of a document that was read before, or made in Python; file names in it start from ``folder``.
+    """Build the scenario of a document read from a file or made in Python; its file names start from ``folder``.
 
-    There the policy may be a class or an object. ``check_policy(policy, options)`` is called too, so that its
-    :class:`InputError` comes with the others. Raises :class:`InputError` with the place of every problem.
+    In a document made in Python the policy may be a class or an object. ``check_policy(policy, options)`` is called
+    too, so that its :class:`InputError` joins the others. Raises :class:`InputError` with the place of every problem.
     """
     policy = source.data.get("policy") if isinstance(source.data, dict) else None
     is_object = policy is not None and not isinstance(policy, str | int | float | list | dict)
@@ -81,23 +81,23 @@ def scenario_from(
 
 
 class _Builder:
-    """Builds the scenario section by section; a section that needs a wrong one is left out."""
+    """Builds the scenario section by section; a section that depends on a wrong one is skipped."""
 
     def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], folder: Path, policy: Any):
         self.source, self.document, self.bad, self.folder = source, document, bad, folder
-        self.policy = policy  # a class or an object; None: the document's
+        self.policy = policy  # a class or an object; None: use the document's
 
     def scenario(self, check_policy: Callable[[Any, Mapping[str, Any]], object] | None) -> Scenario | None:
-        """The scenario; None when there are problems."""
+        """Return the scenario, or None if there are problems."""
         source, document = self.source, self.document
         policy = self._policy(check_policy)
         network = self._network()
-        if {"processor_types", "task_types", "extends"} & self.bad:  # whatever names one cannot be checked
+        if {"processor_types", "task_types", "extends"} & self.bad:  # sections that name a type cannot be checked
             Workloads(source, document, self.bad, Names((), (), self.folder)).check_options()
             return None
         names = Names(processor_types(source, document), task_types(source, document), self.folder)
         workloads = Workloads(source, document, self.bad, names)
-        names = workloads.names  # with the types that a generator brings
+        names = workloads.names  # with the types that a generator adds
         names = replace(names, processors=priced(source, document.prices, names))
         center = None if document.datacenter is None else datacenter(source, document.datacenter, names)
         workloads.build(None if center is None else data_nodes(center))
@@ -152,14 +152,14 @@ class _Builder:
             path = self.folder / file
             name = f"{path}{rest}"
             if not path.is_file():
-                self.source.add(("policy",), "a Python file", f"no file {path}", "Names start at the scenario file.")
+                self.source.add(("policy",), "a Python file", f"no file {path}", "Start at the scenario's folder.")
                 return name
         if check is not None and not {"policy", "options"} & self.bad:
             try:
                 check(name, self.document.options)
             except InputError as error:
                 for problem in error.problems:
-                    if not problem.where.startswith("policy"):  # a line of the policy's own file
+                    if not problem.where.startswith("policy"):  # a line of the policy's file
                         self.source.adopt(InputError([problem]), ("policy",), problem.where.rpartition(":")[0])
                         continue
                     option = problem.where.removeprefix("policy.options.")
@@ -213,13 +213,13 @@ class _Builder:
             values = {"hop_latency_us" if name == "hop_latency" else name: getattr(part, name) for name in given}
             for name in ("hop_latency", "hops_intra", "hops_inter"):
                 if name in given and getattr(part, name) is None:
-                    self.source.add(("network", name), "a number", "nothing", "Leave the key out for the preset's.")
+                    self.source.add(("network", name), "a number", "nothing", "Remove the key to use the preset's.")
                     return PAPER
             network = replace(PRESETS[part.preset], **values)
         return network
 
     def _adopt(self, error: InputError) -> None:
-        """Pass on what the model found in the parts together, at the section that it is about."""
+        """Report problems that the model found in the parts together, at the section that they are about."""
         for problem in error.problems:
             name = problem.where.split(".")[0].split("[")[0]
             section = _SECTIONS.get(name, name)

@@ -1,4 +1,4 @@
-"""The keys of a scenario document as overrides write them: which there are, and which name files."""
+"""The keys of a scenario document as overrides write them: which exist, and which hold file names."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from vinesim.formats.scenario.document import ScenarioDocument
 
 Steps = tuple[str | int, ...]
-PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # where older files have it
+PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # its place in older files
 
 
 def key_of(steps: Steps) -> Steps:
-    """The steps to the value that a key sets, which differ from its own for a key of older files."""
+    """Return the steps to the value that a key sets; they differ from the key itself for keys of older files."""
     return ("period",) if steps == PERIOD_AMONG_OPTIONS else steps
 
 
 def unknown_key(steps: Steps) -> tuple[int, list[str]] | None:
-    """The number of the step that leaves the scenario's document, and the names known there; None if none does."""
+    """Return the index of the first step that is not in the document, and the names known there; None if all are."""
     kinds: list[Any] = [ScenarioDocument]
     for i, step in enumerate(steps):
         below = [inner for kind in kinds for inner in _below(kind, step)]
@@ -32,7 +32,7 @@ def unknown_key(steps: Steps) -> tuple[int, list[str]] | None:
 
 
 def _below(kind: Any, step: str | int) -> Iterator[Any]:
-    """What a step into a value of that type leads to."""
+    """Yield the types that a step into a value of that type leads to."""
     origin = get_origin(kind)
     if kind is Any:
         yield Any
@@ -46,7 +46,7 @@ def _below(kind: Any, step: str | int) -> Iterator[Any]:
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """The types of a union, without what is annotated to them."""
+    """Yield the types of a union, without their annotations."""
     if get_origin(annotation) is Annotated:
         yield from _members(get_args(annotation)[0])
     elif get_origin(annotation) in (Union, UnionType):
@@ -60,7 +60,7 @@ def _is_part(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-FILE_SECTIONS = tuple(  # what may be in a file instead, named by the key `file` below
+FILE_SECTIONS = tuple(  # sections that can be in a file of their own, named under the key `file`
     name
     for name, field in ScenarioDocument.model_fields.items()
     if any(_is_part(kind) and "file" in kind.model_fields for kind in _members(field.annotation))
@@ -68,13 +68,13 @@ FILE_SECTIONS = tuple(  # what may be in a file instead, named by the key `file`
 
 
 def split_policy(name: str) -> tuple[str, str]:
-    """The file of a policy ``file.py:Class`` and the rest, ``:Class``; no file for a policy's name."""
+    """Split ``file.py:Class`` into the file and ``:Class``; the file is empty for a built-in policy's name."""
     file, colon, kind = name.rpartition(":") if ".py:" in name else (name, "", "")
     return (file, colon + kind) if file.endswith(".py") else ("", name)
 
 
 def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
-    """The value at ``steps`` of a scenario, its file names starting from ``new`` instead of ``old``."""
+    """Return the value at ``steps`` of a scenario with its file names relative to ``new`` instead of ``old``."""
     if old == new:
         return value
     if not steps and isinstance(value, Mapping):

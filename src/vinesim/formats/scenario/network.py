@@ -1,7 +1,7 @@
 """The network: the name of a preset, or a YAML file of bandwidths and hops.
 
 Keys: ``local``, ``intra_rack``, ``inter_rack`` (bytes per us, or "10 Gb/s"; null: the transfer is free),
-``hop_latency`` (us, or "200 ns"), ``hops_intra``, ``hops_inter``. A key left out is as in the preset ``paper``.
+``hop_latency`` (us, or "200 ns"), ``hops_intra``, ``hops_inter``. Missing keys are as in the preset ``paper``.
 """
 
 import os
@@ -42,7 +42,7 @@ _KEYS: dict[str, tuple[str, Callable[[str, str], float], bool]] = {
 
 
 def read_network(name: str | os.PathLike[str]) -> Network:
-    """The network of a preset's name or of a YAML file. Raises :class:`InputError` with file, line and column."""
+    """Return the network of a preset's name or a YAML file. Raises :class:`InputError` with file, line and column."""
     if str(name) in PRESETS:
         return PRESETS[str(name)]
     if not os.path.exists(name) and not str(name).endswith((".yaml", ".yml")):
@@ -72,7 +72,7 @@ def _parse(path: str | os.PathLike[str], text: str) -> Network:
         elif node.tag.endswith(":null"):
             values[field] = None
             if not may_be_null:
-                problems.append(Problem(where, "a number", "null", "Leave the key out for the default."))
+                problems.append(Problem(where, "a number", "null", "Remove the key to use the default."))
         else:
             try:
                 values[field] = read(node.value, where)

@@ -1,8 +1,8 @@
-"""A price or carbon series: a CSV file of two columns, when and how much.
+"""A price or carbon series: a CSV file with two columns, time and value.
 
-The first column is ``hour`` (a number of hours) or ``timestamp`` (as 2024-01-31 13:00:00), rising; the second holds
-the values. Each value holds until the next row, the last one for as long as the one before it (an hour, if it is the
-only one); then the series starts over.
+The first column is ``hour`` (a number of hours) or ``timestamp`` (such as 2024-01-31 13:00:00), increasing; the second
+holds the values. Each value applies until the next row. The last one applies for as long as the one before it (an hour,
+if it is the only one); then the series repeats.
 """
 
 import math
@@ -17,11 +17,11 @@ from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 from vinesim.model.time import US_PER_HOUR
 
 TIMES = ("hour", "timestamp")
-EXAMPLES = {"hour": "a number of hours", "timestamp": "a time as 2024-01-31 13:00:00"}
+EXAMPLES = {"hour": "a number of hours", "timestamp": "a time such as 2024-01-31 13:00:00"}
 
 
 def read_series(path: str | os.PathLike[str], start: str | None = None, *, least: float = -math.inf) -> Series:
-    """The series of a file. The run begins at ``start``, an hour or a timestamp as in the file; by default the first.
+    """Read a series. The run begins at ``start``, an hour or timestamp as in the file; by default at the first row.
 
     Raises :class:`InputError` with file and line of every problem; ``least`` is the smallest value allowed.
     """
@@ -42,7 +42,7 @@ def read_series(path: str | os.PathLike[str], start: str | None = None, *, least
         if hour is None:
             problems.append(Problem(where, EXAMPLES[header[0]], repr(row[0])[:40]))
         elif hours and hour <= hours[-1]:
-            problems.append(Problem(where, "a time after the one before", repr(row[0])[:40], "Sort the rows."))
+            problems.append(Problem(where, "a time after that of the row before", repr(row[0])[:40], "Sort the rows."))
         if value is None or value < least:
             expected = "a finite number" + (f", {least:g} or more" if least > -math.inf else "")
             problems.append(Problem(where, expected, repr(row[1])[:40]))
@@ -69,7 +69,7 @@ def _start(path: str | os.PathLike[str], start: str, column: str, first: float, 
 
 
 def _hours(text: str, column: str) -> float | None:
-    """Hours, of a timestamp those since 1970; None if it is none."""
+    """Convert to hours; for a timestamp, hours since 1970; None if it is not a time."""
     if column == "hour":
         return _number(text)
     us = None if _number(text) is not None else to_time_us(text)

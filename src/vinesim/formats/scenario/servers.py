@@ -1,7 +1,7 @@
-"""The datacenter as a table, one row a server or a group of equal ones: a CSV or Parquet file of the user's own.
+"""The datacenter as a table with one row per server or group of equal servers: the user's own CSV or Parquet file.
 
-Columns: ``type`` (name of the processor type), and if wanted ``count`` (1), ``rack`` (0) and ``shelf`` (as many units
-as come before, so that the order of the rows is that of the units).
+Columns: ``type`` (name of the processor type) and optionally ``count`` (default 1), ``rack`` (default 0) and ``shelf``
+(default: the number of units before it, so that units are in the order of the rows).
 """
 
 import os
@@ -23,7 +23,7 @@ MAX_UNITS = 10_000_000
 def read_servers(
     path: str | os.PathLike[str], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> Datacenter:
-    """The datacenter of a table, units in the order of its rows. Raises :class:`InputError`."""
+    """Read the datacenter of a table, units in the order of its rows. Raises :class:`InputError`."""
     columns = _columns(path)
     if "type" not in columns:
         raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
@@ -63,7 +63,7 @@ def _columns(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     import duckdb
 
     with opened(path):
-        pass  # for its messages: no file, a folder, no permission
+        pass  # reports a missing file, a folder or a missing permission
     reader = "read_csv(?, header = true)" if str(path).lower().endswith(".csv") else "read_parquet(?)"
     try:
         with duckdb.connect() as connection:
@@ -76,7 +76,7 @@ def _columns(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 def _whole(
     path: str | os.PathLike[str], name: str, values: np.ndarray, least: int, problems: list[Problem]
 ) -> np.ndarray:
-    """The column as whole numbers; what is none, or too small, is added to the problems."""
+    """Return the column as whole numbers; values that are not, or are too small, are added to the problems."""
     missing = np.ma.getmaskarray(values)
     plain = np.ma.getdata(values)
     is_number = plain.dtype.kind in "iuf"

@@ -1,4 +1,4 @@
-"""The scenario file's types and its tables by name: affinity, power, overhead and prices as arrays by code."""
+"""The scenario file's types and tables: affinity, power, overhead and prices by name, turned into arrays by code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ FORMS = ("absolute", "peak", "times")
 
 @dataclass(frozen=True)
 class Names:
-    """The types by code, and the folder that file names start from."""
+    """The types by code, and the folder that file names are relative to."""
 
     processors: tuple[ProcessorType, ...]
     tasks: tuple[TaskType, ...]
@@ -35,17 +35,17 @@ class Names:
 
     @property
     def processor_names(self) -> list[str]:
-        """Names of the processor types by code."""
+        """Names of the processor types, by code."""
         return [p.name for p in self.processors]
 
     @property
     def task_names(self) -> list[str]:
-        """Names of the task types by code."""
+        """Names of the task types, by code."""
         return [t.name for t in self.tasks]
 
 
 def processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[ProcessorType, ...]:
-    """The built-in types, with the listed ones over or after them; codes count in this order."""
+    """Return the built-in types with the listed ones replacing them or added after them; codes follow this order."""
     parts = document.processor_types
     built_in = SERVER_TYPES if document.extends == "servers" else PROCESSOR_TYPES
     if parts is None:
@@ -75,7 +75,7 @@ def _processor_type(part: ProcessorTypePart) -> ProcessorType:
 
 
 def task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType, ...]:
-    """The built-in task types, then the listed ones."""
+    """Return the built-in task types, then the listed ones."""
     names = document.task_types
     built_in = SERVER_TASK_TYPES if document.extends == "servers" else TASK_TYPES
     if names is None:
@@ -91,7 +91,7 @@ def task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType
 
 
 def priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[ProcessorType, ...]:
-    """The processor types with the prices of the price list, which win over their own."""
+    """Return the processor types with the prices of the price list, which override their own."""
     if part is None:
         return names.processors
     if part.file is not None:
@@ -106,9 +106,9 @@ def priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[P
 def affinity(
     source: YamlSource, part: AffinityPart | None, names: Names, own: np.ndarray | None, used: Sequence[str]
 ) -> np.ndarray | None:
-    """Operations per us [P, T]; None if it is wrong.
+    """Return operations per us [P, T]; None if the section is wrong.
 
-    ``own`` is the table that a generator brings with its types; ``used`` are the processor types of the datacenter,
+    ``own`` is the table of a generator that adds its own types; ``used`` are the processor types in the datacenter,
     each of which needs a row.
     """
     n_before = source.n_problems
@@ -127,18 +127,18 @@ def affinity(
                 code = names.processor_names.index(name)
                 others = [f for f in FORMS if f != form and name in (getattr(part, f) or {})]
                 if others and form > others[0]:
-                    source.add(("affinity", form, name), "each type in one of " + ", ".join(FORMS), "it in two")
+                    source.add(("affinity", form, name), "each type in one of " + ", ".join(FORMS), "it in two of them")
                 table[code] = _affinity_row(source, ("affinity", form, name), form, row, names)
                 has_row[code] = True
     for name in used:
         if not has_row[names.processor_names.index(name)]:
-            remedy = f"Give one, as {{absolute: {{{name}: {{{names.task_names[0]}: 1000}}}}}}; {{}}: it runs nothing."
+            remedy = f"Give one, as {{absolute: {{{name}: {{{names.task_names[0]}: 1000}}}}}}; {{}} if it runs nothing."
             source.add(("affinity",), f"a row for the processor type {name}", "none", remedy)
     return table if source.n_problems == n_before else None
 
 
 def _base(part: AffinityPart, names: Names, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The table before the document's rows, and which types it has a row for."""
+    """Return the table before the document's rows are applied, and the types for which it has a row."""
     n = len(names.processors)
     if own is not None:
         return own.copy(), np.ones(n, bool)
@@ -177,9 +177,9 @@ def _affinity_row(
 def table(
     source: YamlSource, name: str, part: Any, names: Names, must_have: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """A table [P, T] of power (W) or overhead (us); None if there is none, or it is wrong.
+    """Return a table [P, T] of power (W) or overhead (us); None if there is none or it is wrong.
 
-    ``must_have`` [P, T] says where a value is needed; elsewhere, one that was left out is 0.
+    ``must_have`` [P, T] says where a value is required; elsewhere a missing value is 0.
     """
     if part is None:
         return None
@@ -196,12 +196,12 @@ def table(
             missing = [names.task_names[t] for t in np.flatnonzero(np.isnan(result[code]) & must_have[code])]
             processor = names.processor_names[code]
             path = (name, processor) if processor in part.rows else (name,)
-            source.add(path, f"a value of {processor} for {', '.join(missing)}", "none", "Or one number for all.")
+            source.add(path, f"a value of {processor} for {', '.join(missing)}", "none", "Or give one for all.")
     return np.nan_to_num(result)
 
 
 def spread(source: YamlSource, path: tuple[str, ...], row: Mapping[str, float], names: Names) -> np.ndarray:
-    """A row by name as [T]; NaN for what it leaves out."""
+    """Return a row by name as [T]; NaN where it has no value."""
     values = np.full(len(names.tasks), row.get(ANY_TASK, np.nan))
     for task, value in row.items():
         if task in names.task_names:
@@ -214,7 +214,7 @@ def spread(source: YamlSource, path: tuple[str, ...], row: Mapping[str, float], 
 def read(
     source: YamlSource, path: tuple[str | int, ...], file: Path, reader: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What the reader makes of a file; None if it objects, with its problems noted."""
+    """Return what the reader makes of a file; None, with the problems added, if it raises :class:`InputError`."""
     try:
         return reader(file, *args, **kwargs)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""The scenario file's workload and arrivals: from a trace, a Parquet file or a generator."""
+"""The scenario file's workload and arrivals: from a trace, a table or a generator."""
 
 import difflib
 import re
@@ -25,24 +25,24 @@ from vinesim.model.workload import Workload
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.registry import GENERATORS, REQUIRED, GeneratorSpec
 
-_OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # options of generators that have a section of their own
+_OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # generator options that the section arrivals sets
 
 
 class Workloads:
-    """Builds the workload in the steps that the other sections allow.
+    """Builds the workload in steps, as the other sections become known.
 
-    A generator may bring types, which must be known before the datacenter; its data lies on the datacenter's nodes; a
-    trace is checked against datacenter and affinity.
+    A generator may add types, which must be known before the datacenter; its data lies on the datacenter's nodes. A
+    trace is checked against the datacenter and the affinity.
     """
 
     def __init__(self, source: YamlSource, document: ScenarioDocument, bad: set[str], names: Names):
         self.source, self.document, self.bad, self.names = source, document, bad, names
         self.affinity: np.ndarray | None = None
-        self.overhead: np.ndarray | None = None  # with the types that a generator brings
+        self.overhead: np.ndarray | None = None  # with the types that a generator adds
         self.applications: tuple[Application, ...] = ()
         self.types_are_known = "workload" not in bad
         self._work: Workload | None = None
-        self._has_periods = False  # the table says in which period a job arrives
+        self._has_periods = False  # the table gives the period in which a job arrives
         self._spec: GeneratorSpec | None = None
         part = document.workload
         if part is not None and part.generator is not None:
@@ -52,10 +52,10 @@ class Workloads:
                 self.types_are_known = False
         brings_times = self._is_table or (self._spec is not None and self._spec.own_arrivals)
         if brings_times and not self._is_table and document.arrivals is not None:
-            remedy = "Remove arrivals:; the generator's options say when."
+            remedy = "Remove arrivals: and use the generator's options."
             source.add(("arrivals",), f"none, as {part.generator} makes its own" if part else "", "arrivals", remedy)
         if document.arrivals is None and "arrivals" not in bad and part is not None and not brings_times:
-            source.add(("arrivals",), "when the jobs arrive", "nothing", 'Add arrivals:, as {iat: "7 us"}.')
+            source.add(("arrivals",), "when the jobs arrive", "nothing", 'Add arrivals:, such as {iat: "7 us"}.')
             bad.add("arrivals")
         spec = self._spec
         if spec is not None and spec.processor_types and document.processor_types is None:
@@ -72,15 +72,15 @@ class Workloads:
         return part is not None and part.file is not None and is_table(part.file)
 
     def check_options(self) -> None:
-        """Note what is wrong with a generator's options, without generating."""
+        """Report what is wrong with a generator's options, without generating."""
         part = self.document.workload
         if part is not None and self._spec is not None:
             self._options(self._spec, part.options)
 
     def build(self, nodes: Sequence[tuple[int, int]] | None) -> None:
-        """Generate, or read a table.
+        """Generate the workload, or read a table.
 
-        ``nodes`` are the (rack, shelf) that may hold data; None where the datacenter is wrong, and the rest is checked.
+        ``nodes`` are the (rack, shelf) that may hold data; None if the datacenter is wrong: the rest is still checked.
         """
         part = self.document.workload
         if part is None:
@@ -90,7 +90,7 @@ class Workloads:
         elif self._spec is not None:
             self._work = self._generate(self._spec, part.options, nodes or [(0, 0)])
         elif self._is_table:
-            from vinesim.formats.scenario.workload_table import affinity_of_times  # DuckDB takes 0.1 s to import
+            from vinesim.formats.scenario.workload_table import affinity_of_times  # importing DuckDB takes 0.1 s
 
             work = self._read_table(str(part.file))
             self.types_are_known = work is not None
@@ -115,13 +115,13 @@ class Workloads:
             return None
         self._has_periods = found
         if found and arrivals is not None and arrivals.iat is None:
-            self.source.add(("arrivals",), "iat, the length of a period of the workload's file", "none")
+            self.source.add(("arrivals",), "iat, the length of a period in the workload's file", "none")
             return None
         length_us = None if arrivals is None else arrivals.iat
         return read(self.source, where, path, read_workload, self.names.processors, period_us=length_us)
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
-        """The workload with its arrivals; a trace is read here. None if it is wrong."""
+        """Return the workload with its arrivals, or None if it is wrong. A trace is read here."""
         part = self.document.workload
         if part is None or {"arrivals", "workload"} & self.bad:
             return None
@@ -190,17 +190,17 @@ class Workloads:
         except InputError as error:
             self._adopt(error, given)
         except (OverflowError, MemoryError, ValueError) as error:
-            self.source.add(("workload",), "options that make a workload", str(error)[:80])
+            self.source.add(("workload",), "options that allow a workload", str(error)[:80])
         return None
 
     def _options(self, spec: GeneratorSpec, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The generator's own options as it takes them; problems are noted."""
+        """Return the generator's options in the form that it takes; problems are added to the source."""
         known = {name: option for name, option in spec.options.items() if name not in _OF_ARRIVALS}
         values: dict[str, Any] = {}
         for name, value in given.items():
             path = ("workload", "options", name)
             if name in _OF_ARRIVALS:
-                self.source.add(path, "arrivals in a section of their own", "an option", "Say it under arrivals:.")
+                self.source.add(path, "arrivals in their own section", "an option", "Put it under arrivals:.")
             elif name not in known:
                 self.source.add_unknown(path, known, f"an option of {spec.name}")
             else:
@@ -214,21 +214,21 @@ class Workloads:
                     self.source.add(path, known[name].expected, repr(value)[:60])
         for name, option in known.items():
             if option.default is REQUIRED and name not in given:
-                self.source.add(("workload", "options", name), option.expected, "nothing", "The option has no default.")
+                self.source.add(("workload", "options", name), option.expected, "nothing", "Add it: it has no default.")
         return values
 
     def _quantity(self, path: tuple[str, ...], name: str, value: Any) -> Any:
-        """A text such as "64 KiB" for an option in bytes or us as the number."""
+        """Convert a text such as "64 KiB" to a number, for an option in bytes or us."""
         convert = size_bytes if name.endswith("_bytes") else time_us if name.endswith("_us") else None
         if convert is None or not isinstance(value, str):
             return value
         try:
             return convert(value, dotted(path))
         except InputError:
-            return value  # the option's own check explains it
+            return value  # the option's own check reports it
 
     def _series(self, path: tuple[str, ...], files: Mapping[str, Any]) -> dict[str, Any]:
-        """The series of counts in the files, by application; a wrong one is noted and left out."""
+        """Read the series of counts of each application; wrong ones are reported and left out."""
         found = {}
         for name, file in files.items():
             series = read(self.source, (*path, str(name)), self.names.folder / str(file), read_counts)
@@ -237,7 +237,7 @@ class Workloads:
         return found
 
     def _adopt(self, error: InputError, given: Mapping[str, Any]) -> None:
-        """Pass on a generator's complaints, each at the option that it names."""
+        """Report a generator's problems, each at the option that it names."""
         for problem in error.problems:
             words = re.findall(r"\w+", problem.where)
             option = next((word for word in words if word in given), None)
@@ -249,7 +249,7 @@ class Workloads:
         self.source.n_problems += error.n_problems - len(error.problems)
 
     def _recoded(self, work: Workload) -> Workload | None:
-        """The workload with the document's codes of task types; preferred types are the document's already."""
+        """Return the workload with the document's codes of task types; preferred types already have them."""
         own, names = [t.name for t in work.task_types], self.names.task_names
         if own == names:
             return work

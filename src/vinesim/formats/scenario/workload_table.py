@@ -1,10 +1,10 @@
-"""A workload as a table, one row a task: a Parquet or CSV file, of VineSim's or of the user's own.
+"""A workload as a table with one row per task: a Parquet or CSV file, written by VineSim or by the user.
 
-The columns are declared in ``COLUMNS``; all but the arrival may be left out. Times may be in other units than us: the
-column then ends in _ns, _ms, _s, _min or _h, as ``arrival_s``. A job's values repeat on each of its tasks. Types and
-applications are written by name. A Parquet file's metadata holds the list of task types, so that codes come back the
-same. In place of the arrival there may be a column ``period``, the number of the batch from 0, and ``time_us`` is a
-measured time on all the types that have no column of their own.
+The columns are declared in ``COLUMNS``; all but the arrival are optional. Times may have other units than us: the
+column then ends in _ns, _ms, _s, _min or _h, such as ``arrival_s``. A job's values repeat on each of its tasks. Types
+and applications are given by name. A Parquet file's metadata holds the list of task types, so that their codes are
+preserved. A column ``period``, the number of the batch from 0, can replace the arrival; ``time_us`` is a measured time
+on all types that have no column of their own.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
@@ -25,26 +25,26 @@ from vinesim.model.workload import NO_PREFERENCE, Workload
 
 # name: (type, meaning and unit)
 COLUMNS = {
-    "job": ("BIGINT", "the job, from 0 in order of arrival; its rows are next to one another; left out: a job a row"),
-    "job_id": ("BIGINT", "the job's number in its own source; null where it has none"),
-    "task_type": ("VARCHAR", "name of the task type; one a job; left out: all are TASK, or told by their times"),
+    "job": ("BIGINT", "the job, from 0 in order of arrival; its rows are consecutive; default: one job per row"),
+    "job_id": ("BIGINT", "the job's number in its source; null where it has none"),
+    "task_type": ("VARCHAR", "name of the job's task type; default: TASK for all, or one per set of types with times"),
     "arrival_us": ("DOUBLE", "when the job arrives, us"),
-    "deadline_us": ("DOUBLE", "when it should be done, us; null where nobody gave deadlines"),
-    "application": ("VARCHAR", "name of the application the job belongs to; null where nobody gave applications"),
-    "operations": ("DOUBLE", "number of operations of the task: its size; left out: 1"),
-    "data_bytes": ("DOUBLE", "bytes to move to the unit; left out: 0"),
-    "data_rack": ("INTEGER", "where the data is; left out: rack 0"),
-    "data_shelf": ("INTEGER", "where the data is; left out: shelf 0"),
+    "deadline_us": ("DOUBLE", "when it should be done, us; all null: no deadlines"),
+    "application": ("VARCHAR", "name of the application the job belongs to; all null: no applications"),
+    "operations": ("DOUBLE", "number of operations of the task, its size; default 1"),
+    "data_bytes": ("DOUBLE", "bytes to transfer to the unit; default 0"),
+    "data_rack": ("INTEGER", "where the data is; default rack 0"),
+    "data_shelf": ("INTEGER", "where the data is; default shelf 0"),
     "preferred_type": ("VARCHAR", "name of the processor type; null or UNSPECIFIED: any"),
-    "demand": ("DOUBLE", "what it takes of its unit's capacity, whole (infinity): all of it; null, left out: one slot"),
-    "estimate_us": ("DOUBLE", "what a scheduler is told about the task's time, us"),
-    "time_factor": ("DOUBLE", "what the task's time is multiplied with, unknown to every scheduler"),
+    "demand": ("DOUBLE", "what it takes of its unit's capacity; whole (infinity): all of it; null or absent: one slot"),
+    "estimate_us": ("DOUBLE", "the scheduler's estimate of the task's run time, us"),
+    "time_factor": ("DOUBLE", "factor on the task's run time, unknown to every scheduler"),
     "time_us.TYPE": ("DOUBLE", "measured time on a processor type, us; null where it cannot run the task"),
-    "request.NAME": ("DOUBLE", "least of a resource that the unit's type must provide, as request.cores"),
+    "request.NAME": ("DOUBLE", "minimum of a resource that the unit's type must provide, such as request.cores"),
 }
-# what a file may have in place of others, but is not written
+# columns that a file may have in place of others, and that are never written
 ALTERNATIVES = {
-    "period": ("BIGINT", "in place of arrival_us: number of the batch, from 0; arrivals: {iat: ...} is their distance"),
+    "period": ("BIGINT", "replaces arrival_us: number of the batch, from 0; arrivals: {iat: ...} is the period"),
     "time_us": ("DOUBLE", "measured time, us, on every processor type without a column time_us.TYPE"),
 }
 _OF_JOB = ("job_id", "arrival_us", "deadline_us", "application")
@@ -55,17 +55,17 @@ _TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 _PERIOD, _TIME_ANYWHERE = ALTERNATIVES
 _TEXT_OR_NUMBER = ("demand", "VARCHAR")
 _PLAIN = [name for name in (*COLUMNS, *ALTERNATIVES) if "." not in name]
-_LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers are below them
+_LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
 _REQUEST = re.compile(r"request\.(.+)")
 _METADATA = "vinesim.task_types"
-_WHOLE = "whole"  # as a demand in text; in a column of numbers it is infinity
+_WHOLE = "whole"  # the demand for a whole unit, in text; infinity in a column of numbers
 _ONLY_TYPE = "TASK"
 
 
 def write_workload(
     path: str | os.PathLike[str], workload: Workload, processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> None:
-    """Write a workload: whole or not at all. Raises :class:`InputError` if it cannot be written."""
+    """Write a workload, completely or not at all. Raises :class:`InputError` if it cannot be written."""
     counts = np.diff(workload.job_first)
     tasks: dict[str, Any] = {"job": np.repeat(np.arange(workload.n_jobs), counts)}
     columns = {name: kind for name, (kind, _) in COLUMNS.items() if "." not in name}
@@ -89,7 +89,7 @@ def write_workload(
         tasks[f"request.{resource}"] = values
     select = []
     for name, kind in columns.items():
-        if name in names:  # a list counts from 1; outside it is null
+        if name in names:  # SQL lists count from 1; an index outside the list gives null
             select.append(f"{_list(names[name])}[{name} + 1] AS {name}")
         elif name.startswith("time_us.") or (name == "demand" and name in tasks):
             select.append(f"CASE WHEN isnan({name_of(name)}) THEN NULL ELSE {name_of(name)} END AS {name_of(name)}")
@@ -97,7 +97,7 @@ def write_workload(
             select.append(f"{name_of(name) if name in tasks else 'NULL'}::{kind} AS {name_of(name)}")
     tasks["preferred_type"] = np.where(tasks["preferred_type"] < 0, len(processor_types), tasks["preferred_type"])
     with replacing(path) as temporary:
-        temporary.touch()  # for its messages: no such folder, no permission
+        temporary.touch()  # reports a missing folder or permission
         run(
             path,
             f"COPY (SELECT {', '.join(select)} FROM tasks) TO {text_of(str(temporary))} "
@@ -114,11 +114,11 @@ def read_workload(
     task_types: Sequence[TaskType] | None = None,
     period_us: float | None = None,
 ) -> Workload:
-    """Read what :func:`write_workload` wrote, or any Parquet or CSV file with such columns.
+    """Read a file of :func:`write_workload`, or any Parquet or CSV file with such columns.
 
-    ``task_types`` is by default the file's own list. Jobs that are not in order of arrival are sorted, if each row is a
-    job. A column ``period`` says that a job arrives at its number x ``period_us``. Other columns
-    are refused. Raises :class:`InputError`.
+    ``task_types`` defaults to the file's own list. If each row is one job, unsorted jobs are sorted by arrival. With a
+    column ``period``, a job arrives at its period times ``period_us``. Other columns are errors.
+    Raises :class:`InputError`.
     """
     source = open_table(path)
     match = _matched(source, processor_types)
@@ -171,7 +171,7 @@ def _check_requests(
     match: Mapping[str, tuple[str, float]],
     processor_types: Sequence[ProcessorType],
 ) -> None:
-    """Raise :class:`InputError` for requests above 0 of a resource that no type has, where types have any."""
+    """Raise :class:`InputError` for requests above 0 of a resource that no type has, if any type has resources."""
     known = sorted({name for p in processor_types for name in p.attributes})
     problems = []
     for column in match:
@@ -186,12 +186,12 @@ def _check_requests(
 
 
 def _kind(name: str) -> str:
-    """The type of a column, by our name."""
+    """Return the SQL type of a column, by our name."""
     return (COLUMNS | ALTERNATIVES).get(name, ("DOUBLE", ""))[0]
 
 
 def _number(name: str, cell: str | None) -> str:
-    """The cell as a number in SQL; null where it holds none."""
+    """Return the cell as a number in SQL; null if it holds none."""
     number = f"TRY_CAST({cell} AS {_kind(name)})"
     return (
         f"CASE WHEN {cell}::VARCHAR = '{_WHOLE}' THEN 'inf'::DOUBLE ELSE {number} END" if name == "demand" else number
@@ -199,18 +199,18 @@ def _number(name: str, cell: str | None) -> str:
 
 
 def _is_wrong(name: str, cell: str, is_text: bool) -> str:
-    """A condition in SQL: the cell holds no number, or not such a number as the column has."""
+    """Return an SQL condition that is true if the cell holds no valid number for the column."""
     number = f"TRY_CAST({cell} AS DOUBLE)"
     right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
     if name == "deadline_us":
         right = f"{number} >= 0 AND NOT isnan({number})"
     if name == "demand":
-        right = f"{cell} = '{_WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # of numbers, NaN counts as null
+        right = f"{cell} = '{_WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # in numbers, NaN counts as null
     if _kind(name) in _LIMITS:
         right = f"{number} >= {0 if name != 'job_id' else -_LIMITS['BIGINT']} AND {number} < {_LIMITS[_kind(name)]}"
         right += f" AND {number} = floor({number})"
     is_time = name.startswith(_TIME_ANYWHERE)
-    if is_time and not is_text:  # some tools write NaN for a missing value
+    if is_time and not is_text:  # some tools write NaN for missing values
         right = f"({right}) OR isnan({number})"
     wrong = f"NOT coalesce({right}, false)"
     return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in _OPTIONAL else wrong
@@ -219,7 +219,7 @@ def _is_wrong(name: str, cell: str, is_text: bool) -> str:
 def _wrong_cells(
     source: TableSource, rows: str, match: Mapping[str, tuple[str, float]], wrong: Mapping[str, str]
 ) -> list[Problem]:
-    """The first problems of cells, in the order of the rows."""
+    """Return the first problems of cells, in the order of the rows."""
     select = [
         f"{part} AS {name_of(f'{kind} {ours}')}"
         for ours, condition in wrong.items()
@@ -242,7 +242,7 @@ def _wrong_cells(
 
 
 def _check_names(source: TableSource, cells: Mapping[str, str], names: Mapping[str, list[str]]) -> None:
-    """Raise :class:`InputError` with the types that nobody has defined."""
+    """Raise :class:`InputError` for types that are not defined."""
     problems = []
     for name in ("task_type", "preferred_type"):
         for used in _used_names(source, cells.get(name)):
@@ -256,7 +256,7 @@ def _check_names(source: TableSource, cells: Mapping[str, str], names: Mapping[s
 
 
 def _matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> dict[str, tuple[str, float]]:
-    """Our name of each column that the file has -> its name in the file and the factor to our unit."""
+    """Map our name of each column in the file to its name there and the factor to our unit."""
     match: dict[str, tuple[str, float]] = {}
     problems = []
     path, types = source.path, [p.name for p in processor_types]
@@ -275,7 +275,7 @@ def _matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> d
             problems.append(_unknown(path, column, types))
             continue
         if ours in match:
-            problems.append(Problem(f"{path}: {column}", f"{ours} once", "it a second time", "Keep one."))
+            problems.append(Problem(f"{path}: {column}", f"{ours} once", "a second time", "Keep one."))
         elif column in source.texts and _kind(ours) != "VARCHAR" and (ours, source.texts[column]) != _TEXT_OR_NUMBER:
             problems.append(Problem(f"{path}: {column}", "numbers", f"a column of {source.texts[column]}"))
         match[ours] = column, scale
@@ -283,7 +283,7 @@ def _matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> d
     if _PERIOD in match and "arrival_us" in match:
         problems.append(Problem(path, "one column for when a job arrives", "period and arrival", "Keep one."))
     elif _PERIOD not in match and "arrival_us" not in match:
-        remedy = "Name the column so, with the unit at its end."
+        remedy = "Name the column of arrival times so, with the unit at its end."
         problems.append(Problem(path, "a column arrival_us (or _ms, _s), or period", present, remedy))
     if problems:
         raise InputError(problems)
@@ -291,7 +291,7 @@ def _matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> d
 
 
 def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
-    """The problem of a column that is none of a workload."""
+    """Return the problem of a column that a workload does not have."""
     if column == "time":
         return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")
     timed = [name.removesuffix("_us") for name in _PLAIN if name.endswith("_us")]
@@ -348,7 +348,7 @@ def _to_workload(
         if name in columns:
             differs = np.flatnonzero(~is_first[1:] & (columns[name][1:] != columns[name][:-1])) + 1
             if len(differs):
-                problems.append(Problem(f"{path}: {name}[{differs[0]}]", "one value a job", "a second one"))
+                problems.append(Problem(f"{path}: {name}[{differs[0]}]", "one value per job", "a second one"))
             columns[name] = columns[name][first]
     if problems:
         raise InputError(problems)
@@ -370,15 +370,15 @@ def _to_workload(
 
 
 def has_periods(path: str | os.PathLike[str]) -> bool:
-    """Whether the table says when jobs arrive by the number of a period. Raises :class:`InputError`."""
+    """Whether the table gives arrivals as period numbers. Raises :class:`InputError`."""
     return _PERIOD in open_table(path).columns
 
 
 def _types_by_times(
     times_us: np.ndarray, first: np.ndarray, processor_names: Sequence[str]
 ) -> tuple[np.ndarray, tuple[TaskType, ...]]:
-    """Jobs told apart by the processor types with a time for all their tasks: a task type for each such set, named by
-    it."""
+    """Group jobs by the set of processor types that have a time for all their tasks; each set is a task type named
+    after it."""
     able = np.logical_and.reduceat(np.isfinite(times_us), first, axis=0)
     sets, code = np.unique(able, axis=0, return_inverse=True)
     names = ["+".join(np.array(processor_names)[row]) or "NOTHING" for row in sets]
@@ -386,7 +386,7 @@ def _types_by_times(
 
 
 def affinity_of_times(workload: Workload) -> np.ndarray | None:
-    """[P, T] 1 where all tasks of the type have a time on the processor type, else 0; None without measured times."""
+    """Return [P, T]: 1 if all tasks of the type have a time on the processor type, else 0; None without times."""
     if workload.times_us is None:
         return None
     kind = np.repeat(workload.job_task_type, np.diff(workload.job_first))
@@ -399,7 +399,7 @@ def affinity_of_times(workload: Workload) -> np.ndarray | None:
 
 
 def _task_names(source: TableSource) -> list[str]:
-    """The file's list of task types: from its metadata, else the names in use, sorted."""
+    """Return the file's list of task types: from its metadata, or else the names in use, sorted."""
     metadata = source.sql.replace("read_parquet", "parquet_kv_metadata", 1)
     found = source.query(f"SELECT value FROM {metadata} WHERE key = '{_METADATA}'")["value"].tolist()
     if found:
@@ -414,7 +414,7 @@ def _task_names(source: TableSource) -> list[str]:
 
 
 def _used_names(source: TableSource, column: str | None) -> list[str]:
-    """The names in a column, sorted."""
+    """Return the names in a column, sorted."""
     if column is None:
         return []
     used = source.query(
@@ -424,7 +424,7 @@ def _used_names(source: TableSource, column: str | None) -> list[str]:
 
 
 def _applications(used: list[str]) -> list[str]:
-    """The application of each code: applications that are named by numbers keep them."""
+    """Return the applications in the order of their codes; numbered applications keep their numbers."""
     if all(name.isdecimal() and len(name) < 7 and name == str(int(name)) for name in used):
         return [str(number) for number in range(max(map(int, used), default=-1) + 1)]
     return used

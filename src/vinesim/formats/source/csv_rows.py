@@ -1,4 +1,4 @@
-"""The rows of a CSV file with a header line, plain or gzip, and every problem in them."""
+"""Read the rows of a CSV file with a header line, plain or gzip, and collect every problem in them."""
 
 import csv
 import io
@@ -16,15 +16,15 @@ from vinesim.model.errors import InputError, Problem
 
 @dataclass
 class CsvRows:
-    """The wanted columns of a file's rows, each with its line; values are checked with :meth:`number`."""
+    """The requested columns of a file's rows, each row with its line; check values with :meth:`number`."""
 
     path: str
     rows: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    problems: list[tuple[int, Problem]] = field(default_factory=list)  # with their lines
-    unused: dict[str, int] = field(default_factory=dict)  # the other columns: rows with a value in it
+    problems: list[tuple[int, Problem]] = field(default_factory=list)  # each with its line
+    unused: dict[str, int] = field(default_factory=dict)  # the other columns: number of rows with a value there
 
     def number(self, line: int, column: str, text: str, *, least: float, is_whole: bool = False) -> float:
-        """The number in a field; NaN, with the problem noted, if it is none, or less than ``least``."""
+        """Return the number in a field; NaN, with a problem added, if it is not a number or is below ``least``."""
         try:
             value = float(text)
         except ValueError:
@@ -35,24 +35,24 @@ class CsvRows:
         return math.nan
 
     def check_name(self, line: int, column: str, text: str) -> None:
-        """Note a problem if a name is empty."""
+        """Add a problem if a name is empty."""
         if not text:
             self.add(line, f"{column}: a name", "nothing")
 
     def add(self, line: int, expected: str, found: str, remedy: str = "") -> None:
-        """Note a problem."""
+        """Add a problem."""
         self.problems.append((line, Problem(f"{self.path}:{line}", expected, found, remedy)))
 
     def raise_problems(self) -> None:
-        """Raise :class:`InputError` if there are any, by their lines."""
+        """Raise :class:`InputError` if there are problems, in the order of their lines."""
         if self.problems:
             raise InputError([problem for _, problem in sorted(self.problems, key=lambda pair: pair[0])])
 
 
 def csv_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, list[str]]]:
-    """The records of a CSV file, plain or gzip, each with its (last) line; blank lines are no records.
+    """Yield the records of a CSV file, plain or gzip, each with its (last) line; blank lines are skipped.
 
-    Lines end as on any system, in CR too. Raises :class:`InputError` for what is no CSV file.
+    Line ends may be those of any system, CR included. Raises :class:`InputError` if it is not a CSV file.
     """
     reader = csv.reader(io.StringIO(read_text(path), newline=""))
     try:
@@ -64,18 +64,18 @@ def csv_records(path: str | os.PathLike[str]) -> Iterator[tuple[int, list[str]]]
 
 
 def csv_problem(path: str | os.PathLike[str], line: int, error: csv.Error) -> Problem:
-    """What the csv module objects to, in our form."""
+    """Turn an error of the csv module into a problem."""
     if "field larger" in str(error):
         return too_much(
-            f"{path}:{line}", f"{FIELD_CHARACTERS:,} characters in a field", "Is a quotation mark not closed?"
+            f"{path}:{line}", f"{FIELD_CHARACTERS:,} characters in a field", "Is a closing quotation mark missing?"
         )
     return Problem(f"{path}:{line}", "a CSV file", str(error))
 
 
 def read_csv_rows(path: str | os.PathLike[str], columns: Sequence[str]) -> CsvRows:
-    """The rows of a file; its other columns are only counted.
+    """Read the rows of a file; the columns that were not requested are only counted.
 
-    Raises :class:`InputError` if a column is missing or there is no row; rows that are too short are noted.
+    Raises :class:`InputError` if a column is missing or there are no rows; a row that is too short adds a problem.
     """
     found = CsvRows(str(path))
     header, others, line = None, dict[int, str](), 0

@@ -1,4 +1,4 @@
-"""Check a YAML file against its document's declaration, and tell what pydantic finds in the words of the file."""
+"""Check a YAML file against its document's declaration, and report pydantic's errors in the words of the file."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar, get_args
@@ -8,8 +8,8 @@ from pydantic import BaseModel, ValidationError
 from vinesim.formats.source.yaml_source import YamlSource, shown
 
 _EXPECTED = {
-    "string_type": "a text",
-    "string_too_short": "a text that is not empty",
+    "string_type": "text",
+    "string_too_short": "text that is not empty",
     "float_type": "a number",
     "finite_number": "a finite number",
     "int_type": "a whole number",
@@ -27,7 +27,7 @@ Steps = tuple[str | int, ...]
 def checked(
     source: YamlSource, kind: type[Document], required: Iterable[str] = (), leave_out: Iterable[str] = ()
 ) -> tuple[Document, set[str]]:
-    """The document without its wrong sections, and the names of those; the problems are noted in ``source``."""
+    """Return the document without its wrong sections, and their names; the problems are added to ``source``."""
     if not isinstance(source.data, dict):
         source.add((), "a mapping of " + ", ".join(required) + " and more", shown(source.data))
         source.raise_if_any()
@@ -47,7 +47,7 @@ def checked(
 
 
 def checked_part(source: YamlSource, path: Steps, kind: type[Document], data: Any) -> Document | None:
-    """The part of a document at ``path``; None if it is wrong, with its problems noted."""
+    """Return the part of a document at ``path``; None if it is wrong, with its problems added to ``source``."""
     try:
         return kind.model_validate(data)
     except ValidationError as errors:
@@ -57,7 +57,7 @@ def checked_part(source: YamlSource, path: Steps, kind: type[Document], data: An
 
 
 def _explain(source: YamlSource, kind: type[BaseModel], above: Steps, error: Any) -> None:
-    """Note what pydantic found, in the words of the document."""
+    """Add an error of pydantic as a problem, in the words of the document."""
     problem, context = error["type"], error.get("ctx", {})
     path = _existing(source.data, (*above, *error["loc"]))
     if problem == "extra_forbidden":
@@ -83,7 +83,7 @@ def _meaning(part: type[BaseModel], name: str) -> str:
 
 
 def _existing(data: Any, location: Steps) -> Steps:
-    """The part of pydantic's location that is in the data; the rest are names of its own."""
+    """Return the steps of pydantic's location that exist in the data; pydantic adds names of its own at the end."""
     path: list[str | int] = []
     for step in location:
         is_item = isinstance(data, list) and isinstance(step, int) and step < len(data)
@@ -95,7 +95,7 @@ def _existing(data: Any, location: Steps) -> Steps:
 
 
 def _part_at(kind: type[BaseModel], location: Steps) -> type[BaseModel] | None:
-    """The class of the mapping at a location of the document."""
+    """Return the class of the mapping at a location of the document."""
     part: Any = kind
     for step in location:
         if isinstance(step, int):

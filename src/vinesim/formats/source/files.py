@@ -1,4 +1,4 @@
-"""Opening, reading and replacing files, with every failure of the system told as an :class:`InputError`."""
+"""Open, read and replace files; every error of the operating system becomes an :class:`InputError`."""
 
 import errno
 import gzip
@@ -23,20 +23,20 @@ _REASONS = {
     errno.ENOTDIR: ("a file where a folder is needed", "Check the path."),
     errno.ENOSPC: ("no space left on the disk", "Free some space or choose another place."),
     errno.EDQUOT: ("the disk quota is used up", "Free some space or choose another place."),
-    errno.EFBIG: ("the file grew over the allowed size", "Raise the limit or choose another place."),
+    errno.EFBIG: ("the file would exceed the allowed size", "Raise the limit or choose another place."),
     errno.ENAMETOOLONG: ("a name that is too long", "Choose a shorter name."),
 }
 
 
 def problem_of(path: str | os.PathLike[str], expected: str, error: OSError) -> Problem:
-    """What the operating system's refusal means for the user."""
+    """Explain an error of the operating system to the user."""
     found, remedy = _REASONS.get(error.errno or 0, (error.strerror or str(error), ""))
     return Problem(str(path), expected, found, remedy)
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes; missing, folder, no permission and read errors raise :class:`InputError`."""
+    """Open a file for reading bytes; a missing file, a folder, no permission or a read error is an InputError."""
     try:
         with open(path, "rb") as stream:
             yield stream
@@ -49,13 +49,13 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The whole of a file, as it is."""
+    """Return the bytes of a whole file."""
     with opened(path) as stream:
         return stream.read()
 
 
 def read_text(path: str | os.PathLike[str], most: int = TEXT_BYTES) -> str:
-    """The whole of a UTF-8 text file of at most so many bytes, plain or gzip, without a byte order mark."""
+    """Read a UTF-8 text file of at most ``most`` bytes, plain or gzip, without its byte order mark."""
     with opened(path) as stream:
         data = stream.read(most + 1)
         if data.startswith(GZIP):
@@ -82,7 +82,7 @@ def _unpacked(path: str | os.PathLike[str], stream: BinaryIO, most: int) -> byte
 
 
 def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """The lines of a log, plain or gzip, one after the other. Raises :class:`InputError`."""
+    """Yield the lines of a log, plain or gzip. Raises :class:`InputError`."""
     with opened(path) as stream:
         is_gzip = stream.read(2) == GZIP
         stream.seek(0)
@@ -102,20 +102,20 @@ def lines_of(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def cut_gzip(path: str | os.PathLike[str], error: Exception) -> Problem:
-    """The problem of a gzip file that cannot be unpacked."""
-    return Problem(str(path), "a whole gzip file", str(error), "Fetch the file again.")
+    """Return the problem of a gzip file that cannot be unpacked."""
+    return Problem(str(path), "a complete gzip file", str(error), "Fetch the file again.")
 
 
 def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:
-    """The problem of a binary file, at its first byte that no UTF-8 text has."""
+    """Return the problem of a binary file, at its first byte that cannot be in UTF-8 text."""
     return Problem(f"{path}:{line}:{column}", "UTF-8 text", "a binary file", "Is this the right file?")
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path next to ``path``; move it there at the end, or remove it when anything fails.
+    """Yield a temporary path next to ``path``; move it there at the end, or remove it if anything fails.
 
-    So readers see the old file or the whole new one, never a part.
+    So readers see the old file or the complete new one, never a part.
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
@@ -132,5 +132,5 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def is_table(file: str) -> bool:
-    """Whether a workload's file is a table, by its name; else it is a trace."""
+    """Whether a workload's file is a table, by its name; otherwise it is a trace."""
     return file.endswith((".parquet", ".csv"))

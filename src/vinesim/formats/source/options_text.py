@@ -5,10 +5,10 @@ from typing import Any
 
 
 def options_text(options: Mapping[str, Any]) -> str:
-    """``mode=first, in_order=no``."""
+    """Write options as ``mode=first, in_order=no``."""
     return ", ".join(f"{name}={option_text(value)}" for name, value in options.items())
 
 
 def option_text(value: Any) -> str:
-    """A value: true and false are yes and no."""
+    """Write a value; true and false are yes and no."""
     return str(value) if not isinstance(value, bool) else "yes" if value else "no"

@@ -1,4 +1,4 @@
-"""What the documents of scenario and study files are made of: parts, and checks that say what they expected."""
+"""Building blocks of the scenario and study documents: parts, and checks that say what they expected."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ from pydantic_core import PydanticCustomError
 
 
 def wrong(expected: str, found: str, remedy: str = "") -> PydanticCustomError:
-    """What a check raises: the parts of a problem, without its place."""
+    """Return the exception that a check raises: a problem without its place."""
     return PydanticCustomError("problem", "{expected}", {"expected": expected, "found": found, "remedy": remedy})
 
 
 class Part(BaseModel):
-    """Nothing is guessed: unknown keys and values of another type are errors."""
+    """A part of a document. Nothing is guessed: unknown keys and values of another type are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def one_of(*names: str) -> Any:
-    """A check that exactly one of the keys is there."""
+    """Return a check that exactly one of the keys is present."""
 
     def check(part: Any) -> Any:
         given = [name for name in names if getattr(part, name) is not None]
@@ -31,5 +31,5 @@ def one_of(*names: str) -> Any:
 
 
 def schema_one_of(*names: str) -> dict[str, Any]:
-    """The same check in JSON Schema."""
+    """Return the same check as JSON Schema."""
     return {"oneOf": [{"required": [name]} for name in names]}

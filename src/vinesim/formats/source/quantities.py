@@ -1,6 +1,6 @@
-"""Numbers with units: "25 us", "10 Gb/s", "8 KiB" to us, bytes per us and bytes; and times told to people.
+"""Convert numbers with units ("25 us", "10 Gb/s", "8 KiB") to us, bytes per us and bytes; format times for people.
 
-A plain number is taken as it is. k, M, G are 1000-based; Ki, Mi, Gi 1024-based; b is bits and B bytes.
+A plain number is already in that unit. k, M, G mean powers of 1000, Ki, Mi, Gi powers of 1024; b is bits, B is bytes.
 """
 
 import math
@@ -8,7 +8,7 @@ import re
 
 from vinesim.model.errors import InputError, Problem
 
-# unit: (multiply, divide), both exact, so that a conversion rounds once
+# unit: (multiply, divide), both exact, so that a conversion rounds only once
 _TIME = {
     "ns": (1, 1000),
     "us": (1, 1),
@@ -32,18 +32,18 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+
 
 
 def time_us(value: float | str, where: str = "time") -> float:
-    """A time in us, from a number of us or a text such as "30 s"."""
-    return _convert(value, _TIME, "a time, 0 or more: a number of us, or with a unit, as 25 us, 30 s, 24 h", where)
+    """Convert a number of us, or a text such as "30 s", to us."""
+    return _convert(value, _TIME, "a time, 0 or more: a number of us, or with a unit: 25 us, 30 s, 24 h", where)
 
 
 def bandwidth(value: float | str, where: str = "bandwidth") -> float:
-    """A bandwidth in bytes per us, from such a number or a text such as "10 Gb/s" (1250)."""
-    return _convert(value, _BANDWIDTH, "a bandwidth: a number of bytes per us, or with a unit, as 10 Gb/s", where)
+    """Convert a number of bytes per us, or a text such as "10 Gb/s" (1250), to bytes per us."""
+    return _convert(value, _BANDWIDTH, "a bandwidth: a number of bytes per us, or with a unit: 10 Gb/s", where)
 
 
 def size_bytes(value: float | str, where: str = "size") -> float:
-    """A size in bytes, from such a number or a text such as "8 KiB" or "1 MB"."""
-    return _convert(value, _BYTES, "a size, 0 or more: a number of bytes, or with a unit, as 8 KiB, 1 MB", where)
+    """Convert a number of bytes, or a text such as "8 KiB" or "1 MB", to bytes."""
+    return _convert(value, _BYTES, "a size, 0 or more: a number of bytes, or with a unit: 8 KiB, 1 MB", where)
 
 
 def _convert(value: float | str, units: dict[str, tuple[int, int]], expected: str, where: str) -> float:
@@ -70,7 +70,7 @@ def _convert(value: float | str, units: dict[str, tuple[int, int]], expected: st
 
 
 def format_time_us(value_us: float) -> str:
-    """A time for people, three digits: ``25.0 us``, ``1.52 ms``, ``3.00 h``."""
+    """Format a time for people, with three digits: ``25.0 us``, ``1.52 ms``, ``3.00 h``."""
     if not math.isfinite(value_us):
         return str(value_us)
     if value_us == 0:
@@ -87,5 +87,5 @@ def format_time_us(value_us: float) -> str:
 
 
 def time_or_dash(value_us: float | None) -> str:
-    """The same for a table, where a time that there is not is a dash."""
+    """Format a time for a table; a missing time is a dash."""
     return "-" if value_us is None else format_time_us(value_us)

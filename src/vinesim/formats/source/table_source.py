@@ -1,4 +1,4 @@
-"""A Parquet or CSV file as a table of DuckDB: its columns by name, and the places of its cells in messages."""
+"""A Parquet or CSV file as a DuckDB table: its columns by name, and the places of its cells for messages."""
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 import csv
@@ -20,25 +20,25 @@ _DELIMITERS = ",;\t|"
 
 @dataclass(frozen=True)
 class TableSource:
-    """A file that can be queried. All columns of a CSV file are text; none of its cells is refused by DuckDB."""
+    """A file that can be queried. All columns of a CSV file are text, so DuckDB rejects none of its cells."""
 
     path: str
-    sql: str  # what stands after FROM
+    sql: str  # the SQL after FROM
     columns: dict[str, str]  # name in the file -> its SQL
-    texts: dict[str, str]  # the columns of which the file says that they hold no numbers -> their types
-    delimiter: str = ""  # of a CSV file; none: Parquet
+    texts: dict[str, str]  # the columns that hold no numbers, according to the file -> their types
+    delimiter: str = ""  # of a CSV file; empty for Parquet
 
     @property
     def is_csv(self) -> bool:
-        """Whether the file is a CSV file: an empty cell is a missing value, and rows have lines."""
+        """Whether the file is a CSV file: an empty cell is a missing value, and rows have line numbers."""
         return bool(self.delimiter)
 
     def query(self, query: str) -> dict[str, Any]:
-        """The columns of a query. Raises :class:`InputError`."""
+        """Return the columns of a query. Raises :class:`InputError`."""
         return run(self.path, query)
 
     def cells(self, found: Iterable[tuple[int, str, str, str | None]]) -> list[Problem]:
-        """Problems of cells: row from 0, column, what was expected, the text that was found."""
+        """Return the problems of cells: row from 0, column, what was expected, the text that was found."""
         wrong = list(found)
         if not self.is_csv:
             return [
@@ -51,7 +51,7 @@ class TableSource:
         ]
 
     def _lines(self, rows: set[int]) -> dict[int, int]:
-        """The line of each row. Blank lines are no rows, except where a row is a single value."""
+        """Return the line of each row. A blank line is not a row, unless the table has a single column."""
         lines: dict[int, int] = {}
         row = -1  # the header
         with open(self.path, encoding="utf-8-sig", errors="replace", newline="") as stream, suppress(csv.Error):
@@ -68,9 +68,9 @@ class TableSource:
 
 
 def open_table(path: str | os.PathLike[str]) -> TableSource:
-    """Open a table by its name: .csv, or else Parquet. Raises :class:`InputError`."""
+    """Open a table, as CSV if its name ends in .csv, otherwise as Parquet. Raises :class:`InputError`."""
     with opened(path):
-        pass  # for its messages: no file, a folder, no permission
+        pass  # reports a missing file, a folder or a missing permission
     file = text_of(_literal(str(path)))
     if str(path).lower().endswith(".csv"):
         return _open_csv(str(path), file)
@@ -97,7 +97,7 @@ def _open_csv(path: str, file: str) -> TableSource:
         raise InputError([csv_problem(path, 1, error)]) from None
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError([Problem(f"{path}:1", f"a column {n} once", "it a second time", "Keep one.") for n in twice])
+        raise InputError([Problem(f"{path}:1", f"a column {n} once", "a second one", "Keep one.") for n in twice])
     kinds = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     sql = (
         f"read_csv({file}, auto_detect = false, header = true, delim = {text_of(delimiter)}, quote = '\"', "
@@ -109,14 +109,14 @@ def _open_csv(path: str, file: str) -> TableSource:
 def run(
     path: str | os.PathLike[str], query: str, expected: str = "a table of a workload", **tables: Any
 ) -> dict[str, Any]:
-    """A query's columns; ``tables`` are dicts of arrays. DuckDB's refusals become :class:`InputError`."""
+    """Return a query's columns; ``tables`` are dicts of arrays. DuckDB's errors become :class:`InputError`."""
     try:
         with duckdb.connect() as connection:
             for name, columns in tables.items():
                 connection.register(name, columns)
             return connection.execute(query).fetchnumpy()
     except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # Ctrl-C while DuckDB works
+        if "interrupt" in str(error).lower():  # Ctrl-C during a query
             raise KeyboardInterrupt from None
         raise
     except (duckdb.Error, UnicodeError) as error:
@@ -124,7 +124,7 @@ def run(
 
 
 def _refusal(path: str, expected: str, message: str) -> Problem:
-    """DuckDB's message in our form; that of a row of a CSV file begins with its line and has the reason below it."""
+    """Turn DuckDB's message into a problem; for a CSV row it starts with the line, then the reason."""
     first, *rest = message.split("\n")
     _, _, line = first.partition("CSV Error on Line: ")
     if not line.isdecimal():
@@ -137,15 +137,15 @@ def _refusal(path: str, expected: str, message: str) -> Problem:
 
 
 def text_of(value: str) -> str:
-    """A text in SQL."""
+    """Quote a text for SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def name_of(column: str) -> str:
-    """A column's name in SQL."""
+    """Quote a column name for SQL."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def _literal(path: str) -> str:
-    """The path with the characters that DuckDB takes for a pattern in brackets, so that they mean themselves."""
+    """Escape the characters of a path that DuckDB would read as a pattern."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)

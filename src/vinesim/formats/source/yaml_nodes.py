@@ -1,4 +1,4 @@
-"""YAML text as nodes that know their places, and what a scalar means: YAML 1.2 by its core rules, within limits."""
+"""YAML text as nodes with their places, and the meaning of scalars: the YAML 1.2 core schema, within limits."""
 
 import math
 import re
@@ -17,7 +17,7 @@ _WORDS |= {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes only, and no more than the limit; scalars stay text, so that ``scalar`` alone decides what they
+    """Composes nodes only, no more than the limit. Scalars stay text, so that ``scalar`` alone decides what they
     mean."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
@@ -25,7 +25,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         self.n_nodes += 1
-        if self.n_nodes > 2 * VALUES:  # keys count here
+        if self.n_nodes > 2 * VALUES:  # keys count too
             raise InputError([too_many_values(self.name)])
         return super().compose_node(parent, index)
 
@@ -35,7 +35,7 @@ _TAGS = {yaml.ScalarNode: _STR, yaml.SequenceNode: "tag:yaml.org,2002:seq", yaml
 
 
 def by_name(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    """Key and value of each name in a mapping, the first of equals; made once, as a search in each place takes long."""
+    """Map each name in a mapping to its key and value, the first of duplicates; cached, as searching nodes is slow."""
     found: dict[str, tuple[yaml.Node, yaml.Node]] | None = getattr(node, "by_name", None)
     if found is None:
         pairs = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
@@ -45,30 +45,30 @@ def by_name(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
 
 
 def too_many_values(where: str) -> Problem:
-    """The problem of a document with more than the limit."""
-    remedy = "Put long lists into files of their own. Are there aliases in circles?"
+    """Return the problem of a document with more values or levels than the limit."""
+    remedy = "Put long lists into files of their own. Do aliases form a cycle?"
     return too_much(where, f"{VALUES:,} values in {LEVELS} levels", remedy)
 
 
 def is_plain(node: yaml.Node) -> bool:
-    """Whether a node has no tag of its own."""
+    """Whether a node has no explicit tag."""
     if isinstance(node, yaml.ScalarNode) and node.tag == "!" and node.style is not None:
         return True
     return node.tag == _TAGS[type(node)]
 
 
 def scalar(node: yaml.ScalarNode) -> Any:
-    """What a scalar means."""
-    return node.value if node.style is not None else plain_value(node.value)  # in quotes, or not
+    """Return the value of a scalar."""
+    return node.value if node.style is not None else plain_value(node.value)  # quoted, or not
 
 
 def is_plain_text(text: str) -> bool:
-    """Whether a text without quotes would be read as that text."""
+    """Whether a text without quotes would be read as the same text."""
     return isinstance(plain_value(text), str)
 
 
 def plain_value(text: str) -> Any:
-    """What a text without quotes means: a number, true, false, nothing, or the text."""
+    """Return the value of a text without quotes: a number, true, false, None, or the text."""
     if text in _WORDS:
         return _WORDS[text]
     if _WHOLE.fullmatch(text):
@@ -77,7 +77,7 @@ def plain_value(text: str) -> Any:
 
 
 def child(node: yaml.Node, step: str | int) -> yaml.Node | None:
-    """The value of a key or an item of a list; None if there is none."""
+    """Return the value of a key or an item of a list; None if there is none."""
     if isinstance(node, yaml.MappingNode):
         found = by_name(node).get(step) if isinstance(step, str) else None
         return None if found is None else found[1]
@@ -87,14 +87,14 @@ def child(node: yaml.Node, step: str | int) -> yaml.Node | None:
 
 
 def _yaml_words(problem: str, context: str) -> tuple[str, str, str]:
-    """What PyYAML expected and found, and a remedy."""
+    """Return what PyYAML expected and found, and a remedy."""
     if "'\\t'" in problem:
-        return "spaces", "a tab", "YAML is indented with spaces alone."
+        return "spaces", "a tab", "Indent YAML with spaces only."
     if "mapping values are not allowed" in problem:
-        return "one `key: value` a line", "another colon", "Put a text with a colon in quotes."
+        return "one `key: value` per line", "another colon", "Put text with a colon in quotes."
     if "cannot start any token" in problem:
         character = problem.removeprefix("found character ").removesuffix(" that cannot start any token")
-        return "a value", f"one that begins with {character}", "Put it in quotes."
+        return "a value", f"one that starts with {character}", "Put it in quotes."
     expected, but, found = problem.removeprefix("expected ").partition(", but ")
     if but:
         found = found.removeprefix("found ").removeprefix("got ")
@@ -105,7 +105,7 @@ def _yaml_words(problem: str, context: str) -> tuple[str, str, str]:
 
 
 def compose(text: str, name: str) -> yaml.Node | None:
-    """The nodes of a YAML text; what is no YAML raises :class:`InputError`."""
+    """Return the nodes of a YAML text. Raises :class:`InputError` if it is not YAML."""
     try:
         loader = _Loader(text)
         loader.name = name

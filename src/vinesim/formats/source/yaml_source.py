@@ -1,8 +1,8 @@
-"""A YAML file as plain data that still knows the line and column of each value, and takes changes.
+"""A YAML file as plain data that knows the line and column of each value and can be changed.
 
-Read as YAML 1.2 by its core rules, as editors do: ``30e6`` is a number, ``yes`` and ``no`` are words. Tags, merge keys
-and anything else that would build objects are refused; there is no call of a YAML constructor. The file is parsed once:
-``changed`` shares what it does not change.
+Read by the YAML 1.2 core schema, as editors do: ``30e6`` is a number, ``yes`` and ``no`` are words. Tags, merge keys
+and anything else that would build objects are errors; no YAML constructor is ever called. The file is parsed once:
+``changed`` shares everything that it does not change.
 """
 
 import difflib
@@ -27,7 +27,7 @@ Path = Sequence[str | int]
 
 @dataclass(frozen=True)
 class _Change:
-    """A value put in over the file's own."""
+    """A value that replaces one of the file."""
 
     steps: tuple[str | int, ...]
     name: str  # in messages
@@ -35,13 +35,13 @@ class _Change:
 
 
 class YamlSource:
-    """A YAML file: its ``data``, and where each part of it stands.
+    """A YAML file: its ``data``, and the place of each part.
 
     Attributes:
-        path: the file; for data from elsewhere, what messages call it.
-        data: dicts, lists, texts, numbers, booleans and None.
+        path: the file; for data from elsewhere, its name in messages.
+        data: dicts, lists, strings, numbers, booleans and None.
         own_data: the same before any change.
-        findings: problems so far, each added with its place.
+        findings: the problems so far, each with its place.
     """
 
     def __init__(self, path: str | os.PathLike[str], overrides: Iterable[str] = (), *, what: str = "a scenario"):
@@ -55,13 +55,13 @@ class YamlSource:
 
     @classmethod
     def of(cls, data: Any, name: str = "") -> "YamlSource":
-        """Data made in Python as a source: places in it are told by their keys, after ``name``."""
+        """Make a source of data from Python; messages give places by their keys, after ``name``."""
         source = cls.__new__(cls)
         source._start(name, None, (), _copied(data))
         return source
 
     def at(self, path: Path) -> "YamlSource":
-        """A part of this file as a source of its own, with its places in the file."""
+        """Return a part of this file as a source of its own, which keeps its places in the file."""
         node, data = self._root, self.data
         for step in path:
             data = data[step]
@@ -71,9 +71,9 @@ class YamlSource:
         return part
 
     def changed(self, settings: Mapping[str, Any]) -> "YamlSource":
-        """The same with some values replaced, by dotted key; this source stays as it was and shares the rest.
+        """Return a copy with some values replaced, by dotted key; this source is unchanged and shares the rest.
 
-        An :class:`InputError` names the key that cannot be set.
+        Raises :class:`InputError` for a key that cannot be set.
         """
         copy = type(self).__new__(type(self))
         copy._start(self.path, self._root, self._above, self.data)
@@ -83,32 +83,32 @@ class YamlSource:
         for key, value in settings.items():
             steps = steps_of(key)
             if steps is None:
-                raise InputError([Problem(key, "a key, as arrivals.iat or datacenter.racks[0].units.GPU", shown(key))])
+                raise InputError([Problem(key, "a key like arrivals.iat or datacenter.racks[0].units.GPU", shown(key))])
             copy._put(_Change(steps, key, value))
         return copy
 
     def overridden(self, overrides: Iterable[str]) -> "YamlSource":
-        """The same with ``key=value`` changes, the values in YAML; this source stays as it was."""
+        """Return a copy with ``key=value`` changes, the values in YAML; this source is unchanged."""
         copy = self.changed({})
         for override in overrides:
             copy._override(override)
         return copy
 
     def layer(self, path: Path) -> int:
-        """Which change gave the value at ``path``, from 1, the last one strongest; 0: the file itself."""
+        """Return which change set the value at ``path``: from 1, later ones override; 0 means the file itself."""
         path = tuple(path)
         return max(
             (i for i, change in enumerate(self._changes, 1) if path[: len(change.steps)] == change.steps), default=0
         )
 
     def without(self, path: Path) -> "YamlSource":
-        """The same without a key; this source stays as it was."""
+        """Return a copy without a key; this source is unchanged."""
         copy = self.changed({})
         copy.data = _removed(self.data, tuple(path))
         return copy
 
     def renamed(self, old: str, new: str) -> "YamlSource":
-        """The same with the value of one key under another; its place in messages is still where it was written."""
+        """Return a copy with the value of one key under another; messages still give the place where it was written."""
         before, after = steps_of(old) or (), steps_of(new) or ()
         value = self.data
         for step in before:
@@ -126,27 +126,27 @@ class YamlSource:
         self.findings: list[tuple[tuple[int, int, int], Problem]] = []
         self.n_problems = 0
         self._root = root  # None: the data comes from no file
-        self._above = above  # of a part of a file: the steps that lead to it
+        self._above = above  # the steps that lead to this part of a file
         self._changes: list[_Change] = []
-        self._renamed: dict[Path, Path] = {}  # key -> under which it was written
+        self._renamed: dict[Path, Path] = {}  # new key -> the key in the file
         self._n_nodes = 0
 
     def add(self, path: Path, expected: str, found: str, remedy: str = "", *, at_key: bool = False) -> None:
-        """Note a problem with the value (or the key) at ``path``."""
+        """Add a problem with the value (or the key) at ``path``."""
         if self._is_enough():
             return
         place = self._place(path, at_key)
         self._note(place, Problem(self._named(place, path), expected, found, remedy))
 
     def _is_enough(self) -> bool:
-        """Whether so many problems are known that one more is only counted: telling where and what takes its time."""
+        """Whether enough problems are known, so that further ones are only counted: locating them takes time."""
         if len(self.findings) < FINDINGS:
             return False
         self.n_problems += 1
         return True
 
     def add_unknown(self, path: Path, known: Iterable[str], what: str = "", *, value: str | None = None) -> None:
-        """Note that the key at ``path``, or the ``value`` there, is no known name; with the closest one."""
+        """Add a problem: the key at ``path``, or the ``value`` there, is not a known name. Suggests the closest one."""
         if self._is_enough():
             return
         names, name = list(known), str(path[-1]) if value is None else value
@@ -154,9 +154,9 @@ class YamlSource:
         self.add(path, expected, shown(name), did_you_mean(name, names), at_key=value is None)
 
     def adopt(self, error: InputError, path: Path, file: str | os.PathLike[str] | None = None) -> None:
-        """Note the problems that a reader or a model class has with what is at ``path``.
+        """Add the problems that a reader or a model class found in what is at ``path``.
 
-        Those of another ``file`` keep their own place in it.
+        Problems in another ``file`` keep their place there.
         """
         place = self._place(path, False)
         for problem in error.problems:
@@ -170,7 +170,7 @@ class YamlSource:
         self.n_problems += error.n_problems - len(error.problems)
 
     def raise_if_any(self) -> None:
-        """Raise :class:`InputError` with all problems noted, in the order of the file."""
+        """Raise :class:`InputError` with all problems so far, in the order of the file."""
         if self.findings:
             ordered = [problem for _, problem in sorted(self.findings, key=lambda finding: finding[0])]
             raise InputError(ordered, self.n_problems)
@@ -192,14 +192,14 @@ class YamlSource:
         return f"{self.path}:{place.line + 1}:{place.column + 1}"
 
     def _named(self, place: "_Change | yaml.Mark | None", path: Path) -> str:
-        """The place and the key; the key alone where the place is one around it."""
+        """Return the place and the key; the key alone if the place is a change of something that contains it."""
         key = dotted((*self._above, *path))
         if isinstance(place, _Change) and dotted(path).startswith(place.name):
             return dotted(path)
         return ": ".join(word for word in (self._where(place), key) if word)
 
     def _place(self, path: Path, at_key: bool) -> "_Change | yaml.Mark | None":
-        """The change or the mark of the value (or key) at ``path``, or of the nearest thing around it."""
+        """Return the change or the mark of the value (or key) at ``path``, or of the closest thing that contains it."""
         path = tuple(path)
         for new, old in self._renamed.items():
             if path[: len(new)] == new:
@@ -210,14 +210,14 @@ class YamlSource:
         found = self._root
         for step in path:
             found = None if found is None else child(found, step)
-        if found is None:  # a mapping that the changes made
+        if found is None:  # a mapping that a change created
             for change in reversed(self._changes):
                 if change.steps[: len(path)] == path:
                     return change
         return self._mark(path, at_key)
 
     def _mark(self, path: Path, at_key: bool) -> yaml.Mark | None:
-        """The mark of the value or key at ``path``, or of the nearest thing around it."""
+        """Return the mark of the value or key at ``path``, or of the closest thing that contains it."""
         if self._root is None:
             return None
         node, mark = self._root, self._root.start_mark
@@ -254,13 +254,13 @@ class YamlSource:
                 if self._is_enough():
                     continue
                 where = f"{self._where(key.start_mark)}: {dotted((*path, key.value))}"
-                self._note(key.start_mark, Problem(where, "each key once", "it a second time", "Keep one."))
+                self._note(key.start_mark, Problem(where, "each key once", "a second one", "Keep one."))
             else:
                 result[key.value] = self._plain(value, (*path, key.value))
         return result
 
     def _override(self, text: str) -> None:
-        """Put the value of ``key=value`` into the data; ``key`` is dotted, with [i] for the items of a list."""
+        """Set the value of ``key=value`` in the data; ``key`` is dotted, with [i] for the items of a list."""
         name = f"--set {text}"
         key, equals, value = text.partition("=")
         steps = steps_of(key.strip())
@@ -280,13 +280,13 @@ class YamlSource:
 
 
 def steps_of(key: str) -> tuple[str | int, ...] | None:
-    """``"racks[0].units"`` as ``("racks", 0, "units")``; None if it is no such key."""
+    """Parse ``"racks[0].units"`` to ``("racks", 0, "units")``; None if it is not such a key."""
     steps = tuple(m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(key))
     return steps if steps and dotted(steps) == key else None
 
 
 def dotted(path: Path) -> str:
-    """``("racks", 0, "units")`` as ``racks[0].units``."""
+    """Write ``("racks", 0, "units")`` as ``racks[0].units``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
@@ -300,17 +300,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it: short."""
+    """Write a value for messages, in short."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "true", False: "false"}[value]
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**60 else "a number of over 60 digits"
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**60 else "a number of more than 60 digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _replaced(data: Any, steps: Path, change: _Change) -> Any:
-    """The data with another value in one place; what lies on the way is copied, the rest shared."""
+    """Return the data with one value replaced; the path to it is copied, the rest shared."""
     if not steps:
         return change.data
     step, rest = steps[0], steps[1:]
@@ -320,19 +320,19 @@ def _replaced(data: Any, steps: Path, change: _Change) -> Any:
             raise InputError([Problem(change.name, f"an item of a list of {n}", f"[{step}]", "Items count from 0.")])
         return [*data[:step], _replaced(data[step], rest, change), *data[step + 1 :]]
     if data is not None and not isinstance(data, dict):
-        remedy = "Set the whole of it instead."
+        remedy = "Set the whole value instead."
         raise InputError([Problem(change.name, f"a mapping that can hold {step}", shown(data), remedy)])
     return {**(data or {}), step: _replaced((data or {}).get(step), rest, change)}
 
 
 def _removed(data: Any, steps: Path) -> Any:
-    """The data without one key."""
+    """Return the data without one key."""
     step, rest = steps[0], steps[1:]
     return {key: _removed(value, rest) if key == step else value for key, value in data.items() if rest or key != step}
 
 
 def _copied(data: Any) -> Any:
-    """Data from Python as plain dicts and lists; numbers of NumPy as Python's, other objects as they are."""
+    """Copy data from Python to plain dicts and lists; NumPy numbers become Python's, other objects stay."""
     if isinstance(data, Mapping):
         return {str(key): _copied(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

@@ -1,4 +1,4 @@
-"""The axes of a study file: from lists, logarithmic and even spacings, zipped keys and cases to positions."""
+"""Turn the axes of a study file (lists, logarithmic and even spacing, zipped keys, cases) into positions."""
 
 import math
 import sys
@@ -17,25 +17,25 @@ from vinesim.formats.study.document import FORMS, CasesPart, LinearPart, LogPart
 from vinesim.model.errors import InputError
 from vinesim.model.study import OWN_COLUMNS, Axis
 
-_NOT_AXES = {"seed": "Use replications: and seed:.", "description": "It changes nothing."}
+_NOT_AXES = {"seed": "Use replications: and seed:.", "description": "It has no effect."}
 _SPACED_DIGITS = 12  # spaced values are rounded to this, so that they are the same on every machine
 Steps = tuple[str | int, ...]
 
 
 class AxesReader:
-    """Builds the axes one by one; what is wrong is noted in the study's source.
+    """Builds the axes one by one; problems are added to the study's source.
 
-    ``scenario`` is the scenario's source (None where it is wrong itself); file names start from ``folder`` and are
-    rewritten to start from ``scenario_folder``.
+    ``scenario`` is the scenario's source (None if it is wrong). File names are relative to ``folder``, and are
+    rewritten to be relative to ``scenario_folder``.
     """
 
     def __init__(self, source: YamlSource, scenario: YamlSource | None, folder: Path, scenario_folder: Path):
         self.source, self.scenario, self.folder, self.scenario_folder = source, scenario, folder, scenario_folder
         self._used: dict[Steps, str] = {}  # key -> the axis that sets it
-        self._columns: dict[str, str] = dict.fromkeys(OWN_COLUMNS, "")  # in small letters -> its axis
+        self._columns: dict[str, str] = dict.fromkeys(OWN_COLUMNS, "")  # column in lower case -> its axis
 
     def axes(self, given: Mapping[str, Any]) -> tuple[Axis, ...]:
-        """The axes without the wrong ones."""
+        """Return the valid axes."""
         return tuple(axis for name, value in given.items() if (axis := self._axis(name, value)) is not None)
 
     def _axis(self, name: str, value: Any) -> Axis | None:
@@ -114,7 +114,7 @@ class AxesReader:
         lengths = {key: len(values) for key, values in lists.items()}
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{key}: {n}" for key, n in lengths.items())
-            self.source.add(path, "lists of equal length", found, "Each position takes one value of every list.")
+            self.source.add(path, "lists of equal length", found, "Each position takes one value from every list.")
             return None
         for key, values in lists.items():
             self._check_values([(*path, key, i) for i in range(len(values))], key, values)
@@ -148,10 +148,10 @@ class AxesReader:
         }
 
     def _check_key(self, path: Steps, key: str) -> bool:
-        """Whether the scenario has such a key; a problem is noted at the key."""
+        """Whether the scenario has such a key; if not, a problem is added at the key."""
         steps = steps_of(key)
         if steps is None:
-            expected = "a key of the scenario, as arrivals.iat or datacenter.racks[0].units.GPU"
+            expected = "a key of the scenario, such as arrivals.iat or datacenter.racks[0].units.GPU"
             self.source.add(path, expected, shown(key), at_key=True)
             return False
         if key in _NOT_AXES:
@@ -170,7 +170,7 @@ class AxesReader:
         return False
 
     def _check_values(self, paths: Sequence[Steps], key: str, values: Sequence[Any]) -> None:
-        """Whether the values can be put into the scenario at that key."""
+        """Check that the values can be set in the scenario at that key."""
         if self.scenario is None:
             return
         for path, value in zip(paths, values, strict=True):
@@ -185,11 +185,11 @@ class AxesReader:
         seen: set[Any] = set()
         for path, label in zip(paths, labels, strict=True):
             if label in seen:
-                self.source.add(path, "each position once", f"{label} a second time", "Keep one.")
+                self.source.add(path, "each position once", f"{label} again", "Keep one.")
             seen.add(label)
 
     def _check_within(self, path: Steps, keys: Mapping[str, Any]) -> None:
-        """Whether the keys of one position leave one another alone."""
+        """Check that the keys of one position do not overlap."""
         all_steps = [key_of(steps_of(key) or ()) for key in keys]
         for i, one in enumerate(all_steps):
             for two in all_steps[:i]:
@@ -202,12 +202,12 @@ class AxesReader:
             other = self._columns.get(column.lower())
             if other is not None:
                 owner = f"the axis {other}" if other else "every sweep"
-                expected = "columns of different names, in any case of letters"
+                expected = "columns with different names, ignoring case"
                 self.source.add(path, expected, f"{column}, which {owner} has", "Rename the axis.", at_key=True)
             self._columns[column.lower()] = name
 
     def _check_overlaps(self, path: Steps, name: str, axis: Axis) -> None:
-        """Whether no other axis sets the same key, or one that holds it."""
+        """Check that no other axis sets the same key, or a key that contains it or lies in it."""
         own = {key_of(steps_of(key) or ()): key for setting in axis.settings for key in setting}
         for steps, key in own.items():
             for other, owner in self._used.items():
@@ -218,7 +218,7 @@ class AxesReader:
 
 
 def _by_name(value: Any) -> Any:
-    """One of VineSim's own policy classes as its name; anything else as it is."""
+    """Replace one of VineSim's own policy classes by its name; leave anything else."""
     is_own = isinstance(value, type) and value.__module__.startswith("vinesim.policies.")
     return getattr(value, "name", value) if is_own else value
 
@@ -229,7 +229,7 @@ def _overlap(one: Steps, two: Steps) -> bool:
 
 
 def quantities(values: Sequence[Any]) -> list[float] | None:
-    """The values as numbers in us, bytes per us or bytes; None unless all are numbers or quantities of one kind."""
+    """Convert the values to us, bytes per us or bytes; None unless all are numbers or quantities of one kind."""
     for convert in (time_us, size_bytes, bandwidth):
         try:
             found = [_number(value, convert) for value in values]
@@ -248,7 +248,7 @@ def _is_number(value: Any) -> bool:
 
 
 def labels_of(values: Sequence[Any]) -> list[Any]:
-    """What the rows call the values of a key: numbers, or texts if one of them is no number and no quantity."""
+    """Return the names of a key's values in the rows: numbers, or texts if any value is no number and no quantity."""
     given = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in given):
         return list(values)
@@ -263,7 +263,7 @@ def labels_of(values: Sequence[Any]) -> list[Any]:
 
 
 def label_of(value: Any) -> str:
-    """A value in a word or two: as YAML writes it in a line; a policy by its name and options."""
+    """Write a value in a word or two, as YAML would in one line; a policy as its name and options."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -282,7 +282,7 @@ def label_of(value: Any) -> str:
 
 
 def case_labels(labels: list[str]) -> list[Any]:
-    """The labels of cases; as numbers if all of them are."""
+    """Return the labels of cases, as numbers if all of them are."""
     values = [plain_value(label) for label in labels]
     if not all(map(_is_number, values)):
         return list(labels)
@@ -290,5 +290,5 @@ def case_labels(labels: list[str]) -> list[Any]:
 
 
 def shown_list(values: Sequence[Any]) -> str:
-    """A short list as messages show it."""
+    """Write a list for messages, in short."""
     return "[" + ", ".join(shown(value) for value in values) + "]"

@@ -1,7 +1,7 @@
-"""The study file's document, declared once: what may stand in it, with defaults and meaning.
+"""The study file's document, declared once: its keys, with defaults and meaning.
 
 Checks, the JSON Schema for editors and the reference page come from these declarations. The axes are built by
-``study_axes``, which knows the scenario's keys.
+``axes``, which knows the scenario's keys.
 """
 
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ Ends = Annotated[
 
 
 def _known(name: str) -> bool:
-    """Whether a name is a kind of number, begins one, or goes on from one."""
+    """Whether a name is a number of a run, a prefix of one, or starts with one."""
     return any(f"{kind}.".startswith(f"{name}.") or f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)
 
 
@@ -38,26 +38,26 @@ def _number(name: str) -> str:
 
 def _one_number(name: str) -> str:
     if name == "exit_reason" or not any(f"{name}.".startswith(f"{kind}.") for kind in NUMBERS):
-        expected = "a number of a run, as jobs.latency_us.mean or utilization.overall"
+        expected = "a number of a run, such as jobs.latency_us.mean or utilization.overall"
         raise wrong(expected, repr(name)[:60], did_you_mean(name, [*NUMBERS, "jobs.latency_us.mean"]))
     return name
 
 
 class UntilPart(Part):
-    """More replications of each point, until a number is known well enough."""
+    """Add replications of each point until a number is known precisely enough."""
 
     ci_width: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        description="Half the width of the confidence interval / the mean: 0.05 is 5 % on both sides."
+        description="Half the width of the confidence interval / the mean: 0.05 means 5 % either side."
     )
-    of: Annotated[Name, AfterValidator(_one_number)] = Field(description="The number: jobs.latency_us.mean.")
+    of: Annotated[Name, AfterValidator(_one_number)] = Field(description="The number, such as jobs.latency_us.mean.")
     confidence: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="Confidence of the interval.")
-    at_most: Annotated[int, Field(ge=1, le=MAX_RUNS)] = Field(1000, description="Replications of a point at most.")
+    at_most: Annotated[int, Field(ge=1, le=MAX_RUNS)] = Field(1000, description="Maximum replications per point.")
 
 
 class WarmUpPart(Part):
-    """What to leave out at the beginning of each run."""
+    """What to exclude at the beginning of each run."""
 
-    jobs: Annotated[int, Field(ge=0)] | None = Field(None, description="So many jobs.")
+    jobs: Annotated[int, Field(ge=0)] | None = Field(None, description="This many jobs.")
     share: Annotated[float, Field(ge=0, lt=1)] | None = Field(None, description="A share of the jobs.")
 
     _one = one_of("jobs", "share")
@@ -76,18 +76,18 @@ class LogPart(Part):
     """Values evenly spaced on a logarithmic axis, both ends included."""
 
     log: Ends = Field(description="First and last value, above 0, with or without units.")
-    n: Annotated[int, Field(ge=2, le=MAX_RUNS)] = Field(description="How many values.")
+    n: Annotated[int, Field(ge=2, le=MAX_RUNS)] = Field(description="Number of values.")
 
 
 class LinearPart(Part):
     """Values evenly spaced, both ends included."""
 
     linear: Ends = Field(description="First and last value, with or without units.")
-    n: Annotated[int, Field(ge=2, le=MAX_RUNS)] = Field(description="How many values.")
+    n: Annotated[int, Field(ge=2, le=MAX_RUNS)] = Field(description="Number of values.")
 
 
 class ZipPart(Part):
-    """Keys that change together: the first values of all, then the second ..."""
+    """Keys that change together: the first value of each, then the second, and so on."""
 
     zip: Annotated[dict[str, Any], Field(min_length=1)] = Field(
         description="Lists of equal length by scenario key; each key is a column."
@@ -95,7 +95,7 @@ class ZipPart(Part):
 
 
 class CasesPart(Part):
-    """Named cases, each with the keys that it sets; the axis's name is the column."""
+    """Named cases, each with the keys that it sets; the column has the axis's name."""
 
     cases: Annotated[dict[str, dict[str, Any]], Field(min_length=1)] = Field(
         description="Scenario keys and values by label; labels that are all numbers make a column of numbers."
@@ -119,8 +119,8 @@ class StudyDocument(Part):
     model_config = ConfigDict(title="VineSim study", json_schema_extra={"required": ["scenario"]})
 
     description: str | None = Field(None, description="What this study is for; VineSim does not use it.")
-    folder: Name = Field(".", description="Folder that file names start from, seen from this file's.")
-    scenario: Any = Field(None, description="The scenario: a file, or what would stand in it.")
+    folder: Name = Field(".", description="Folder that file names are relative to, itself relative to this file.")
+    scenario: Any = Field(None, description="The scenario: a file name, or the contents of a scenario file.")
     axes: Annotated[dict[str, Any], WithJsonSchema(_axes_schema())] = Field(
         default_factory=dict,
         description="The points are all combinations of the axes, the first outermost. An axis is named by a key of "
@@ -128,19 +128,19 @@ class StudyDocument(Part):
         "{zip: {key: values}} or {cases: {label: {key: value}}}.",
     )
     replications: Annotated[int, Field(ge=1, le=MAX_RUNS)] = Field(
-        1, description="Runs of each point; replication r has the seed seed + r, the same at every point."
+        1, description="Runs per point; replication r has the seed seed + r, the same at every point."
     )
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(
-        None, description="Seed of the first replication; without it the scenario's."
+        None, description="Seed of the first replication; default: the scenario's."
     )
-    until: UntilPart | None = Field(None, description="More replications, until a number is known well enough.")
+    until: UntilPart | None = Field(None, description="Add replications until a number is known precisely enough.")
     warm_up: Annotated[
         Any,
         AfterValidator(_warm_up),
         WithJsonSchema({"anyOf": [{"enum": ["none", "mser5"]}, WarmUpPart.model_json_schema()]}),
-    ] = Field(None, description="What to leave out at the beginning of each run: none, mser5, {jobs: N} or {share: x}.")
+    ] = Field(None, description="What to exclude at the beginning of each run: none, mser5, {jobs: N} or {share: x}.")
     record: list[Annotated[Name, AfterValidator(_number)]] = Field(
-        default_factory=list, description="The numbers kept, by how their names begin; without it all."
+        default_factory=list, description="The numbers to keep, by the start of their names; default: all."
     )
 
 

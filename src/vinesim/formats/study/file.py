@@ -1,6 +1,6 @@
-"""The study file (YAML), or the same mapping in Python: to a :class:`~vinesim.model.study.Study` and back.
+"""Convert a study file (YAML), or the same mapping in Python, to a :class:`~vinesim.model.study.Study` and back.
 
-What may stand in it is declared in ``study_document``; ``study_schema`` is that as JSON Schema, for editors.
+Its keys are declared in ``document``, which ``study_schema`` gives as JSON Schema for editors.
 """
 
 import os
@@ -23,14 +23,14 @@ __all__ = ["is_study", "read_study", "scenario_source", "study", "study_schema"]
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
-    """The study of a YAML file; file names in it start from its folder.
+    """Read the study of a YAML file; file names in it are relative to its folder.
 
-    Raises :class:`InputError` with file, line and column of every problem. The scenario's own values are checked with
-    each point, by :func:`vinesim.studies.check.check_points`.
+    Raises :class:`InputError` with file, line and column of every problem. The scenario's own values are checked at
+    each point by :func:`vinesim.studies.check.check_points`.
     """
     source = YamlSource(path, what="a study")
     if not is_text_intact(path):
-        remedy = "If you edited it, remove its last line; if not, use the study file that the sweep began with."
+        remedy = "If you edited it, remove its last line; if not, use the study file that the sweep was started from."
         raise InputError([Problem(str(path), "a study whose checksum matches", "a damaged or edited file", remedy)])
     if isinstance(source.data, dict) and "datacenter" in source.data and "scenario" not in source.data:
         raise InputError([Problem(str(path), "a study", "a scenario", "Run it with `vinesim run`.")])
@@ -38,15 +38,15 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 
 def is_study(path: str | os.PathLike[str]) -> bool:
-    """Whether a YAML file is a study rather than a scenario, by its keys. Raises :class:`InputError`."""
+    """Whether a YAML file is a study rather than a scenario, judging by its keys. Raises :class:`InputError`."""
     data = YamlSource(path, what="a scenario or a study").data
     return isinstance(data, dict) and not {"scenario", "axes"}.isdisjoint(data)
 
 
 def study(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
-    """The study of a mapping with a study file's keys; file names in it start from ``folder``.
+    """Build a study from a mapping with a study file's keys; file names in it are relative to ``folder``.
 
-    Values of an axis ``policy`` may be policy classes or objects. Raises :class:`InputError` with every problem.
+    Values of an axis ``policy`` can be policy classes or objects. Raises :class:`InputError` with every problem.
     """
     return _study(YamlSource.of(mapping), Path(os.path.abspath(folder)))
 
@@ -68,7 +68,7 @@ def _study(source: YamlSource, folder: Path) -> Study:
     is_file = isinstance(document.scenario, str)
     own_seed = scenario.data.get("seed", 0)
     if document.seed is None and not (isinstance(own_seed, int) and 0 <= own_seed < 2**63):
-        own_seed = 0  # wrong, and told with the scenario's other problems
+        own_seed = 0  # wrong: reported with the scenario's other problems
     try:
         return Study(
             scenario=folder / document.scenario if is_file else scenario.data,
@@ -90,7 +90,7 @@ def _study(source: YamlSource, folder: Path) -> Study:
 
 
 def _scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource | None:
-    """The scenario's source: its file, or its mapping in the study."""
+    """Return the scenario's source: its file, or its mapping in the study."""
     if isinstance(given, dict):
         return source.at(("scenario",))
     if not isinstance(given, str):
@@ -109,7 +109,7 @@ def _scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource | None
 
 
 def scenario_source(study: Study) -> YamlSource:
-    """The study's scenario as a source: parsed once in a process, and again after its file has changed."""
+    """Return the study's scenario as a source, parsed once per process and again if its file has changed."""
     if not isinstance(study.scenario, Mapping):
         return _parsed(study.scenario)
     if study not in _sources:
@@ -125,7 +125,7 @@ def _parsed(path: Path) -> YamlSource:
         status = os.stat(path)
         return _parsed_at(path, status.st_mtime_ns, status.st_size, status.st_ino)
     except (OSError, ValueError):
-        return YamlSource(path)  # which tells what is wrong
+        return YamlSource(path)  # reports the error
 
 
 @lru_cache(maxsize=64)
@@ -135,7 +135,7 @@ def _parsed_at(path: Path, *_state: int) -> YamlSource:
 
 
 def study_schema() -> dict[str, Any]:
-    """The JSON Schema of study files, for editors and for the reference page."""
+    """Return the JSON Schema of study files, for editors and for the reference page."""
     schema = StudyDocument.model_json_schema()
     scenario = scenario_schema()
     schema["$defs"] = {**scenario.pop("$defs"), **schema.get("$defs", {})}

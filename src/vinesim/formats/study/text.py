@@ -1,4 +1,4 @@
-"""A study as the text of a study file that needs no other but the files that its scenario names."""
+"""Write a study as a study file that contains its scenario; it still needs the files that the scenario names."""
 
 import os
 from dataclasses import replace
@@ -15,15 +15,15 @@ from vinesim.model.study import Axis, Study
 
 
 def inlined(study: Study) -> Study:
-    """The same study with its scenario's mapping in it, so that a change of the scenario's file cannot reach it."""
+    """Return the study with its scenario's contents in it, so that later changes of the scenario file do not matter."""
     return replace(study, scenario=scenario_source(study).data, origin=None)
 
 
 def to_yaml(study: Study, folder: str | os.PathLike[str] = ".") -> str:
-    """The text of a study file with the scenario in it, to be kept in ``folder``; names of files stay as they are.
+    """Return the text of a study file with the scenario in it, to be kept in ``folder``; file names are unchanged.
 
     Read from there, it has the same runs with the same ids. Raises :class:`InputError` for what a file cannot hold: a
-    policy that is a Python object, or an axis whose labels do not come from its values.
+    policy that is a Python object, or an axis whose labels do not follow from its values.
     """
     document: dict[str, Any] = {"description": study.description} if study.description else {}
     document["folder"] = _way(os.path.abspath(folder), study.folder)
@@ -43,7 +43,7 @@ def to_yaml(study: Study, folder: str | os.PathLike[str] = ".") -> str:
         )
     except yaml.representer.RepresenterError as error:
         remedy = "Give a policy by its name or as file.py:Class."
-        raise InputError([Problem("study", "what a file can hold", repr(error.args[-1])[:60], remedy)]) from None
+        raise InputError([Problem("study", "values a file can hold", repr(error.args[-1])[:60], remedy)]) from None
 
 
 def _way(start: str, end: Path) -> str:
@@ -54,7 +54,7 @@ def _way(start: str, end: Path) -> str:
 
 
 def _axis(axis: Axis) -> tuple[str, Any]:
-    """The axis's name and what stands under it."""
+    """Return the axis's name, and its contents in the file."""
     name = ", ".join(axis.columns)
     if all(tuple(setting) == axis.columns for setting in axis.settings):
         lists = {column: [setting[column] for setting in axis.settings] for column in axis.columns}
@@ -63,7 +63,7 @@ def _axis(axis: Axis) -> tuple[str, Any]:
     labels = [label for label, *_ in axis.labels]
     words = [label if isinstance(label, str) else repr(label) for label in labels]
     if len(axis.columns) > 1 or len(set(words)) < len(words) or case_labels(words) != labels:
-        expected = "labels that come from the values, or one text or number a case"
+        expected = "labels that follow from the values, or one text or number per case"
         raise InputError([Problem(f"axis {name}", expected, "others", "Build the axis from a study's mapping.")])
     return name, {"cases": dict(zip(words, map(dict, axis.settings), strict=True))}
 
@@ -74,7 +74,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """A text as this project's reader takes it for one; PyYAML's own rules are those of YAML 1.1."""
+    """Quote a text unless this project's reader would read it back; PyYAML's own rules are those of YAML 1.1."""
     is_safe = is_plain_text(value) and value.isprintable()
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, None if is_safe else '"')
 
