@@ -62,7 +62,7 @@ def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind):
 
 
 def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
-    twice = [(STUCK, signal.SIGINT), ("again Ctrl-C", signal.SIGINT)]
+    twice = [(STUCK, signal.SIGINT), ("press Ctrl-C again", signal.SIGINT)]
     code, text = run("Endless", twice, "--out", tmp_path / "result")
     assert code == 130
     assert "vinesim: interrupted; the policy test_endless, asked at 7 us, has not answered" in text
@@ -72,7 +72,7 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
 @pytest.mark.parametrize(
     "signals",
     [
-        [("thinking", signal.SIGINT), ("again Ctrl-C", signal.SIGINT)],
+        [("thinking", signal.SIGINT), ("press Ctrl-C again", signal.SIGINT)],
         [("thinking", signal.SIGTERM)],  # with nobody to press twice, a timer does
     ],
     ids=["twice Ctrl-C", "SIGTERM"],

@@ -1,4 +1,4 @@
-"""A claim: a statement of a paper, what the runs give for it, and the verdict by a tolerance declared beside it."""
+"""A claim: a statement of a paper, what the runs give for it, and a verdict by a declared tolerance."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from typing import Any
 from vinesim.papers.criteria import Criterion, Each, Share, number, parts
 from vinesim.papers.data import Data
 
-MOST_SHOWN = 8  # parts of a measurement that are shown one by one
-MOST_NAMED = 6  # of those that fail
+MOST_SHOWN = 8  # parts of a measurement shown one by one; more are summarised
+MOST_NAMED = 6  # failing parts that are named
 
 
 class Kind(StrEnum):
-    """Who says it, and whether runs can contradict it."""
+    """Who makes the statement, and whether runs can contradict it."""
 
     CLAIM = "claim"  # a statement of the paper, measured from runs that could have come out otherwise
-    FINDING = "finding"  # VineSim's own, which the paper does not make
-    GIVEN = "given"  # an input of the experiments, or arithmetic on inputs: restated, and compared with the print
+    FINDING = "finding"  # VineSim's own, not in the paper
+    GIVEN = "given"  # an input of the experiments, or arithmetic on inputs, compared with the printed values
 
 
 class Verdict(StrEnum):
-    """How far a claim is borne out by the runs."""
+    """How far the runs support a claim."""
 
     REPRODUCED = "reproduced"
     PARTLY = "partly"
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class OtherReading:
-    """The same claim under another reading of the paper: measured and judged too, for information."""
+    """The same claim under another reading of the paper, measured and judged for information."""
 
     reading: str
     measure: Callable[[Data], Any]
@@ -46,7 +46,7 @@ class Judged:
     other_reading: str = ""
 
     def row(self) -> dict[str, str]:
-        """The row of ``--json``; ``note`` and ``other_reading`` only where there are any."""
+        """Return the row of ``--json``; ``note`` and ``other_reading`` are present only if there are any."""
         claim = self.claim
         row = {
             "claim": claim.id,
@@ -69,9 +69,9 @@ class Judged:
 class Claim:
     """One statement, of the paper unless ``kind`` says otherwise.
 
-    ``measure`` gives a number, a text, a sequence or a mapping of labels to them; ``judge`` says when that agrees with
-    the paper, ``partly`` when it agrees in part. ``note`` says how the text is read, what was chosen so that it agrees,
-    or why it does not.
+    ``measure`` returns a number, a text, a sequence or a mapping of labels to them; ``judge`` says when that agrees
+    with the paper, ``partly`` when it agrees in part. ``note`` says how the text is read, what was chosen to make it
+    agree, or why it does not.
     """
 
     id: str  # as F4.2: figure 4, second claim
@@ -88,11 +88,11 @@ class Claim:
 
     @property
     def rule(self) -> str:
-        """When the claim counts as reproduced, and as partly."""
+        """When the claim counts as reproduced, and when as partly reproduced."""
         return f"reproduced: {self.judge}" + (f"; partly: {self.partly}" if self.partly is not None else "")
 
     def check(self, data: Data) -> Judged:
-        """Measure, and judge the measurement."""
+        """Measure, and judge the result."""
         measured = self.measure(data)
         other = ""
         if self.other_reading is not None:
@@ -107,10 +107,10 @@ class Claim:
 
 
 def shown(measured: Any, unit: str = "", judge: Criterion | None = None) -> str:
-    """A measurement in words: four significant digits, labels before their values, the unit at the end.
+    """Write a measurement in words: four significant digits, labels before their values, the unit at the end.
 
-    Of many labelled numbers that must each meet a criterion, or a share of them: how many do, the least, the largest,
-    and which do not.
+    Many labelled numbers that must each meet a criterion are summarised: how many do, the smallest, the largest, and
+    which do not.
     """
     if measured is None:
         return "-"

@@ -1,7 +1,7 @@
-"""When a measurement agrees with a claim: small criteria that a claim declares beside it.
+"""Criteria for when a measurement agrees with a claim; each claim declares its own.
 
 A measurement is a number, a text, a sequence of them, or a mapping of labels to them. NaN agrees with nothing.
-In words, a criterion says its tolerance in numbers: it stands beside every verdict.
+In words, a criterion states its tolerance in numbers, which is shown beside every verdict.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 
 class Criterion(Protocol):
-    """Something that a measurement does or does not meet."""
+    """A condition that a measurement meets or does not meet."""
 
     def holds(self, measured: Any) -> bool:
         """Whether the measurement meets it."""
@@ -182,7 +182,7 @@ class Share:
     criterion: Criterion
 
     def holds(self, measured: Any) -> bool:
-        """Whether so many meet it."""
+        """Whether enough parts meet it."""
         met = [self.criterion.holds(part) for part in parts(measured)]
         return bool(met) and sum(met) >= self.at_least * len(met)
 
@@ -209,12 +209,12 @@ class Parts:
 
 
 def _tolerance(criterion: Criterion) -> str:
-    """What makes criteria alike: all but the value that a share is reckoned of."""
+    """Return the key by which criteria are grouped: everything but the value that a relative tolerance refers to."""
     return f"within {100 * criterion.rel:g} % of" if isinstance(criterion, Within) else str(criterion)
 
 
 def _joined(alike: list[Criterion]) -> str:
-    """Criteria that follow one another and are alike, in words."""
+    """Write consecutive criteria of one kind in words."""
     if len({str(criterion) for criterion in alike}) == 1:
         return str(alike[0]) + (f" ({len(alike)} times)" if len(alike) > 1 else "")
     return f"{_tolerance(alike[0])} {', '.join(number(of.value) for of in alike if isinstance(of, Within))}"
@@ -257,7 +257,7 @@ def parts(measured: Any) -> list[Any]:
 
 
 def number(value: Any) -> str:
-    """A value in words: four significant digits, a truth value as yes or no."""
+    """Write a value in words: four significant digits, a truth value as yes or no."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):

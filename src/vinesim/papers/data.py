@@ -1,4 +1,4 @@
-"""What the claims and figures of an item see: the rows of its sweeps and the results of its single runs."""
+"""The data for the claims and figures of an item: the rows of its sweeps and the results of its single runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,33 +21,33 @@ class Curve:
 
 
 class Data:
-    """Rows of sweeps by the study's name, and results of single runs by theirs, run when first asked for."""
+    """Rows of sweeps by study name, and results of single runs by name, which run when first requested."""
 
     def __init__(self, tables: Mapping[str, Table], runs: Mapping[str, Callable[[], Any]] | None = None):
         self._tables = dict(tables)
         self._runs = {name: cache(run) for name, run in (runs or {}).items()}
 
     def table(self, study: str = "main") -> Table:
-        """All rows of a study's sweep, in run order."""
+        """Return all rows of a study's sweep, in run order."""
         return self._tables[study]
 
     def result(self, name: str) -> Any:
-        """What the item's single run of that name gives."""
+        """Return the result of the item's single run of that name."""
         return self._runs[name]()
 
     def values(self, study: str, column: str, /, **where: Any) -> np.ndarray:
-        """The values of a column in the rows where every column named in ``where`` has its value; at least one."""
+        """Return the values of a column in the rows that match ``where``; there must be at least one."""
         rows = self.rows(study, **where)
         if not rows.any():
             raise KeyError(f"no row of {study} has {where}")
         return self.table(study)[column][rows]
 
     def mean(self, study: str, column: str, /, **where: Any) -> float:
-        """The mean of :meth:`values`: over the replications, if ``where`` names a point."""
+        """Return the mean of :meth:`values`: over the replications, if ``where`` names a point."""
         return float(np.mean(self.values(study, column, **where)))
 
     def rows(self, study: str, /, **where: Any) -> np.ndarray:
-        """Which rows have these values, [rows] bool; numbers are compared up to rounding."""
+        """Return which rows match, [rows] bool; numbers are compared up to rounding."""
         table = self.table(study)
         chosen = np.ones(table.n_rows, bool)
         for column, value in where.items():
@@ -57,11 +57,11 @@ class Data:
         return chosen
 
     def labels(self, study: str, column: str) -> list[Any]:
-        """The different values of a column, in the order of the rows."""
+        """Return the distinct values of a column, in the order of the rows."""
         return list(dict.fromkeys(self.table(study)[column].tolist()))
 
     def curve(self, study: str, column: str, /, along: str, **where: Any) -> Curve:
-        """``column`` along the axis ``along`` in the rows that ``where`` names, averaged over the replications."""
+        """Return ``column`` along the axis ``along`` in the rows that match ``where``, averaged over replications."""
         from vinesim.studies.statistics import mean_interval
 
         x = np.unique(self.values(study, along, **where))

@@ -1,4 +1,4 @@
-"""An item of a paper: a figure, a table, or the statements of its text, with all that is needed to reproduce it."""
+"""An item of a paper: a figure, a table, or the statements of its text, with everything needed to reproduce it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ Changes = Mapping[str, Any]  # key of a scenario file -> value, as with `--set`
 class Item:
     """A figure, a table or the text of a paper.
 
-    ``studies`` are swept; ``runs`` are single runs for what a sweep's numbers cannot tell (a task table, a time
-    series), each a function of the changes to make to its scenario, called when a claim or figure first asks for it.
-    ``draw`` gives the figures by file name without suffix.
+    ``studies`` are swept. ``runs`` are single runs for what a sweep's numbers do not contain (a task table, a time
+    series); each is a function of the changes to its scenario and is called when a claim or figure first requests it.
+    ``draw`` returns the figures by file name without suffix.
     """
 
-    id: str  # as fig4
+    id: str  # such as fig4
     paper: str  # the folder beside this file: vinesim, energy, rbss or symphony
     title: str
     source: str
@@ -33,9 +33,9 @@ class Item:
     draw: Callable[[Data], Mapping[str, "Figure"]] | None = None
 
     def of_kind(self, kind: Kind) -> tuple[Claim, ...]:
-        """Its claims proper, VineSim's own findings about it, or what is given."""
+        """Return its claims of that kind."""
         return tuple(claim for claim in self.claims if claim.kind is kind)
 
     def study_file(self, name: str) -> Path:
-        """The study file of that name."""
+        """Return the study file of that name."""
         return Path(__file__).parent / self.paper / self.studies[name]

@@ -12,7 +12,7 @@ from vinesim.papers.item import Item
 
 @cache
 def items() -> dict[str, Item]:
-    """Every item by its id: paper by paper, figures, tables and text of each in order."""
+    """Return every item by its id: paper by paper; figures, tables and text of each in order."""
     root = import_module("vinesim.papers")
     found: dict[str, Item] = {}
     for paper in (module.name for module in iter_modules(root.__path__) if module.ispkg):
@@ -26,7 +26,7 @@ def items() -> dict[str, Item]:
 
 
 def chosen(names: list[str]) -> list[Item]:
-    """The items of these ids; the name of a paper stands for all of its items. Raises :class:`InputError`."""
+    """Return the items of these ids; a paper's name means all of its items. Raises :class:`InputError`."""
     every = items()
     papers = {item.paper for item in every.values()}
     problems, found = [], {}
@@ -39,7 +39,7 @@ def chosen(names: list[str]) -> list[Item]:
             known = [*every, *sorted(papers)]
             close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
             remedy = f"Did you mean {' or '.join(close)}?" if close else ""
-            text = f"{remedy} `vinesim reproduce --list` shows all.".strip()
+            text = f"{remedy} `vinesim reproduce --list` lists them.".strip()
             problems.append(Problem("vinesim reproduce", "the id of a figure, a table or a paper", repr(name), text))
     if problems:
         raise InputError(problems)
@@ -47,5 +47,5 @@ def chosen(names: list[str]) -> list[Item]:
 
 
 def _order(name: str) -> tuple[str, list[int]]:
-    """Figures, tables, text; numbers by value."""
+    """Sort key: figures, tables, text; numbers by value."""
     return re.sub(r"\d+", "", name), [int(number) for number in re.findall(r"\d+", name)]

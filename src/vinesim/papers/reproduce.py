@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 CLAIMS = "claims.json"
 SWEEP = "sweep"
-FEW_TASKS = 5_000_000  # of all runs of a study: worker processes, 3 s each to start, do not make them faster
+FEW_TASKS = 5_000_000  # in all runs of a study: below, worker processes (3 s each to start) gain nothing
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came out for one item."""
+    """The outcome of one item."""
 
     item: Item
     judged: tuple[Judged, ...]
@@ -46,11 +46,11 @@ def reproduce(
 ) -> Report:
     """Run what the item needs and judge its claims.
 
-    With ``out`` the figures (PNG and SVG), claims.json and the folders of the sweeps go to ``out``/<id>; runs that are
-    there already are not done again. ``workers`` is how many processes sweep; None: this one for small studies, all
-    cores for others. ``changes`` are made to every scenario, as with ``--set``; what a study's axes set
-    stays. ``made`` are sweeps of the same changes by study file, which are not made again; the new ones are added.
-    Raises :class:`InputError`, and before any run when figures are wanted and Matplotlib is not there.
+    With ``out``, the figures (PNG and SVG), claims.json and the folders of the sweeps are written to ``out``/<id>; runs
+    found there are not repeated. ``workers`` is the number of processes; None means this process for small studies, all
+    cores for others. ``changes`` are made to every scenario, as with ``--set``, except for what a study's axes set.
+    ``made`` holds sweeps with the same changes by study file, which are reused; new ones are added.
+    Raises :class:`InputError`; if figures are wanted and Matplotlib is missing, before any run.
     """
     begun = time.perf_counter()
     folder = None if out is None else prepare(out, item)
@@ -73,9 +73,9 @@ def gather(
     made: dict[Path, "Sweep"] | None = None,
     replications: int | None = None,
 ) -> Data:
-    """The rows of the item's sweeps; its single runs follow when a claim or a figure asks for them.
+    """Return the rows of the item's sweeps; its single runs follow when a claim or a figure requests them.
 
-    With ``replications`` no study is repeated more often than that; the other arguments are those of :func:`reproduce`.
+    ``replications`` limits the replications of every study; the other arguments are those of :func:`reproduce`.
     """
     from vinesim.formats.study.file import read_study
     from vinesim.papers.single import changed
@@ -106,7 +106,7 @@ def gather(
 
 
 def _is_small(study: "Study") -> bool:
-    """Whether one process is enough: by the tasks of the first run."""
+    """Whether one process is enough, judging by the tasks of the first run."""
     from vinesim.studies.expand import expand
     from vinesim.studies.scenarios import scenario_of
 
@@ -114,7 +114,7 @@ def _is_small(study: "Study") -> bool:
 
 
 def prepare(out: Path, item: Item) -> Path:
-    """The item's folder in ``out``, made if it is not there; checks first that its figures can be drawn."""
+    """Create the item's folder in ``out``; check first that its figures can be drawn."""
     if item.draw is not None:
         from vinesim.plots.style import matplotlib
 
@@ -145,5 +145,5 @@ def _write(item: Item, data: Data, judged: tuple[Judged, ...], folder: Path) -> 
 
 
 def to_json(judged: tuple[Judged, ...] | list[Judged]) -> str:
-    """The claims with their verdicts as JSON."""
+    """Return the claims with their verdicts as JSON."""
     return json.dumps([of.row() for of in judged], indent=2, ensure_ascii=False) + "\n"

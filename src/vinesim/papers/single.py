@@ -1,4 +1,4 @@
-"""A single run of a study's scenario, for claims that need a table or a time series and not only the numbers."""
+"""A single run of a study's scenario, for claims that need a table or a time series."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,19 +14,19 @@ from vinesim.studies.expand import expand, scenario_of
 
 
 def run(study_file: Path, *settings: Mapping[str, Any]) -> Result:
-    """Simulate the scenario of a study, without its axes, after ``settings`` (as with `--set`), the last strongest."""
+    """Simulate the scenario of a study, without its axes, after ``settings`` (as with `--set`); later ones override."""
     return simulate(scenario(study_file, *settings))
 
 
 def scenario(study_file: Path, *settings: Mapping[str, Any]) -> Scenario:
-    """The scenario that :func:`run` simulates."""
+    """Return the scenario that :func:`run` simulates."""
     study = replace(read_study(study_file), axes=(), replications=1, until=None)
     study = changed(study, {key: value for setting in settings for key, value in setting.items()})
     return scenario_of(study, expand(study)[0])
 
 
 def changed(study: Study, changes: Mapping[str, Any]) -> Study:
-    """The study with changes to its scenario; what its axes set stays as the axes say."""
+    """Return the study with changes to its scenario, except for what its axes set."""
     if not changes:
         return study
     words = ", ".join(f"{key}={value}" for key, value in changes.items())

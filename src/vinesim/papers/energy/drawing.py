@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 MEGA = 1e6
-DIGITS = 2  # of the numbers above the bars
+DIGITS = 2  # for the numbers above the bars
 
 
 def over_periods(data: Data, study: str) -> "Figure":
-    """Over-commitment along the batch period: of round robin and best fit, and of the blocks."""
+    """Draw over-commitment along the batch period, for round robin and best fit, and for the blocks."""
     from vinesim.plots.lines import Axis, Line, Panel, line_figure
 
     periods = np.array([float(s) for s in data.labels(study, "period_s")])
@@ -35,7 +35,7 @@ def over_periods(data: Data, study: str) -> "Figure":
 
 
 def bars(values: Mapping[str, Mapping[str, float]], y_label: str, schedulers: Sequence[str] = BY_ENERGY) -> "Figure":
-    """One group a scheduler, one bar a row of ``values``."""
+    """Draw one group per scheduler and one bar per row of ``values``."""
     from vinesim.plots.bars import Bars, bar_figure
 
     series = [Bars(row, [round(of[name], DIGITS) for name in schedulers]) for row, of in values.items()]
@@ -43,12 +43,12 @@ def bars(values: Mapping[str, Mapping[str, float]], y_label: str, schedulers: Se
 
 
 def reductions(values: Mapping[str, Mapping[str, float]]) -> "Figure":
-    """Energy saved against round robin."""
+    """Draw the energy saved compared with round robin."""
     return bars(values, "energy saved against RR, %", SAVING)
 
 
 def over_commitment(data: Data, study: str, column: str) -> "Figure":
-    """Over-commitment of every scheduler, one bar a label of ``column``."""
+    """Draw the over-commitment of every scheduler, one bar per label of ``column``."""
     labels, names = data.labels(study, column), (RR, *SAVING)
     found = {label: each(data, study, SLAV, names, **{column: label}) for label in labels}
     rows = {label: {name: slav / MEGA for name, slav in of.items()} for label, of in found.items()}

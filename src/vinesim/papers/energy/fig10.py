@@ -1,4 +1,4 @@
-"""Figure 10: execution times on the thesis' first computer; here what this machine needs."""
+"""Figure 10: execution times on the thesis' first computer; here those of this machine."""
 
 import math
 from itertools import pairwise
@@ -17,7 +17,7 @@ MS = 1e3
 
 
 def _falls(data: Data) -> dict[str, float]:
-    """How many times shorter each is than the one before, for each size."""
+    """How many times shorter each time is than the one before, for each size."""
     found = {}
     for size, seconds in data.result("seconds").items():
         for longer, shorter in pairwise(("BF", "DCBF", "ABF32")):

@@ -11,7 +11,7 @@ ORDER = "BF > DCBF, 2 blocks > ABF > RR"
 
 
 def _order(data: Data) -> dict[str, str]:
-    """From the longest time to the shortest, for each size; of ABF that of the slowest blocks."""
+    """Order the times from longest to shortest, for each size; ABF by its slowest blocks."""
     found = {}
     for size, seconds in data.result("seconds").items():
         times = {name: seconds[name] for name in ("BF", TWO_BLOCKS, "RR")} | {"ABF": max(seconds[b] for b in BLOCKS)}

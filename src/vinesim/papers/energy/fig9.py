@@ -23,7 +23,7 @@ def _energies(data: Data, size: int) -> dict[str, float]:
 
 
 def _spread(data: Data) -> dict[str, float]:
-    """By how many percent the largest energy over its multiple of N is above the least, of the four sizes."""
+    """By how many percent the largest energy relative to size exceeds the smallest, over the four sizes."""
     found = {name: [_energies(data, size)[name] / size for size in ROW] for name in BY_ENERGY}
     return {name: 100 * (max(energy) / min(energy) - 1) for name, energy in found.items()}
 
@@ -33,7 +33,7 @@ def _order(data: Data) -> dict[str, str]:
 
 
 def _deviations(data: Data) -> dict[str, float]:
-    """The standard deviation over the repetitions, percent of the mean, of each scheduler under each load."""
+    """Standard deviation over the repetitions, in percent of the mean, for each scheduler under each load."""
     found = {
         f"{name}, {load}": data.values("loads", ENERGY, scheduler=name, load=load)
         for load in data.labels("loads", "load")

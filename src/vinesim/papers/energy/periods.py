@@ -1,4 +1,4 @@
-"""What Tables 8 to 11 have in common: demand beyond capacity (SLAV) along the batch period."""
+"""The common part of Tables 8 to 11: demand beyond capacity (SLAV) along the batch period."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -14,10 +14,10 @@ from vinesim.papers.item import Item
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-Cells = Mapping[int, tuple[float, ...]]  # period, s -> what is printed of each of COLUMNS
+Cells = Mapping[int, tuple[float, ...]]  # period, s -> the printed values of COLUMNS
 
 COLUMNS = (RR, *BLOCKS, BF, DCBF)
-FAILED_FROM = 1e8  # in a cell of ABF: no placement of these tasks gives as much
+FAILED_FROM = 1e8  # for a cell of ABF: no placement of these tasks gives as much
 GPU_FAILED = (
     "such cells are of a failing GPU: no placement in blocks gives them, they are the same for all sizes of block, and "
     "they have the order of magnitude of all tasks of the fullest periods on one server"
@@ -33,7 +33,7 @@ DENSE = (
 def table(
     number: int, cells: Cells, study_file: str, n_servers: int, onset_note: str = "", more: tuple[Claim, ...] = ()
 ) -> Item:
-    """The item of one of these tables, from runs of its own size; ``more`` claims after those of all."""
+    """Return the item of one of these tables, from runs of its own size; ``more`` claims follow the common ones."""
     return Item(
         id=f"energy-table{number}",
         paper="energy",
@@ -117,7 +117,7 @@ def _of(cells: Cells, names: tuple[str, ...]) -> dict[tuple[str, int], float]:
 
 
 def _onsets(cells: Cells) -> dict[str, int]:
-    """The longest period at which a scheduler has any, unless the GPU failed there."""
+    """Return the longest period at which a scheduler has any, unless the GPU failed there."""
     found = {}
     for name in COLUMNS[1:]:
         s = max(s for s, value in _column(cells, name).items() if value > 0)
@@ -127,7 +127,7 @@ def _onsets(cells: Cells) -> dict[str, int]:
 
 
 def _quotients(expected: Mapping[tuple[str, int], float]) -> Callable[[Data], dict[str, float]]:
-    """What the runs give over what is printed, cell by cell."""
+    """Divide the measured by the printed value, cell by cell."""
 
     def measure(data: Data) -> dict[str, float]:
         return {

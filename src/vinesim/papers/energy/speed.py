@@ -1,4 +1,4 @@
-"""What a placement takes on this machine: one batch on empty servers, as the thesis timed it."""
+"""The time of a placement on this machine: one batch on empty servers, as timed in the thesis."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from vinesim.policies.placement.kernels.best_fit import shares
 from vinesim.policies.placement.round_robin import RoundRobin
 
 SIZES = {"N, M": (20_000, 2_000), "2N, 2M": (40_000, 4_000), "5N, 5M": (100_000, 10_000), "10N, 10M": (200_000, 20_000)}
-REPEATS = (1, 20)  # at least, and at most
-ENOUGH_S = 2.0  # of placements of a policy at a size; those that are missing to the least number come on top
+REPEATS = (1, 20)  # minimum and maximum
+ENOUGH_S = 2.0  # seconds of placements per policy and size, or more if needed for the minimum of repeats
 TWO_BLOCKS = "DCBF, 2 blocks"
 POLICIES: dict[str, BatchPolicy] = {
     "RR": RoundRobin(),
@@ -34,7 +34,7 @@ NO_THESIS_HARDWARE = (
 
 
 def question(n_servers: int, n_tasks: int) -> tuple[BatchTasks, BatchServers]:
-    """Empty servers A B C D in turn, and a batch of tasks."""
+    """Return empty servers A B C D in turn, and a batch of tasks."""
     random = np.random.default_rng(1)
     kind = (np.arange(n_servers) % len(SERVER_TYPES)).astype(np.int32)
     capacity, awake, per_demand, asleep = np.array(
@@ -56,9 +56,9 @@ def question(n_servers: int, n_tasks: int) -> tuple[BatchTasks, BatchServers]:
 
 
 def placement_s(_changes: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Seconds of processor time of a placement, by size and policy; measured once a process.
+    """Return the seconds of processor time of a placement, by size and policy; measured once per process.
 
-    Of all cores together: what else the machine does hardly matters, nor how many cores share the work.
+    The time is that of all cores together, so other load and the number of cores hardly matter.
     """
     return _measured()
 
@@ -83,12 +83,12 @@ def _least(policy: BatchPolicy, tasks: BatchTasks, servers: BatchServers) -> flo
 
 
 def speed_ups(seconds: Mapping[str, float]) -> dict[str, float]:
-    """How many times as fast as best fit by brute force each policy is."""
+    """Return how many times as fast as best fit by brute force each policy is."""
     return {name: seconds["BF"] / took for name, took in seconds.items() if name != "BF"}
 
 
 def over_printed(data: Data, printed: Mapping[str, Sequence[float | None]], columns: Sequence[str]) -> dict[str, float]:
-    """The speed-ups measured over those printed, where there are any; rows by size."""
+    """Divide the measured speed-ups by the printed ones where there are any; rows by size."""
     found = {size: speed_ups(data.result("seconds")[size]) for size in printed}
     return {
         f"{name}, {size}": found[size][name] / value
@@ -99,6 +99,6 @@ def over_printed(data: Data, printed: Mapping[str, Sequence[float | None]], colu
 
 
 def evaluations(n_servers: int, n_tasks: int, n_blocks: int) -> int:
-    """How many costs best fit compares when it looks at all servers of its block for each task."""
+    """Return how many costs best fit compares if it looks at all servers of its block for each task."""
     in_blocks = np.diff(shares(n_tasks, n_blocks)) * np.diff(shares(n_servers, n_blocks))
     return int(in_blocks.sum())

@@ -12,7 +12,7 @@ from vinesim.papers.item import Item
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-POINTS = 0.5  # percentage points: the thesis kept three digits of each energy, which is worth 0.3 at the worst
+POINTS = 0.5  # percentage points: the thesis kept three digits of each energy, an error of up to 0.3
 PRINTED = {
     1: (24.20091, 25.91324, 26.94064, 27.62557, 27.85388, 28.76712, 28.65297),
     2: (24.17332, 25.82668, 26.96693, 27.53706, 27.87913, 28.79133, 28.67731),
@@ -27,14 +27,14 @@ def _row(data: Data, size: int, schedulers: tuple[str, ...] = SAVING) -> dict[st
 
 
 def _plain_blocks(data: Data) -> dict[str, float]:
-    """With blocks of as many servers as threads, at an eighth of the size."""
+    """The savings with as many servers per block as threads, at an eighth of the size."""
     most = data.mean("readings", ENERGY, reading=RR)
     found = {name: 100 * (1 - data.mean("readings", ENERGY, reading=f"plain {name}") / most) for name in BLOCKS}
     return found | {name: _row(data, 1)[name] for name in (BF, DCBF)}
 
 
 def _behind(data: Data) -> dict[str, float]:
-    """By how many percentage points blocks of 512 save less than best fit, and than that in a few blocks."""
+    """By how many percentage points blocks of 512 save less than best fit, over all servers and in a few blocks."""
     rows = {ROW[size]: _row(data, size) for size in PRINTED}
     return {f"{row}, {name}": of[name] - of["ABF512"] for row, of in rows.items() for name in (BF, DCBF)}
 

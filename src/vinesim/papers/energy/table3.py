@@ -1,4 +1,4 @@
-"""Table 3: speed-ups on the thesis' first computer; here what this machine does."""
+"""Table 3: speed-ups on the thesis' first computer; here those of this machine."""
 
 import math
 
@@ -31,25 +31,25 @@ GROWTH = (7.9, 14.4, 8.4, 11, 12.5)  # of ABF from the first row to the last
 
 
 def _exponent(data: Data) -> float:
-    """Of the size, in the time of BF: the slope of the line through the logarithms of both."""
+    """The exponent of the size in the time of BF: the slope of a line through the logarithms of both."""
     seconds = [data.result("seconds")[size]["BF"] for size in SIZES]
     servers = [n_servers for n_servers, _ in SIZES.values()]
     return float(np.polyfit(np.log(servers), np.log(seconds), 1)[0])
 
 
 def _in_blocks(data: Data) -> dict[str, float]:
-    """How many times as much processor time as DCBF BF takes, at each size."""
+    """How many times as much processor time BF takes as DCBF, at each size."""
     return {size: speed_ups(data.result("seconds")[size])["DCBF"] for size in SIZES}
 
 
 def _growth(data: Data) -> dict[str, float]:
-    """The speed-up of ABF at ten times the size over that at N."""
+    """The speed-up of ABF at ten times the size divided by that at N."""
     small, large = (speed_ups(data.result("seconds")[size]) for size in ("N, M", "10N, 10M"))
     return {name: large[name] / small[name] for name in BLOCKS}
 
 
 def _work(_data: Data) -> dict[str, float]:
-    """Quotients of the numbers of costs that BF compares."""
+    """Ratios of the numbers of costs that BF compares."""
 
     def work(n_blocks: int, times: int = 1) -> float:
         return evaluations(times * N_SERVERS, times * N_TASKS, n_blocks)

@@ -15,7 +15,7 @@ def _round_robin(data: Data) -> dict[str, float]:
 
 
 def _others(data: Data) -> dict[str, float]:
-    """The most that any other scheduler has in any size."""
+    """The maximum over all other schedulers and sizes."""
     return {name: max(data.mean("sizes", SLAV, scheduler=name, size=size) for size in ROW) for name in SAVING}
 
 

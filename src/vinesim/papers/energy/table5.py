@@ -22,8 +22,8 @@ PRINTED = {
     "2 M, T": (21.20292, 22.661, 24.36209, 25.33414, 25.82017, 26.79222, 26.54921),
 }
 BY_DENSITY = (("M, T",), ("1.5 M, T",), ("M, 0.5 T", "2 M, T"), ("1.5 M, 0.5 T",))  # M / T: 1, 1.5, 2 and 3 times
-MISLABELLED_RR_J = 3.2125e8  # the energy of RR of which the quotients in the row "M, 0.5 T" are
-COPIED_RR_J = 2.25e8  # and those of both rows below it
+MISLABELLED_RR_J = 3.2125e8  # the energy of RR that the row "M, 0.5 T" is relative to
+COPIED_RR_J = 2.25e8  # the same for both rows below it
 
 
 def _row(data: Data, load: str) -> dict[str, float]:
@@ -31,12 +31,12 @@ def _row(data: Data, load: str) -> dict[str, float]:
 
 
 def _row_and_energy(data: Data, load: str) -> dict[str, float]:
-    """What each scheduler saves, %, and the energy of RR, J."""
+    """Return what each scheduler saves, %, and the energy of RR, J."""
     return _row(data, load) | {"energy of RR, J": data.mean("loads", ENERGY, scheduler=RR, load=load)}
 
 
 def _rises(data: Data) -> dict[str, float]:
-    """The most that each scheduler saves more, in points, under a load that is denser by one step."""
+    """By how many points at most each scheduler saves more under a load that is one step denser."""
     rows = [[_row(data, load) for load in loads] for loads in BY_DENSITY]
     steps = [(less, more) for a, b in pairwise(rows) for less in a for more in b]
     return {name: max(more[name] - less[name] for less, more in steps) for name in SAVING}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HALF_T, DENSEST = "M, 0.5 T", "1.5 M, 0.5 T"
 COLUMNS = (RR, *BLOCKS, BF, DCBF)
-CELLS = {  # the row M, T is that of Table 4
+CELLS = {  # the row M, T is in Table 4
     HALF_T: (14_575_000, 118_370.8, 5475.75, 0, 0, 0, 0, 0),
     "1.5 M, T": (26_275_000, 5591.5, 0, 0, 0, 0, 0, 0),
     DENSEST: (33_075_000, 11_450_000, 10_925_000, 9_427_500, 6_837_500, 7_567_500, 1.03e8, 19_550_000),
@@ -25,19 +25,19 @@ TABLE_8_HALF_T = "35,007; 527"
 
 
 def _cells(names: tuple[str, ...], loads: tuple[str, ...]) -> dict[tuple[str, str], float]:
-    """What is printed above 0."""
+    """Return the printed values above 0."""
     found = {(name, load): CELLS[load][COLUMNS.index(name)] for load in loads for name in names}
     return {at: value for at, value in found.items() if value > 0}
 
 
 def _quotients(data: Data, cells: dict[tuple[str, str], float]) -> dict[str, float]:
-    """What the runs give over what is printed."""
+    """Divide the measured by the printed values."""
     found = {at: data.mean("loads", SLAV, scheduler=at[0], load=at[1]) for at in cells}
     return {f"{name}, {load}": found[name, load] / value for (name, load), value in cells.items()}
 
 
 def _misplaced(data: Data) -> dict[str, str]:
-    """The schedulers other than round robin that go beyond capacity and should not, or the other way round."""
+    """Return the schedulers, other than round robin, that exceed capacity but should not, or the reverse."""
     found = {}
     for load, expected in WHO.items():
         slav = each(data, "loads", SLAV, SAVING, load=load)

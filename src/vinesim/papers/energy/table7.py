@@ -1,4 +1,4 @@
-"""Table 7: speed-ups on the thesis' second computer, with two blocks; here what this machine does, and the energy."""
+"""Table 7: speed-ups on the thesis' second computer, with two blocks; here those of this machine, and the energy."""
 
 from vinesim.papers.claim import Claim
 from vinesim.papers.criteria import About, Alike, Each, Within
@@ -24,7 +24,7 @@ PRINTED = {  # None: the time of RR was too short for the thesis' clock
 
 
 def _two_to_eight(data: Data) -> dict[str, float]:
-    """The processor time with 2 blocks over that with 8, at each size."""
+    """The processor time with 2 blocks divided by that with 8, at each size."""
     seconds = data.result("seconds")
     return {size: seconds[size][TWO_BLOCKS] / seconds[size]["DCBF"] for size in SIZES}
 

@@ -20,7 +20,7 @@ CELLS = {
 
 
 def _falls(data: Data) -> dict[str, bool]:
-    """Whether larger blocks have less, or none as the smaller ones, at each period at which blocks have any."""
+    """Whether larger blocks have less, or none like the smaller ones, at each period at which any blocks have some."""
     found = {}
     for s in CELLS:
         slav = list(each(data, "periods", SLAV, BLOCKS, period_s=s).values())

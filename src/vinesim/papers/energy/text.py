@@ -1,4 +1,4 @@
-"""What the thesis' equations give when they are taken to the letter, and what its text says."""
+"""The thesis' equations taken literally, and statements of its text."""
 
 from pathlib import Path
 
@@ -25,8 +25,8 @@ from vinesim.papers.energy.measures import ENERGY, RR, SLAV
 from vinesim.papers.item import Changes, Item
 from vinesim.papers.single import run
 
-STUDY = Path(__file__).with_name("order.yaml")  # for its scenario
-SCALE = 8  # the thesis' datacenter is so many times as large as that of the readings
+STUDY = Path(__file__).with_name("order.yaml")  # used for its scenario
+SCALE = 8  # the thesis' datacenter is this many times as large as that of the readings
 FITTED = "as fitted"
 OTHERS = ("FF", "FF, large servers first", "LLF", RR)
 
@@ -49,13 +49,13 @@ def _by_penalty(data: Data, number: str) -> dict[str, float]:
 
 
 def _above_best_fit(data: Data) -> dict[str, float]:
-    """By how many percent the energy of other policies that place all tasks is above that of best fit."""
+    """By how many percent the energy of other policies that place all tasks exceeds that of best fit."""
     best = data.mean("readings", ENERGY, reading=FITTED)
     return {name: 100 * (data.mean("readings", ENERGY, reading=name) / best - 1) for name in OTHERS}
 
 
 def _active(data: Data) -> dict[str, float]:
-    """How many servers each policy keeps active, over those of round robin."""
+    """How many servers each policy keeps active, relative to round robin."""
     n_active = data.result("active")
     return {name: n_active[name] / n_active["rr"] for name in ("llf", "ff", "bf", "dcbf", "abf")}
 
@@ -73,7 +73,7 @@ def _up_to_capacity(data: Data) -> dict[str, float]:
 
 
 def _n_active(changes: Changes) -> dict[str, float]:
-    """Servers that run tasks, on average over the periods, by policy."""
+    """Number of servers that run tasks, averaged over the periods, by policy."""
     found = {}
     for policy in ("rr", "llf", "ff", "bf", "dcbf", "abf"):
         periods = run(STUDY, changes, {"policy": policy}).periods

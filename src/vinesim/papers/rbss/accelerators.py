@@ -1,4 +1,4 @@
-"""What accelerators save, which the abstract and section 6 call significant: system 1 with its GPUs, and without."""
+"""What accelerators save, called significant in the abstract and section 6: system 1 with and without its GPUs."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ POWERS_ASSUMED = (
 
 
 def saved(changes: Changes) -> dict[str, dict[str, float]]:
-    """Percent of time and of energy that the GPUs save, for each heuristic under each set of assumptions."""
+    """Return the percent of time and energy that the GPUs save, for each heuristic under each set of assumptions."""
     (axis,) = (axis for axis in read_study(GROUP_A).axes if axis.columns == ("assumptions",))
     found: dict[str, dict[str, float]] = {TIME: {}, ENERGY: {}}
     for name, policy in POLICIES.items():

@@ -1,4 +1,4 @@
-"""The figures of RBSS: one dot a workload."""
+"""The figures of RBSS: one dot per workload."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rows(values: Mapping[str, np.ndarray]) -> list["Dots"]:
-    """A row of dots for each label."""
+    """Return a row of dots for each label."""
     from vinesim.plots.dots import Dots
 
     found = []
@@ -25,7 +25,7 @@ def rows(values: Mapping[str, np.ndarray]) -> list["Dots"]:
 
 
 def ocl_figure(data: Data, number: str, x_label: str, marks: Mapping[str, float] | None = None) -> "Figure":
-    """Gain of OCL in a number, for each system and set of assumptions."""
+    """Draw the gain of OCL in a number, for each system and set of assumptions."""
     from vinesim.plots.dots import DotsPanel, dots_figure
 
     assumptions = data.labels("a", "assumptions")

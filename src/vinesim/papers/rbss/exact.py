@@ -1,4 +1,4 @@
-"""Exact schedules: how far the paper's own integer programme comes in a few seconds, and what another model does."""
+"""Exact schedules: how far the paper's integer programme gets in a few seconds, and how far another model does."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from vinesim.papers.item import Changes, Item
 from vinesim.papers.rbss.nodes import SYSTEM_1
 from vinesim.papers.single import run, scenario
 
-LIMIT_S, WORKERS = 4.0, 2  # of the solvers
+LIMIT_S, WORKERS = 4.0, 2  # for the solvers
 NODES = [{"PHENOM_6C": 1, "GTX460": 1, "K20": 1}, {"XEON_12C": 1, "K20": 1, "K40": 1}]
 
 
 def _problem(n_jobs: int, n_nodes: int) -> dict[str, Any]:
-    """So many of the jobs on the first node, or one each of the first two kinds."""
+    """Return ``n_jobs`` jobs on the first node, or on one node of each of the first two kinds."""
     nodes = [{"units": units, "count": 1} for units in NODES[:n_nodes]]
     return {"datacenter.racks[0].nodes": nodes, "workload.options.n_jobs": n_jobs}
 
@@ -27,14 +27,14 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 
 
 def ilp_gaps(changes: Changes) -> dict[str, float]:
-    """Percent between the best bound and the best solution of the paper's ILP after the time limit."""
+    """Return the gap between the best bound and the best solution of the paper's ILP after the time limit, percent."""
     from vinesim.papers.rbss.ilp import solve
 
     return {name: solve(scenario(SYSTEM_1, of, changes), LIMIT_S, WORKERS).gap_pct for name, of in PROBLEMS.items()}
 
 
 def pooled_gap(changes: Changes) -> float:
-    """How far the schedule of the policy `optimal` for system 1 is above its bound after that time, percent."""
+    """Return how far the schedule of the policy `optimal` for system 1 is above its bound after that time, percent."""
     solver = {"policy": "optimal", "options.time_limit_s": LIMIT_S, "options.workers": WORKERS}
     return float(run(SYSTEM_1, solver, changes).summary["bound"]["gap_pct"])
 

@@ -1,4 +1,4 @@
-"""Figure 6: total time of group A on both systems, by heuristic, with what no schedule can go below."""
+"""Figure 6: total time of group A on both systems, by heuristic, with a lower bound on any schedule."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +57,7 @@ FEWER_DEVICES = "as on system 1, with fewer devices for the same jobs: the job t
 
 
 def last_submits_s(changes: Changes) -> np.ndarray:
-    """When the last job of each workload is submitted, s; [n]."""
+    """Return when the last job of each workload is submitted, s; [n]."""
     study = changed(replace(read_study(STUDY), axes=()), changes)
     return np.array([scenario_of(study, run).workload.arrival_us.max() / US_PER_S for run in expand(study)])
 
@@ -67,7 +67,7 @@ def _total_s(data: Data, study: str, scheduler: str, system: str) -> np.ndarray:
 
 
 def _place_of_ba(data: Data, assumptions: str) -> float:
-    """Where BA's mean lies between the least (0) and the largest (1) of the three basic heuristics' means, system 1."""
+    """Where BA's mean lies between the smallest (0) and largest (1) mean of the three basic heuristics, system 1."""
     at = {"system": "S1", "assumptions": assumptions}
     basic = [data.mean("a", TIME, scheduler=name, **at) for name in (FIFO, SJF, LJF)]
     return (data.mean("a", TIME, scheduler=BA, **at) - min(basic)) / (max(basic) - min(basic))
@@ -78,7 +78,7 @@ def _is_close(data: Data, system: str, assumptions: str) -> bool:
 
 
 def _gains_and_is_close(data: Data, assumptions: str) -> bool:
-    """Whether OCL on system 1 both takes 12 % less than the best other and is close to the optimum."""
+    """Whether OCL on system 1 both takes 12 % less than the best of the others and is close to the optimum."""
     gain = interval(ocl_gains(data, TIME, "S1", assumptions)).estimate
     return ABOUT_12.holds(gain) and _is_close(data, "S1", assumptions)
 

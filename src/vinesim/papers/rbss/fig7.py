@@ -1,4 +1,4 @@
-"""Figure 7: time that OCL saves against the best of the other heuristics, and under which assumptions."""
+"""Figure 7: the time that OCL saves over the best other heuristic, and under which assumptions."""
 
 from typing import TYPE_CHECKING
 

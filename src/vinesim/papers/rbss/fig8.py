@@ -1,4 +1,4 @@
-"""Figure 8: energy that OCL saves against the best of the other heuristics."""
+"""Figure 8: the energy that OCL saves over the best other heuristic."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _correlation(data: Data) -> dict[str, float]:
-    """Of the savings in energy and in time, over all assumptions and workloads."""
+    """The correlation of the savings in energy and in time, over all assumptions and workloads."""
     found = {}
     for system in SYSTEMS:
         energy, time = (

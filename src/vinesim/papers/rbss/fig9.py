@@ -24,7 +24,7 @@ from vinesim.papers.rbss.measures import (
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-PRINTED = 50.0  # percent, the most
+PRINTED = 50.0  # percent, maximum
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:

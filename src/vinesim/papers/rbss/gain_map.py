@@ -21,12 +21,12 @@ STUDIES = {"ocl": "gain_map_ocl.yaml", "ba": "gain_map_ba.yaml"}
 COMPARED = {"ocl": (OCL, OTHERS), "ba": (BA, (FIFO,))}
 PRINTED = {"ocl": 12.0, "ba": 50.0}  # percent
 MANY = 20  # copies of the jobs, for the spread of their durations
-ALIKE = (10, 40)  # s: fixed costs with which the durations differ little
+ALIKE = (10, 40)  # s: fixed costs at which durations differ little
 Spreads = dict[str, dict[float, float]]
 
 
 def _cells(data: Data, study: str, **where: Any) -> dict[tuple[str, str, float], "Interval"]:
-    """The mean gain with its interval at each point of the map that ``where`` names."""
+    """Return the mean gain with its interval at each point of the map that matches ``where``."""
     of, against = COMPARED[study]
     axes = [data.labels(study, name) for name in ("jobs", "load", "fixed_s")]
     points = [{"jobs": j, "load": load, "fixed_s": s} for j in axes[0] for load in axes[1] for s in axes[2]]
@@ -35,14 +35,14 @@ def _cells(data: Data, study: str, **where: Any) -> dict[tuple[str, str, float],
 
 
 def _signs(data: Data, study: str, **where: Any) -> dict[str, int]:
-    """In how many cells the interval of the gain is above 0, holds it, and is below."""
+    """Count the cells whose interval of the gain is above 0, contains 0, and is below 0."""
     cells = _cells(data, study, **where).values()
     above, below = sum(cell.low > 0 for cell in cells), sum(cell.high < 0 for cell in cells)
     return {"gain": above, "neither": len(cells) - above - below, "loss": below}
 
 
 def _with_printed(data: Data, study: str) -> dict[str, int]:
-    """In how many cells with a gain the paper's number is in the interval, above it, and below."""
+    """Count the cells with a gain whose interval contains the paper's number, is above it, and is below it."""
     printed, cells = PRINTED[study], [cell for cell in _cells(data, study).values() if cell.low > 0]
     less, more = sum(cell.high < printed for cell in cells), sum(cell.low > printed for cell in cells)
     return {"less": less, "as printed": len(cells) - less - more, "more": more}

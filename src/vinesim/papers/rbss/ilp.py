@@ -1,6 +1,6 @@
-"""The integer linear programme of the paper, section 4, as it is written down: a variable for each pair of jobs.
+"""The integer linear programme of the paper's section 4, exactly as written: a variable for each pair of jobs.
 
-The policy `optimal` solves the same problem by another model. This one is here for what the paper says about its own.
+The policy `optimal` solves the same problem with another model. This one serves the paper's statements about its own.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ US_PER_STEP = 1000.0  # the solver counts in whole ms
 
 @dataclass(frozen=True)
 class Solved:
-    """The best total time that was found, infinite if none was, and what no schedule is below."""
+    """The best total time found, infinite if none was, and the proven lower bound."""
 
     total_us: float
     bound_us: float
@@ -24,14 +24,14 @@ class Solved:
 
     @property
     def gap_pct(self) -> float:
-        """How far the two are apart, percent of the total time; 100 where nothing was found."""
+        """The gap between the two, in percent of the total time; 100 if nothing was found."""
         return 100.0 if np.isinf(self.total_us) else 100 * (1 - self.bound_us / self.total_us)
 
 
 def solve(given: Scenario, limit_s: float, workers: int) -> Solved:
-    """Solve it for the jobs of a scenario on its devices, (1) to (8); raises :class:`InputError` without OR-Tools.
+    """Solve it for the jobs of a scenario on its devices, (1) to (8). Raises :class:`InputError` without OR-Tools.
 
-    Read as the text means it: colocated is of two jobs j < k on any resource, start and finish are times, and ``busy``
+    Read by its meaning: colocated concerns two jobs j < k on any resource, start and finish are times, and ``busy``
     is the finish time of the last job.
     """
     cp = cp_sat()

@@ -1,4 +1,4 @@
-"""What the claims about RBSS measure: gains workload by workload, their mean, and its interval."""
+"""The measurements of the claims about RBSS: gains workload by workload, their mean, and its interval."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vinesim.studies.statistics import Interval
 
 FIFO, SJF, LJF, BA, OCL = "FIFO", "SJF", "LJF", "BA", "OCL"
-OTHERS = (FIFO, SJF, LJF, BA)  # what OCL is compared with
+OTHERS = (FIFO, SJF, LJF, BA)  # compared with OCL
 OPTIMUM, EARLIEST = "optimum", "earliest finish"
 SYSTEMS = ("S1", "S2")
 DEFAULT = "default"
@@ -22,7 +22,7 @@ ABOUT_12 = Within(12, 0.25)  # percent
 
 
 def gains(data: Data, study: str, number: str, of: str, against: tuple[str, ...], **where: Any) -> np.ndarray:
-    """Percent by which ``of`` is below the best of ``against``, workload by workload, [n]; below 0: it is above."""
+    """Percent by which ``of`` is below the best of ``against``, workload by workload, [n]; negative if above."""
     best = np.min([data.values(study, number, scheduler=name, **where) for name in against], axis=0)
     found: np.ndarray = 100 * (1 - data.values(study, number, scheduler=of, **where) / best)
     return found
@@ -47,7 +47,7 @@ def gaps(data: Data, system: str, assumptions: str) -> np.ndarray:
 
 
 def interval(values: np.ndarray) -> "Interval":
-    """Their mean with its 95 % interval."""
+    """Return the mean of the values with its 95 % interval."""
     from vinesim.studies.statistics import mean_interval
 
     return mean_interval(values)
@@ -55,7 +55,7 @@ def interval(values: np.ndarray) -> "Interval":
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over the workloads and its 95 % interval, as a claim shows it."""
+    """A mean over the workloads with its 95 % interval, as a claim shows it."""
 
     estimate: float
     low: float
@@ -66,18 +66,18 @@ class Mean:
 
     @classmethod
     def of(cls, values: np.ndarray) -> "Mean":
-        """The mean of values, one a workload [n]."""
+        """Return the mean of values, one per workload [n]."""
         found = interval(values)
         return cls(found.estimate, found.low, found.high)
 
 
 def by_assumptions(data: Data, study: str, measure: Callable[[str], Any]) -> dict[str, Any]:
-    """What ``measure`` gives under each set of assumptions of a study."""
+    """Return what ``measure`` gives under each set of assumptions of a study."""
     return {name: measure(name) for name in data.labels(study, "assumptions")}
 
 
 def in_part(criterion: Criterion) -> Share:
-    """When a claim about all assumptions holds in part: under a quarter of them."""
+    """Return when a claim about all assumptions holds in part: under a quarter of them."""
     return Share(0.25, criterion)
 
 

@@ -10,7 +10,7 @@ from vinesim.papers.item import Changes
 from vinesim.papers.single import scenario
 
 SYSTEM_1, SYSTEM_2 = Path(__file__).with_name("group_a.yaml"), Path(__file__).with_name("group_b.yaml")
-SHOWN = {  # devices as the tables call them
+SHOWN = {  # names of the devices in the tables
     "PHENOM_6C": "6 cores AMD Phenom II",
     "XEON_12C": "12 cores Intel Xeon",
     "XEON_16C": "16 cores Intel Xeon",
@@ -37,7 +37,7 @@ def table(study: Path, changes: Changes) -> dict[str, str]:
 
 
 def _devices(given: Scenario) -> list[tuple[str, ...]]:
-    """Of each node, by its shelf."""
+    """Return the devices of each node, by its shelf."""
     centre = given.datacenter
     names = [SHOWN.get(p.name, p.name) for p in centre.processor_types]
     by_node = [np.flatnonzero(centre.shelf == shelf) for shelf in np.unique(centre.shelf)]

@@ -1,4 +1,4 @@
-"""In which order each heuristic starts the jobs that wait, and how long they wait at most: sections 3.2.2, 3.2.3."""
+"""The order in which each heuristic starts waiting jobs, and the longest waits: sections 3.2.2 and 3.2.3."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,15 @@ POLICIES = {"FIFO": "rb_fifo", "SJF": "rb_sjf", "LJF": "rb_ljf", "BA": "rb_ljf_b
 
 
 def overtaking(changes: Changes) -> dict[str, int]:
-    """How many jobs each heuristic starts on a device of their own kind while one waits that its order has before."""
+    """Count the jobs that each heuristic starts on a device of their kind while a job earlier in its order waits."""
     return {
         name: _overtaking(scenario(SYSTEM_1, {"policy": policy}, changes), name) for name, policy in POLICIES.items()
     }
 
 
 def longest_waits(changes: Changes) -> dict[str, float]:
-    """The longest wait of a job under BA over that under LJF, where jobs of group A keep coming for some 40 minutes."""
+    """Return the longest wait under BA divided by that under LJF, if jobs of group A keep coming for about 40
+    minutes."""
     found = {}
     for copies in (4, 8):
         more = {"workload.options.copies": copies, "workload.options.mean_s": 1200, "workload.options.sd_s": 400}
@@ -48,6 +49,7 @@ def _overtaking(given: Scenario, name: str) -> int:
 
 
 def _keys(submit_us: np.ndarray, estimate_us: np.ndarray) -> Mapping[str, np.ndarray]:
-    """What each heuristic orders its queues by, least first [J]; wait + estimate falls with submit - estimate."""
+    """Return the keys by which each heuristic orders its queues, smallest first [J]; wait + estimate falls with submit
+    - estimate."""
     aged = submit_us - estimate_us
     return {"FIFO": submit_us, "SJF": estimate_us, "LJF": -estimate_us, "BA": aged, "OCL": aged}

@@ -1,4 +1,4 @@
-"""Table 3: the benchmarks, their sizes, and the jobs that are made of them."""
+"""Table 3: the benchmarks, their sizes, and the jobs made from them."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from vinesim.workloads import rbss_nas
 from vinesim.workloads.rbss_nas import BENCHMARKS, CLASSES
 
 STUDY = Path(__file__).with_name("group_a.yaml")
-MEGA_OPERATIONS = {  # that the NAS benchmarks report for these sizes, in their own verification runs
+MEGA_OPERATIONS = {  # reported by the NAS benchmarks for these sizes in their own verification runs
     "BT.S": 228.3,
     "BT.W": 7719,
     "CG.S": 66.6,
@@ -35,7 +35,7 @@ EQUAL_GPUS = {"workload.options.gpu_efficiency": {"SP.W": 1.0}}
 
 
 def _sizes(_: Data) -> dict[str, str]:
-    """The sizes that the generator reckons with, class S and class W."""
+    """The sizes that the generator uses, class S and class W."""
 
     def row(values: dict[str, tuple[int, int]]) -> str:
         return ", ".join(f"{name} {s} {w}" for name, (s, w) in values.items())
@@ -47,7 +47,7 @@ def _sizes(_: Data) -> dict[str, str]:
 
 
 def _operations(_: Data) -> dict[str, float]:
-    """Operations of each benchmark and class over those that the benchmarks report."""
+    """Operations of each benchmark and class, divided by the number that the benchmarks report."""
     return {
         f"{name}.{size}": rbss_nas.operations(name, i) / 1e6 / MEGA_OPERATIONS[f"{name}.{size}"]
         for name in BENCHMARKS
@@ -56,13 +56,13 @@ def _operations(_: Data) -> dict[str, float]:
 
 
 def n_jobs(changes: Changes) -> dict[str, int]:
-    """How many jobs each group has."""
+    """Return the number of jobs in each group."""
     group = "workload.options.group"
     return {name: int(scenario(STUDY, changes, {group: name}).workload.n_jobs) for name in ("A", "B")}
 
 
 def for_cpus(changes: Changes) -> str:
-    """The benchmarks and classes of which every job is fastest on a CPU of system 1, with their names."""
+    """Return the benchmarks and classes all of whose jobs are fastest on a CPU of system 1, by name."""
     given = scenario(STUDY, changes)
     work, fastest_is_cpu = given.workload, is_for_cpus(given)
     names = [

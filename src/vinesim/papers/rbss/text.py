@@ -1,4 +1,4 @@
-"""What the text of RBSS says beside its figures: requests, submit times, the order of the queues, repeated runs."""
+"""Statements of the text of RBSS: requests, submit times, the order of the queues, repeated runs."""
 
 from functools import partial
 
@@ -16,13 +16,13 @@ JITTER = 0.05  # standard deviation of the logarithm of the true times
 
 
 def _over_provided(data: Data, group: str) -> dict[str, float]:
-    """What the jobs of a group request over what it should be."""
+    """What the jobs of a group request, divided by what the paper says."""
     asked, has = data.result(f"requested {group}"), data.result(f"provided {group}")
     return {name: asked[name] / has[name] for name in has}
 
 
 def submits(changes: Changes) -> dict[str, bool]:
-    """Of a hundred times as many submits as the paper has: are they whole seconds, in order, and of a Gaussian?"""
+    """Check a hundred times as many submit times as in the paper: whole seconds, in order, and Gaussian."""
     from scipy.stats import skew
 
     many = {"workload.options.copies": 100, "workload.options.mean_s": 600, "workload.options.sd_s": 100}

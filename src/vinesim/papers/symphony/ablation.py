@@ -28,7 +28,7 @@ def _times(data: Data, less: str, more: str) -> dict[str, float]:
 
 
 def _points(data: Data, less: str, more: str) -> dict[str, float]:
-    """The lower ends of the 95 % confidence intervals of the difference."""
+    """Lower ends of the 95 % confidence intervals of the difference."""
     return {
         f"{n} nodes": fewer(data, "clusters", {"nodes": n, "scheduler": less}, {"nodes": n, "scheduler": more}).low
         for n in NODES
@@ -36,7 +36,7 @@ def _points(data: Data, less: str, more: str) -> dict[str, float]:
 
 
 def _most_points(data: Data, less: str, more: str) -> dict[str, float]:
-    """The upper ends."""
+    """Upper ends of the same intervals."""
     return {
         f"{n} nodes": fewer(data, "clusters", {"nodes": n, "scheduler": less}, {"nodes": n, "scheduler": more}).high
         for n in NODES

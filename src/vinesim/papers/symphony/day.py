@@ -1,4 +1,4 @@
-"""A day of requests on five nodes: load and missed requests over time, one run a scheduler."""
+"""A day of requests on five nodes: load and missed requests over time, one run per scheduler."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from vinesim.papers.symphony.measures import APPLICATIONS
 
 STUDY = Path(__file__).with_name("day.yaml")
 WINDOWS = 24
-SHORTENED = 9  # the 24 hours take so many times less here, and so do their spikes
+SHORTENED = 9  # the 24 hours, and their spikes, are this many times shorter here
 POLICY = {"FCFS": "fcfs", "EDF": "edf", "Symphony": "symphony"}
 
 
 @dataclass(frozen=True)
 class Day:
-    """Of each application in each window: requests, and how many of them missed, both [applications, WINDOWS]."""
+    """Requests and missed requests of each application in each window, both [applications, WINDOWS]."""
 
     requests: np.ndarray
     missed: np.ndarray
@@ -30,13 +30,13 @@ class Day:
             return 100.0 * self.missed / self.requests
 
     def highest(self) -> tuple[float, str]:
-        """The highest percentage in a window, and whose it is."""
+        """The highest percentage in a window, and its application."""
         percent = np.nan_to_num(self.missed_pct)
         return float(percent.max()), APPLICATIONS[int(percent.max(axis=1).argmax())]
 
 
 def day(scheduler: str, changes: Mapping[str, Any]) -> Day:
-    """The day of a scheduler; requests count in the window of their arrival."""
+    """Simulate the day of a scheduler; requests count in the window of their arrival."""
     options = {"workload.options.duration_us": "160 min", "workload.options.spikes": 8}
     setting = {**options, "datacenter.racks[0].nodes[0].count": 5, "policy": POLICY[scheduler]}
     jobs = run(STUDY, setting, changes).jobs

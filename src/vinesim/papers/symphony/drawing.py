@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 MISSED_LABEL = "requests that miss their deadline, %"
-DIGITS = 2  # of the numbers above the bars
+DIGITS = 2  # for the numbers above the bars
 
 
 def bars(
@@ -23,13 +23,13 @@ def bars(
     column: str = "scheduler",
     labels: Mapping[str, str] | None = None,
 ) -> "Figure":
-    """One group a category, one bar for each of ``series``, with 95 % confidence intervals; ``labels`` rename them."""
+    """Draw one group per category, one bar per item of ``series``, with 95 % intervals; ``labels`` rename them."""
     from vinesim.plots.bars import Bars, bar_figure
 
     drawn = []
     for name in series:
         found = [interval(data, study, **{column: name}, **group) for group in groups]
-        low = [max(i.low, i.estimate / 10) for i in found]  # a logarithmic axis has no 0
+        low = [max(i.low, i.estimate / 10) for i in found]  # a logarithmic axis cannot show 0
         drawn.append(
             Bars(
                 (labels or {}).get(name, name), [round(i.estimate, DIGITS) for i in found], low, [i.high for i in found]

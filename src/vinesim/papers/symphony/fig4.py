@@ -41,7 +41,7 @@ def _most(data: Data) -> dict[str, float]:
 
 
 def _with_height(data: Data) -> dict[str, float]:
-    """The highest spikes against the lowest, by width."""
+    """Ratio of the highest to the lowest spikes, by width."""
     return {
         f"{name}, {width} min": float(row[-1] / row[0])
         for name in (FCFS, EDF)
@@ -55,12 +55,12 @@ def _with_height_during(data: Data) -> dict[str, float]:
 
 
 def _ranges(data: Data) -> dict[str, float]:
-    """Between the best and the worst spikes, in points."""
+    """Difference between the best and the worst spikes, in points."""
     return {name: float(np.ptp(_grid(data, name))) for name in SCHEDULERS}
 
 
 def _with_width(data: Data) -> dict[str, float]:
-    """Between the best and the worst width, in points, at the height where that is most."""
+    """Difference between the best and the worst width, in points, at the height where it is largest."""
     return {name: float(np.ptp(_grid(data, name), axis=0).max()) for name in SCHEDULERS}
 
 

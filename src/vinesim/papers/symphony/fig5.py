@@ -1,4 +1,4 @@
-"""Figure 5: the time that Symphony itself takes, by nodes and applications; here what this machine needs."""
+"""Figure 5: the time that Symphony itself takes, by nodes and applications; here that on this machine."""
 
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ MOST = (NODES[-1], APPLICATIONS[-1])
 
 
 def _over_the_largest(data: Data) -> dict[str, float]:
-    """The time at the largest corner over that at each other point of the surface."""
+    """The time at the largest corner divided by that at each other point of the surface."""
     grid = data.result("growth")
     return {f"{n} nodes, {a}": grid[MOST] / grid[n, a] for n in NODES for a in APPLICATIONS if (n, a) != MOST}
 

@@ -21,7 +21,7 @@ def _diagonal(data: Data) -> dict[int, float]:
 
 
 def _over_the_line(data: Data) -> dict[str, float]:
-    """Each time over that of a straight line from 1 at 3 nodes to Figure 5's 1.22 at 16."""
+    """Each time divided by that of a straight line from 1 at 3 nodes to Figure 5's 1.22 at 16."""
     line = {n: 1 + (PRINTED - 1) * (n - DIAGONAL[0]) / (DIAGONAL[-1] - DIAGONAL[0]) for n in DIAGONAL}
     return {f"{n} nodes": value / line[n] for n, value in _diagonal(data).items() if n > DIAGONAL[0]}
 

@@ -1,4 +1,4 @@
-"""Symphony's priority metric against other orders: most relaxed first, at random, by arrival, by deadline."""
+"""Symphony's priority metric compared with other orders: most relaxed first, random, by arrival, by deadline."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -40,12 +40,12 @@ OF_CLUSTERS = {RELAXED: "Symphony, most relaxed first", RANDOM: "Symphony, rando
 
 
 def raised(weight: str, changes: Mapping[str, Any]) -> dict[str, float]:
-    """Of each application, percent of the decisions for it at which its urgency would be higher in a spike, with the
-    same first request and SPIKE times as many pending; 3 nodes, ``weight`` as in the option ``load``."""
+    """Return, for each application, the percent of its decisions at which its urgency would be higher in a spike, that
+    is with SPIKE times as many pending; 3 nodes, ``weight`` as in the option ``load``."""
     setting = {"policy": "symphony", "options.load": weight, "datacenter.racks[0].nodes[0].count": 3}
     jobs = run(STUDY, setting, changes).jobs
     options = plain_options(Symphony(load=weight).values_of_options())  # type: ignore[arg-type]
-    slack = jobs["deadline_us"] - jobs["finish_us"]  # at the start, with the true time in place of the estimate
+    slack = jobs["deadline_us"] - jobs["finish_us"]  # at the start, with the true time instead of the estimate
     share = {}
     for code, name in enumerate(APPLICATIONS):
         mine = slack[jobs["application"] == code].tolist()
@@ -59,17 +59,17 @@ def _urgency(slack: float, load: float, options: Any) -> float:
 
 
 def _points(data: Data, other: str, load: float) -> Interval:
-    """How many points another order misses more than the most urgent first: 95 % confidence, paired by seeds."""
+    """How many points more another order misses than the most urgent first: 95 % confidence, paired by seeds."""
     return fewer(data, "orders", {"first": URGENT, "load": load}, {"first": other, "load": load})
 
 
 def _more(data: Data, others: tuple[str, ...]) -> dict[str, float]:
-    """The lower ends of these intervals."""
+    """Lower ends of these intervals."""
     return {f"{other}, {load:g}": _points(data, other, load).low for other in others for load in LOADS}
 
 
 def _at_most(data: Data, other: str) -> dict[str, float]:
-    """The upper ends, by load."""
+    """Upper ends, by load."""
     return {f"{load:g}": _points(data, other, load).high for load in LOADS}
 
 
@@ -80,7 +80,7 @@ def _ends(data: Data, other: str, load: float) -> dict[str, float]:
 
 
 def _times(data: Data, other: str) -> dict[str, float]:
-    """How many times as many another order misses, by load."""
+    """How many times as many requests another order misses, by load."""
     return {
         f"{load:g}": missed(data, "orders", first=other, load=load) / missed(data, "orders", first=URGENT, load=load)
         for load in LOADS
@@ -88,7 +88,7 @@ def _times(data: Data, other: str) -> dict[str, float]:
 
 
 def _in_table4(data: Data) -> dict[str, float]:
-    """Both ends of the interval of the points that other orders miss more in the set-up of Table IV."""
+    """Both ends of the interval of the additional points that other orders miss in the set-up of Table IV."""
     found: dict[str, float] = {}
     for other, scheduler in OF_CLUSTERS.items():
         for n in NODES:

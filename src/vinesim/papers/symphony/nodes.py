@@ -1,4 +1,4 @@
-"""How many nodes each scheduler needs: the smallest cluster on which no more than so many of the requests miss."""
+"""How many nodes each scheduler needs: the smallest cluster on which at most a target share of the requests miss."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -42,7 +42,7 @@ Searched = dict[float, dict[str, Smallest]]  # by target, then by policy
 
 
 def search(changes: Mapping[str, Any]) -> Searched:
-    """The smallest cluster of each policy for each target; a run is made once."""
+    """Return the smallest cluster of each policy for each target; each run is made once."""
     values = {name: cache(_missed(setting, changes)) for name, setting in POLICIES.items()}
     return {
         target: {name: smallest(value, FEWEST, MOST, target) for name, value in values.items()}
@@ -51,7 +51,7 @@ def search(changes: Mapping[str, Any]) -> Searched:
 
 
 def _missed(setting: Mapping[str, Any], changes: Mapping[str, Any]) -> Any:
-    """A function of nodes and replication: percent of requests that miss, mean of the applications."""
+    """Return a function of nodes and replication: percent of requests that miss, mean of the applications."""
     plain = replace(read_study(STUDY), axes=(), until=None)
 
     def missed(nodes: int, replication: int) -> float:
@@ -63,7 +63,7 @@ def _missed(setting: Mapping[str, Any], changes: Mapping[str, Any]) -> Any:
 
 
 def _against(data: Data, names: tuple[str, ...]) -> dict[str, float]:
-    """How many times Symphony's nodes the others need, by target."""
+    """How many times as many nodes as Symphony the others need, by target."""
     found: Searched = data.result("smallest")
     return {
         f"{name}, {target:g} %: {_words(of[name], of[SYMPHONY])}": _size(of[name]) / _size(of[SYMPHONY])

@@ -1,4 +1,4 @@
-"""Controls for Symphony's priority metric: Symphony, but another of the waiting applications comes first."""
+"""Controls for Symphony's priority metric: Symphony with another order of the waiting applications."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -7,17 +7,17 @@ from vinesim.policies.requests.gang import has_next_member, next_member
 from vinesim.policies.symphony.policy import Symphony, candidate, issued, learn
 from vinesim.state.queries import group, more_at_once, next_pending, nothing, oldest_pending, random_below
 
-DRAWS = 1 << 30  # so many that two applications hardly ever draw the same
+DRAWS = 1 << 30  # large enough that two applications hardly ever draw the same number
 
 
 @dataclass(frozen=True)
 class Ordered(Symphony):
     """``symphony`` with a choice of the application that goes first; the rest is the same.
 
-    ``first``: the most ``urgent``, as Algorithm 1 says; the most ``relaxed``, the sign of the urgency flipped; or one
-    at ``random``.
+    ``first``: the most ``urgent``, as Algorithm 1 says; the most ``relaxed``, with the sign of the urgency flipped; or
+    ``random``.
 
-    Ties: as symphony. Cost of a decision: as symphony.
+    Ties: as symphony. Cost per decision: as symphony.
     """
 
     name: ClassVar[str] = "symphony_ordered"
@@ -50,7 +50,7 @@ class Ordered(Symphony):
 
 
 def rank(state: Any, urgency: float, first: Any) -> float:
-    """The application with the highest goes first."""
+    """Return the rank of an application; the highest goes first."""
     if first.random:
         return float(random_below(state, DRAWS))
     return -urgency if first.relaxed else urgency

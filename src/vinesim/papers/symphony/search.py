@@ -1,4 +1,4 @@
-"""The smallest size that meets a target, by bisection over random runs, with confidence."""
+"""Find the smallest size that meets a target, by bisection over random runs, with confidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from functools import cache
 
 from vinesim.studies.statistics import Interval, mean_interval
 
-AT_LEAST, AT_MOST = 3, 6  # replications of a size
+AT_LEAST, AT_MOST = 3, 6  # replications per size
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Smallest:
-    """``size`` meets the target and the next smaller one does not; None: not even the largest does.
+    """``size`` meets the target and the next smaller size does not; None: not even the largest does.
 
-    ``is_certain`` if for both a confidence interval lies on its side of the target; else the means decided. ``tried``
-    are the intervals of the sizes that were looked at.
+    ``is_certain`` if for both sizes the confidence interval lies on one side of the target; otherwise the means
+    decided. ``tried`` holds the intervals of the sizes that were tried.
     """
 
     size: int | None
@@ -24,10 +24,10 @@ class Smallest:
 
 
 def smallest(value: Callable[[int, int], float], low: int, high: int, target: float) -> Smallest:
-    """The smallest size from ``low`` to ``high`` whose mean value is at most ``target``.
+    """Return the smallest size from ``low`` to ``high`` whose mean value is at most ``target``.
 
-    ``value`` is that of a size in a replication, 0, 1 ...; its mean falls with the size. Replications are added until
-    the confidence interval lies on one side of the target, or there are ``AT_MOST``.
+    ``value`` takes a size and a replication (0, 1 ...); its mean falls with the size. Replications are added until the
+    confidence interval lies on one side of the target, or there are ``AT_MOST``.
     """
     tried: dict[int, Interval] = {}
 

@@ -1,6 +1,6 @@
 """How long Symphony takes on this machine, by nodes and applications: the event loop with its decisions.
 
-Only quotients within one run are told: of a point over 3 nodes with 4 applications, each the least of several times.
+Only ratios within one run are reported: a point over 3 nodes with 4 applications, each the minimum of several times.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ Grid = dict[tuple[int, int], float]
 
 
 def growth(_changes: Mapping[str, Any]) -> Grid:
-    """Time for a request over that of ``BASE``, by (nodes, applications), at the same load a node; once a process."""
+    """Return the time per request relative to ``BASE``, by (nodes, applications), at equal load per node; cached."""
     return _measured()
 
 
@@ -47,7 +47,7 @@ def _measured() -> Grid:
 
 
 def _made(n_nodes: int, n_applications: int) -> Scenario:
-    """The paper's four applications, replicated; of the last copy as many as there are to be."""
+    """Return the paper's four applications, replicated; the last copy may be incomplete."""
     options = {
         "copies": -(-n_applications // 4),
         "scale": n_nodes / CALIBRATED_NODES / (n_applications / 4),
@@ -61,7 +61,7 @@ def _made(n_nodes: int, n_applications: int) -> Scenario:
 
 
 def _of_first(work: Workload, n_applications: int) -> Workload:
-    """The requests of the first applications; each is one task."""
+    """Return the requests of the first applications; each is one task."""
     assert work.application is not None
     kept = work.application < n_applications
     columns = {field.name: getattr(work, field.name) for field in fields(work) if field.name != "job_first"}

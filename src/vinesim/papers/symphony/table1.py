@@ -30,8 +30,8 @@ CALLS = {  # of Table I: what it is here, and its arguments
 
 
 def alike(changes: Mapping[str, Any]) -> dict[str, float]:
-    """Percent of requests that the component, told of a run's events by the four calls alone, starts on the same unit
-    and at the same time as the run, by nodes; a minute each."""
+    """Return the percent of requests that the component starts on the same unit and at the same time as a run, when the
+    four calls report the run's events; by nodes, a minute each."""
     short = {"workload.options.duration_us": "1 min", "workload.options.spikes": 0, "policy": "symphony"}
     return {
         f"{n} nodes": _share(scenario(STUDY, {**short, "datacenter.racks[0].nodes[0].count": n}, changes))
@@ -60,7 +60,7 @@ def _share(made: Any) -> float:
 
 
 def _missing(_: Data) -> dict[str, int]:
-    """How many arguments of each call are not there, and how many answers of Table I a grant does not give."""
+    """Count the missing arguments of each call, and the answers of Table I that a grant does not give."""
     found = {
         name: len(set(arguments) - set(inspect.signature(cast(Callable[..., Any], call)).parameters))
         for name, (call, arguments) in CALLS.items()

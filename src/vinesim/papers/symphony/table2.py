@@ -16,15 +16,15 @@ from vinesim.papers.symphony.measures import APPLICATIONS
 STUDY = Path(__file__).with_name("day.yaml")
 HOURS = 4
 REQUESTS = {"SEARCH": 17.2e6, "VIDEO": 52e3, "SQL": 576e3, "OPTION": 108e3}
-RESPONSE_MS = {"SEARCH": 5.0, "VIDEO": 500.0, "SQL": 150.0, "OPTION": 800.0}  # of video, for each MB
-LATENCY_S = 45.0  # of video in Table IV
+RESPONSE_MS = {"SEARCH": 5.0, "VIDEO": 500.0, "SQL": 150.0, "OPTION": 800.0}  # for video, per MB
+LATENCY_S = 45.0  # video, in Table IV
 
 Drawn = dict[str, dict[str, float]]
 
 
 def drawn(changes: Mapping[str, Any]) -> Drawn:
-    """Of each application: requests in 24 hours without spikes, the mean time to the deadline in ms, that for each
-    unit of size, and the least and greatest size."""
+    """Return for each application: requests in 24 hours without spikes, the mean time to the deadline in ms, that per
+    unit of size, and the smallest and largest size."""
     options = {"workload.options.duration_us": f"{HOURS} h", "workload.options.spikes": 0}
     work = scenario(STUDY, options, changes).workload
     assert work.application is not None

@@ -46,7 +46,7 @@ def _against_cubic(data: Data, urgency: str) -> dict[str, float]:
 
 
 def _waiting(data: Data, urgency: str) -> dict[str, float]:
-    """The same with the workload of symphony-metric, below capacity."""
+    """The same for the workload of symphony-metric, below capacity."""
     return {
         f"load {load:g}": missed(data, "orders", first=urgency, load=load)
         / missed(data, "orders", first="most urgent", load=load)
@@ -55,7 +55,7 @@ def _waiting(data: Data, urgency: str) -> dict[str, float]:
 
 
 def _differences(data: Data, load: str) -> dict[str, float]:
-    """By how many points the urgency functions differ from the cubic one, in the run in which they do most."""
+    """By how many points the urgency functions differ from the cubic one, in the run where they differ most."""
     column = "applications.mean.missed_pct"
     cubic = data.values("powers", column, load=load, urgency="cubic")
     others = (LINEAR, "power 7", EXPONENTIAL)

@@ -50,7 +50,7 @@ def _times_fewer(data: Data) -> dict[str, float]:
 
 
 def _baselines_at_7(data: Data) -> dict[str, float]:
-    """What a baseline misses on 7 nodes over what Symphony misses on 3."""
+    """What a baseline misses on 7 nodes, divided by what Symphony misses on 3."""
     goal = missed(data, "clusters", scheduler=SYMPHONY, nodes=3)
     return {name: missed(data, "clusters", scheduler=name, nodes=7) / goal for name in (FCFS, EDF)}
 

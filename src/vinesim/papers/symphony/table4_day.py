@@ -1,4 +1,4 @@
-"""Table IV's 24 hours in full: what Symphony misses on 7 nodes, which is too rare for shorter runs."""
+"""Table IV's full 24 hours: what Symphony misses on 7 nodes, which is too rare for shorter runs."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,7 +24,7 @@ FLOOR = (
 
 
 def whole_day(defer: str, changes: Mapping[str, Any]) -> dict[str, float]:
-    """What Symphony misses on 7 nodes in the paper's 24 hours, percent by application and their mean."""
+    """Return what Symphony misses on 7 nodes in the paper's 24 hours, percent by application and their mean."""
     nodes = read_study(STUDY).axes[0]
     (of_7,) = (setting for (n,), setting in zip(nodes.labels, nodes.settings, strict=True) if n == 7)
     found = run(STUDY, {**of_7, "policy": "symphony", "options.defer": defer}, changes).summary["applications"]

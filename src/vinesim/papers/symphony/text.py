@@ -1,4 +1,4 @@
-"""What the paper says about Symphony beyond its tables: the performance model, and overload."""
+"""Statements about Symphony outside its tables: the performance model, and overload."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,8 @@ STUDY = Path(__file__).with_name("day.yaml")
 
 
 def errors(changes: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """The median error of Symphony's estimates on 5 nodes, percent of the true time, by resource and application."""
+    """Return the median error of Symphony's estimates on 5 nodes, percent of the true time, by resource and
+    application."""
     from vinesim.metrics.tables import Tables
 
     made = scenario(STUDY, {"policy": "symphony", "datacenter.racks[0].nodes[0].count": 5}, changes)

@@ -1,4 +1,4 @@
-"""What the tables of single runs tell: execution and transfer times, and utilisation over time."""
+"""Numbers from the tables of single runs: execution and transfer times, and utilisation over time."""
 
 import numpy as np
 
@@ -6,20 +6,20 @@ from vinesim.model.result import Result
 
 
 def execution_us(result: Result) -> dict[str, float]:
-    """Mean execution time on the CPUs and on the GPUs, us, without transfers."""
+    """Return the mean execution time on the CPUs and on the GPUs, us, without transfers."""
     tasks = result.tasks
     took = tasks["finish_us"] - tasks["start_us"]
     return {name: float(np.mean(took[tasks["unit_type"] == code])) for name, code in (("CPU", 0), ("GPU", 2))}
 
 
 def transfer_us(result: Result) -> np.ndarray:
-    """The different transfer times of the tasks, us, in rising order; [n]."""
+    """Return the distinct transfer times of the tasks, us, in increasing order; [n]."""
     tasks = result.tasks
     return np.unique(np.round(tasks["start_us"] - tasks["init_us"], 6))
 
 
 def over_time(result: Result, group: str) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of the sampling intervals, us [n + 1], and the utilisation of a group's units in each [n]."""
+    """Return the edges of the sampling intervals, us [n + 1], and the utilisation of a group's units in each [n]."""
     table = result.utilization
     if table is None:
         raise ValueError("the run was not sampled")

@@ -23,8 +23,8 @@ ONCE, XY = "FLAT once", "FLAT (x, y)"
 N_GPUS, N_TASKS = 20, 2500
 GPU_TASK_US, CPU_TASK_US = 25.0, 500.0
 GPUS_KEEP_UP_US = 6.25  # 5 tasks x 25 us / 20 GPUs
-LIGHT_US = (500, 1000)  # no job meets another: the slowest task takes 500 us
-OVERLOAD_US = (0, 1, 2, 3, 4)  # shorter than the 5.95 us with which all units together keep up
+LIGHT_US = (500, 1000)  # jobs never overlap: the slowest task takes 500 us
+OVERLOAD_US = (0, 1, 2, 3, 4)  # below 5.95 us, at which all units together keep up
 FALLING_US = (200, 150, 125, 100, 70, 50, 40, 30)  # from below 0.2 ms to the time of a task on a GPU
 STEADY_US = (1000, 500, 300, 200)
 
@@ -42,7 +42,7 @@ def _along(data: Data, scheduler: str, iats_us: tuple[float, ...]) -> dict[str, 
 
 
 def _fall(data: Data, scheduler: str) -> dict[str, float]:
-    """How far the latency falls from the first to the last of these loads, and by which share it rises in a step."""
+    """How far the latency falls from the first to the last of these loads, and the largest relative rise in a step."""
     latency = np.array(list(_along(data, scheduler, FALLING_US).values()))
     return {
         "30 us / 200 us": float(latency[-1] / latency[0]),
@@ -51,12 +51,12 @@ def _fall(data: Data, scheduler: str) -> dict[str, float]:
 
 
 def _around_gpu_time(data: Data, scheduler: str) -> dict[str, float]:
-    """Latency where jobs come just less and just more often than a GPU ends a task, every 25 us."""
+    """Latency where jobs come slightly less and slightly more often than a GPU finishes a task, every 25 us."""
     return {f"{iat} us": _latency(data, scheduler, iat) for iat in (30, 24)}
 
 
 def _wide(data: Data) -> dict[str, float]:
-    """FLAT's latency over HIGH's where jobs have more tasks than there are GPUs, at every load."""
+    """FLAT's latency divided by HIGH's where jobs have more tasks than there are GPUs, at every load."""
     found = {}
     for iat in data.labels("wide", "arrivals.iat"):
         flat, high = (data.mean("wide", LATENCY, policy=name, **{"arrivals.iat": iat}) for name in ("flat", "high"))
@@ -65,7 +65,7 @@ def _wide(data: Data) -> dict[str, float]:
 
 
 def _share_on_gpus(data: Data) -> float:
-    """The share of FLAT's tasks that ran on GPUs at 1000 us, from the time for which GPUs were busy."""
+    """The share of FLAT's tasks that ran on GPUs at 1000 us, from the time that GPUs were busy."""
     at = {"scheduler": FLAT, "arrivals.iat": 1000}
     utilization = data.values("main", "utilization.by_type.GPU", **at)
     busy_us = utilization * N_GPUS * data.values("main", "makespan_us", **at)
@@ -73,7 +73,7 @@ def _share_on_gpus(data: Data) -> float:
 
 
 def _longest_wait(data: Data) -> dict[str, float]:
-    """The longest mean wait of a task in any run in which the GPUs alone would keep up."""
+    """The longest mean wait of a task in any run that the GPUs alone could keep up with."""
     table = data.table("main")
     wait = table["tasks.latency_us.mean"] - table["tasks.response_us.mean"]
     light = table["arrivals.iat"] >= GPUS_KEEP_UP_US

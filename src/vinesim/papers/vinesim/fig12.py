@@ -19,7 +19,7 @@ GROUPS = {
 
 
 def _ratio(data: Data, group: str) -> dict[str, float]:
-    """FLAT's utilisation over HIGH's, at every load but the highest."""
+    """FLAT's utilisation divided by HIGH's, at every load but the highest."""
     found = {}
     for iat in (iat for iat in data.labels("main", "arrivals.iat") if iat >= GPUS_KEEP_UP_US):
         flat, high = (

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 STUDY = Path(__file__).with_name("fig13.yaml")
 IATS = ("7", "6", "0")  # us
 CPU, GPU = "CPU_INTEL", "GPU"
-RAMP_US = 200  # at 6 us between jobs every fifth job spills over, until all CPUs are at work
+RAMP_US = 200  # at 6 us between jobs every fifth job spills over, until all CPUs are busy
 LAST_ARRIVAL_US = 499 * 6
 
 
 def _highest_cpu(data: Data) -> dict[str, float]:
-    """The highest utilisation of the CPUs: at 7 us in any interval, and of all runs with as much time between jobs."""
+    """The highest utilisation of the CPUs: in any interval at 7 us, and over all runs with at least that much time."""
     table = data.table("loads")
     light = data.rows("loads", scheduler=HIGH) & (table["arrivals.iat"] >= 7)
     in_time = float(over_time(data.result("iat 7"), CPU)[1].max())

@@ -32,13 +32,13 @@ def _mean(data: Data, scheduler: str, iat_us: float, column: str = LATENCY) -> f
 
 
 def _quotients(data: Data, of: str, by: str, from_us: float = 0) -> dict[str, float]:
-    """Latency of one scheduler over that of another, at every load from an inter-arrival time on."""
+    """Latency of one scheduler divided by that of another, for inter-arrival times from ``from_us`` up."""
     iats = [iat for iat in data.labels("main", "arrivals.iat") if iat >= from_us]
     return {f"{iat:g} us": _mean(data, of, iat) / _mean(data, by, iat) for iat in iats}
 
 
 def _down_and_up(data: Data) -> dict[str, float]:
-    """With growing load: where FLAT's latency is least, and by which share it rises before and falls after."""
+    """As load grows: where FLAT's latency is smallest, and the largest relative rise before and fall after."""
     iats = np.array(sorted(data.labels("main", "arrivals.iat"), reverse=True))
     latency = np.array([_mean(data, FLAT, iat) for iat in iats])
     least, steps = int(latency.argmin()), latency[1:] / latency[:-1] - 1
@@ -52,7 +52,7 @@ def _down_and_up(data: Data) -> dict[str, float]:
 
 
 def _pref_cpu(data: Data) -> dict[str, float]:
-    """Latency of PREF for CPUs over the 500 us of a task, above and below 125 us between jobs."""
+    """Latency of PREF for CPUs divided by the 500 us of a task, above and below 125 us between jobs."""
     iats = sorted(data.labels("main", "arrivals.iat"), reverse=True)
     at = {iat: _mean(data, PREF_CPU, iat) / CPU_TASK_US for iat in iats}
     queueing = [at[iat] for iat in iats if iat < CPUS_KEEP_UP_US]
@@ -79,7 +79,7 @@ def _cpu_use(data: Data) -> dict[str, float]:
 
 
 def _overtaking(options: Mapping[str, Any], changes: Changes) -> int:
-    """How many tasks start before an earlier one, where jobs prefer CPUs and GPUs in turn."""
+    """Count the tasks that start before an earlier one, if jobs prefer CPUs and GPUs alternately."""
     from vinesim.engine.simulate import simulate
 
     given = scenario(STUDY, {"policy": "pref", "arrivals.iat": 50}, options, changes)

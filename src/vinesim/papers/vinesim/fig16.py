@@ -1,4 +1,4 @@
-"""Figure 16: three schedulers and what data transfers cost, where CPUs and GPUs are equally far from the data."""
+"""Figure 16: three schedulers and the cost of data transfers, where CPUs and GPUs are equally far from the data."""
 
 import math
 from functools import partial
@@ -21,8 +21,8 @@ CPU, GPU = "utilization.by_type.CPU_INTEL", "utilization.by_type.GPU"
 SIZES = ("8 KB", "64 KB", "1 MB")
 HIGH, FLAT, CLOSER = "high", "flat", "closer_to_data"
 POLICIES = {HIGH: "HIGH", FLAT: "FLAT", CLOSER: "CLOSER_TO_DATA"}
-LOW_LOAD_US = 500  # and more: no job meets another where 8 or 64 KB are moved
-GPUS_SHORT_US = 15.4  # below: GPUs alone cannot do the tasks of 8 KB, 61 us each with the transfer
+LOW_LOAD_US = 500  # and more: jobs do not overlap when 8 or 64 KB are moved
+GPUS_SHORT_US = 15.4  # below this, GPUs alone cannot keep up with tasks of 8 KB, 61 us each with the transfer
 KEEPS_UP_US = 30  # and more: CLOSER_TO_DATA keeps up with 64 KB
 ALL_BUSY_US = 150
 CPU_TASK_US = 500.0
@@ -33,18 +33,18 @@ def _mean(data: Data, size: str, policy: str, iat_us: float, column: str = LATEN
 
 
 def _iats(data: Data, from_us: float = 0, below_us: float = math.inf) -> list[float]:
-    """The inter-arrival times of the study from one on, up to another."""
+    """Return the study's inter-arrival times from one value up to below another."""
     return [iat for iat in sorted(data.labels("main", "arrivals.iat")) if from_us <= iat < below_us]
 
 
 def _ratios(data: Data, size: str, of: str, by: tuple[str, ...], iats_us: list[float]) -> dict[str, float]:
-    """Latency of a policy over the lowest of others, at each load."""
+    """Latency of a policy divided by the lowest of others, at each load."""
     lowest = {iat: min(_mean(data, size, other, iat) for other in by) for iat in iats_us}
     return {f"{iat:g} us": _mean(data, size, of, iat) / lowest[iat] for iat in iats_us}
 
 
 def _spread(data: Data, size: str, iats_us: list[float]) -> dict[str, float]:
-    """The highest of the three latencies over the lowest, at each load."""
+    """The highest of the three latencies divided by the lowest, at each load."""
     found = {}
     for iat in iats_us:
         latencies = [_mean(data, size, policy, iat) for policy in POLICIES]
@@ -58,7 +58,7 @@ def _gpus_used_up(data: Data) -> list[float]:
 
 
 def _to_spare(data: Data) -> dict[str, float]:
-    """64 KB: the share of units that CLOSER_TO_DATA leaves idle where HIGH uses most of the GPUs."""
+    """64 KB: the share of units that CLOSER_TO_DATA leaves idle at loads where HIGH uses most of the GPUs."""
     iats = [iat for iat in _iats(data, KEEPS_UP_US) if _mean(data, "64 KB", HIGH, iat, GPU) > 0.75]
     return {f"{iat:g} us": 1 - _mean(data, "64 KB", CLOSER, iat, ALL) for iat in iats}
 
@@ -82,7 +82,7 @@ def _busy_from_us(data: Data) -> dict[str, float]:
 
 
 def _far(data: Data) -> dict[str, float]:
-    """1 MB across racks: over the transfer within a rack, and over the execution on a CPU."""
+    """1 MB across racks: divided by the transfer within a rack, and by the execution on a CPU."""
     _, intra, inter = transfer_us(data.result("1 MB"))
     return {"within a rack": inter / intra, "execution on a CPU": inter / CPU_TASK_US}
 

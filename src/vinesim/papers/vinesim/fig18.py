@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 PLACES = EVERYWHERE, CPU_RACK = "on all nodes", "in the CPU rack"  # Figure 17(a) and (b)
-BUSY = 0.93  # utilisation, over the whole run with its start and end
+BUSY = 0.93  # utilisation over the whole run, including its start and end
 STUDY = Path(__file__).with_name("fig18.yaml")
 AT_ONCE_1_MB = {"policy": HIGH, "arrivals.iat": 0, "workload.options.data_bytes": "1 MiB"}
 RACKS = {"all": None, "CPUs": 0, "GPUs": 1}  # of the data
@@ -26,8 +26,8 @@ def _latency(data: Data, placed: str, size: str, policy: str, iat_us: float) -> 
 
 
 def _points(data: Data, size: str, is_overload: bool) -> list[tuple[str, float]]:
-    """Where the data is and the inter-arrival time, of the points at which all units are busy under every policy, or of
-    the others."""
+    """Return placement and inter-arrival time of the points at which all units are busy under every policy, or of the
+    other points."""
 
     def is_busy(placed: str, iat_us: float) -> bool:
         at = {"data": placed, "size": size, "arrivals.iat": iat_us}
@@ -38,7 +38,7 @@ def _points(data: Data, size: str, is_overload: bool) -> list[tuple[str, float]]
 
 
 def _to_best_other(data: Data, size: str, policy: str) -> dict[str, float]:
-    """Latency over that of the best other policy, where the units are not all busy."""
+    """Latency divided by that of the best other policy, where not all units are busy."""
     found = {}
     for placed, iat in _points(data, size, is_overload=False):
         others = [_latency(data, placed, size, other, iat) for other in POLICIES if other != policy]
@@ -47,7 +47,7 @@ def _to_best_other(data: Data, size: str, policy: str) -> dict[str, float]:
 
 
 def _spread(data: Data) -> dict[str, float]:
-    """The highest of the three latencies over the lowest, where all units are busy."""
+    """The highest of the three latencies divided by the lowest, where all units are busy."""
     found = {}
     for size in SIZES:
         for placed, iat in _points(data, size, is_overload=True):
@@ -57,7 +57,8 @@ def _spread(data: Data) -> dict[str, float]:
 
 
 def _c_to_f(data: Data) -> dict[str, float]:
-    """1 MB: latency with the data on all nodes over that with the data in the CPU rack, for every policy and load."""
+    """1 MB: latency with the data on all nodes divided by that with the data in the CPU rack, for each policy and
+    load."""
     found = {}
     for policy, name in POLICIES.items():
         for iat in sorted(data.labels("main", "arrivals.iat")):
@@ -67,7 +68,7 @@ def _c_to_f(data: Data) -> dict[str, float]:
 
 
 def _which_rack(data: Data) -> dict[str, float]:
-    """1 MB, all jobs at once, HIGH: latency with the data on all nodes over that with the data in one rack."""
+    """1 MB, all jobs at once, HIGH: latency with the data on all nodes divided by that with the data in one rack."""
     mean = {name: data.result(name).summary["jobs"]["latency_us"]["mean"] for name in RACKS}
     return {"rack of the CPUs": mean["all"] / mean["CPUs"], "rack of the GPUs": mean["all"] / mean["GPUs"]}
 

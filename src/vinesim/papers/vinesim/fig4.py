@@ -31,18 +31,18 @@ def _along(data: Data, mix: str, load: str) -> dict[str, float]:
 
 
 def _times_cpus_only(data: Data, mix: str) -> dict[str, float]:
-    """Latency at low load over that without GPUs."""
+    """Latency at low load divided by that without GPUs."""
     base = _latency(data, mix, 0, "low")
     return {share: latency / base for share, latency in _along(data, mix, "low").items()}
 
 
 def _gpus(data: Data) -> dict[str, float]:
-    """How many units are GPUs: they are the ones that have a price, of 1."""
+    """How many units are GPUs, counted by their price of 1."""
     return {f"{gpus} %": data.mean("main", "cost.purchase", gpus=gpus) for gpus in SHARES[1:]}
 
 
 def _alone(data: Data) -> dict[str, float]:
-    """Mean wait of a task at low load, and a mix's latency over that of its parts; the largest of all points."""
+    """Mean wait of a task at low load, and a mix's latency divided by that of its parts; the largest of all points."""
     low = {"policy": "high", "load": "low"}
     waits, ratios = [], []
     for gpus in SHARES:
@@ -55,7 +55,7 @@ def _alone(data: Data) -> dict[str, float]:
 
 
 def _flat_over_high(data: Data) -> dict[str, float]:
-    """Latency of flat over that of high at high load, for every mix and share."""
+    """Latency of flat divided by that of high at high load, for every mix and share."""
     return {
         f"{mix}, {gpus} %": _latency(data, mix, gpus, "high", "flat") / _latency(data, mix, gpus, "high")
         for mix in MIXES

@@ -48,13 +48,13 @@ def _at(iat_us: float) -> str:
 
 
 def _slower_than_int(data: Data) -> dict[str, float]:
-    """Latency of FP jobs over that of INT jobs, without GPUs, at both ends and the least of all."""
+    """Latency of FP jobs divided by that of INT jobs, without GPUs, at both ends and at its minimum."""
     ratios = _curve(data, BAD, 0) / _curve(data, INT, 0)
     return {"all at once": float(ratios[0]), "alone": float(ratios[-1]), "least of all": float(ratios.min())}
 
 
 def _gains(data: Data, gpus: int, iats_us: Iterable[float]) -> dict[str, float]:
-    """:func:`_gain` of the types that GPUs suit."""
+    """:func:`_gain` of the task types that suit GPUs."""
     return {f"{t} {_at(iat)}": _gain(data, t, gpus, iat) for iat in iats_us for t in (INT, GOOD)}
 
 
@@ -64,7 +64,7 @@ def _losses(data: Data, gpus: int) -> dict[str, float]:
 
 
 def _gains_of_gpus_alone(data: Data) -> dict[str, float]:
-    """At high load: how many times lower the latency is on GPUs alone, the least and the most of the loads."""
+    """How many times lower the latency is on GPUs alone at high load, the smallest and largest over the loads."""
     found: dict[str, float] = {}
     for task_type in (INT, GOOD, BAD):
         gains = [_gain(data, task_type, 100, iat) for iat in HIGH_LOAD]
@@ -84,7 +84,7 @@ def _effect_of_load(data: Data) -> dict[str, float]:
 
 
 def _share_of_gain(data: Data) -> dict[str, float]:
-    """How much of what GPUs alone save the first 20 % save, %."""
+    """What share of the gain of GPUs alone the first 20 % of GPUs give, %."""
     found = {}
     for task_type in (INT, GOOD):
         for iat in _iats(data):

@@ -35,7 +35,7 @@ def _against_int(data: Data) -> dict[str, float]:
 
 
 def _steady_from_ms(data: Data, task_type: str) -> float:
-    """The inter-arrival time from which on the latency stays that of a job alone, ms."""
+    """The inter-arrival time from which the latency stays that of a job alone, ms."""
     curve = _curve(data, task_type)
     unsteady = np.flatnonzero(np.abs(curve.mean / curve.mean[-1] - 1) > STEADY)
     return float(curve.x[unsteady[-1] + 1]) / 1000

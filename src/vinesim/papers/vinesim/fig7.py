@@ -29,12 +29,12 @@ def _curve(data: Data, ratio: str, gpus: int) -> np.ndarray:
 
 
 def _speed(data: Data, ratio: str) -> float:
-    """How many times as fast as a 1:1 GPU a GPU is, from a job alone on GPUs."""
+    """How many times as fast as a 1:1 GPU a GPU is, measured by a job alone on GPUs."""
     return _latency(data, "1:1", 100, ALONE) / _latency(data, ratio, 100, ALONE)
 
 
 def _quotients(data: Data, of: tuple[str, int], by: tuple[str, int]) -> dict[str, float]:
-    """Latency with GPUs of a ratio and share over that with those of another, at every load."""
+    """Latency with GPUs of one ratio and share divided by that of another, at every load."""
     names = ["alone" if iat == ALONE else f"{iat:g} us" for iat in np.unique(data.values("main", IAT)).tolist()]
     return dict(zip(names, (_curve(data, *of) / _curve(data, *by)).tolist(), strict=True))
 
@@ -45,7 +45,7 @@ def _gain_of_speed(data: Data, ratio: str) -> dict[str, float]:
 
 
 def _few_against_many(data: Data) -> dict[str, float]:
-    """Latency with 20 % GPUs of a ratio over that with 100 % of a lower one, for every two ratios and every load."""
+    """Latency with 20 % GPUs of a ratio divided by that with 100 % of a lower ratio, for every pair and every load."""
     pairs = [(strong, weak) for i, weak in enumerate(RATIOS) for strong in RATIOS[i + 1 :]]
     return {
         f"{strong} against {weak}, {at}": quotient

@@ -32,7 +32,7 @@ def _order(data: Data) -> dict[str, float]:
 
 
 def _mixed_against_best(data: Data) -> dict[str, float]:
-    """Latency on the mixed deployment over that on the best of the others, at every load."""
+    """Latency on the mixed deployment divided by that on the best other deployment, at every load."""
     best = np.min([_curve(data, deployment) for deployment in DEPLOYMENTS[:3]], axis=0)
     iats = np.unique(data.values("main", IAT)).tolist()
     return {f"{iat:g} us": float(ratio) for iat, ratio in zip(iats, _curve(data, MIXED) / best, strict=True)}

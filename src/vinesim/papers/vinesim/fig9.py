@@ -1,7 +1,7 @@
-"""Figure 9: copying against computing on a GPU, by how much a kernel computes on each number that is copied.
+"""Figure 9: copying versus computing on a GPU, by how much a kernel computes on each number that is copied.
 
-The report measured kernels on a real GPU and does not say what they compute. Here they run on its Table 1's GPU, behind
-its link; how often a kernel passes over its data is the axis.
+The report measured kernels on a real GPU and does not say what they compute. Here they run on the GPU of its Table 1,
+behind its link; the x axis is the number of passes of a kernel over its data.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 STUDY = Path(__file__).with_name("fig9.yaml")
 NUMBERS = 16_000_000  # copied, 4 bytes each
-ONE_PASS = (1, 2, 5, 10, 20, 50)  # operations for each number: one pass over the data
-ITERATING = (1e3, 1e4, 1e5, 1e6)  # many passes, as MonteCarlo
+ONE_PASS = (1, 2, 5, 10, 20, 50)  # operations per number: one pass over the data
+ITERATING = (1e3, 1e4, 1e5, 1e6)  # many passes, like MonteCarlo
 CPU = {"datacenter.racks[0].units": {"CPU_INTEL": 1}, "network": "none"}  # its data is in its memory
-Times = dict[float, dict[str, float]]  # operations a number -> what -> us
+Times = dict[float, dict[str, float]]  # operations per number -> what -> us
 
 
 def times_us(changes: Changes) -> Times:
-    """The copy and the run of each kernel on a GPU, and its run on a CPU."""
+    """Return the times of the copy and the run of each kernel on a GPU, and of its run on a CPU."""
     found = {}
     for per_number in ONE_PASS + ITERATING:
         work = {"workload.options.operations": per_number * NUMBERS}
@@ -50,7 +50,7 @@ def _copy_over_run(data: Data) -> dict[str, float]:
 
 
 def _speed_ups(data: Data, per_number: tuple[float, ...], *, copied: bool = True) -> dict[str, float]:
-    """How many times as fast as on a CPU, with the copy or without it."""
+    """How many times as fast as on a CPU, with or without the copy."""
     times = data.result("times")
     return {
         f"{n:g} operations": times[n]["CPU"] / (times[n]["run"] + (times[n]["copy"] if copied else 0))

@@ -1,6 +1,6 @@
 """Why Figure 18(f) lies so far below Figure 18(c), which the paper leaves open: rates, a cascade, and a control.
 
-``docs/explanation/data_placement.md`` tells it in words.
+``docs/explanation/data_placement.md`` explains it in words.
 """
 
 from functools import partial
@@ -34,7 +34,7 @@ RACK_BOUND = {"policy": "delay", "options.wait_for": "rack", "options.wait_us": 
 
 
 def _times(n_at_once: int) -> dict[str, Any]:
-    """500 arrivals, the first so many at 0."""
+    """Return 500 arrivals, the first ``n_at_once`` at 0."""
     return {"times": [0.0] * n_at_once + [BURST_IAT_US * (k + 1.0) for k in range(500 - n_at_once)]}
 
 
@@ -46,9 +46,9 @@ BURSTS: dict[str, dict[str, Any]] = {  # in two equal racks
 
 
 def service_us(given: Scenario, data_rack: int | None) -> dict[str, float]:
-    """Mean time of a task on a unit of each type, us, when units take tasks wherever their data is.
+    """Return the mean time of a task on a unit of each type, us, if units take tasks wherever their data is.
 
-    The data is on any node with a unit, or on those of ``data_rack``; transfer and execution are added up.
+    The data is on any node with a unit, or on those of ``data_rack``; the time is transfer plus execution.
     """
     from vinesim.workloads.placement import nodes_of
 
@@ -67,7 +67,7 @@ def service_us(given: Scenario, data_rack: int | None) -> dict[str, float]:
 
 
 def capacity(given: Scenario, data_rack: int | None) -> float:
-    """Tasks per us that all units finish together, when each takes tasks wherever their data is."""
+    """Return the tasks per us that all units finish together, if each takes tasks wherever their data is."""
     count = given.datacenter.count_by_type()
     return sum(count[name] / time for name, time in service_us(given, data_rack).items())
 
@@ -125,7 +125,7 @@ def _c_to_f(data: Data, scheduler: str, iats_us: tuple[float, ...]) -> dict[str,
 
 
 def _cliff(data: Data) -> dict[str, float]:
-    """Utilisation under CLOSER_TO_DATA over the placements of the data, on both sides of the cliff."""
+    """Utilisation under CLOSER_TO_DATA over the placements of the data, on both sides of the sharp drop."""
     above, below = (data.values("cliff", ALL, scheduler=CLOSER, **{"arrivals.iat": iat}) for iat in (175, 140))
     bound = data.values("cliff", ALL, scheduler=BOUND, **{"arrivals.iat": 140})
     latency = data.values("cliff", LATENCY, scheduler=BOUND, **{"arrivals.iat": 140})

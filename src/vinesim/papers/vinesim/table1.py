@@ -22,7 +22,7 @@ Speeds = dict[str, dict[str, float]]  # processor type -> task type -> operation
 
 
 def speeds(changes: Changes) -> Speeds:
-    """Operations per us of each processor type for each task type, from the time of one task; 0: refused."""
+    """Return operations per us of each processor type for each task type, from the time of one task; 0: rejected."""
     return {p: {t: _speed(changes, p, t) for t in TASK_TYPES} for p in PRINTED}
 
 
@@ -36,7 +36,7 @@ def _speed(changes: Changes, processor: str, task_type: str) -> float:
 
 
 def _against_print(data: Data) -> dict[str, int]:
-    """How many entries of each row are as printed, of six."""
+    """Count the entries of each row that are as printed, of six."""
     found = data.result("speeds")
     return {
         processor: sum(
@@ -48,7 +48,7 @@ def _against_print(data: Data) -> dict[str, int]:
 
 
 def _least(data: Data) -> dict[str, float]:
-    """The least speed of each processor type."""
+    """The lowest speed of each processor type."""
     return {processor: min(row.values()) for processor, row in data.result("speeds").items()}
 
 

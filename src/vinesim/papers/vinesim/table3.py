@@ -18,7 +18,7 @@ PRINTED_US = {"PHI": (500, 750, 100), "DFE": (300, 500, 10), "GPU": (100, 2400, 
 
 
 def times_us(changes: Changes) -> dict[str, float]:
-    """Time of each kernel on each accelerator, us: "SGJ on PHI" and so on."""
+    """Return the time of each kernel on each accelerator, us, by "SGJ on PHI" and so on."""
     found = {}
     for accelerator in ACCELERATORS:
         jobs = run(STUDY, changes, {"datacenter.racks[0].units": {accelerator: 1}}).jobs
@@ -28,7 +28,7 @@ def times_us(changes: Changes) -> dict[str, float]:
 
 
 def _times_as_affinity(changes: Changes) -> dict[str, float]:
-    """The same with the times themselves, in us, as operations per us."""
+    """The same if the times themselves, in us, are used as operations per us."""
     rows = {name: dict(zip(KERNELS, times, strict=True)) for name, times in PRINTED_US.items()}
     return times_us({"affinity": {"absolute": rows}} | dict(changes))
 

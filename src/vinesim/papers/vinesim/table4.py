@@ -1,4 +1,4 @@
-"""Table 4: what a transfer and an execution take, for three sizes of data."""
+"""Table 4: times of a transfer and an execution, for three sizes of data."""
 
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ def _transfers(data: Data, run: str) -> dict[str, float]:
 
 
 def _ratios_with_hops(data: Data) -> dict[str, float]:
-    """A transfer across racks over one within a rack, with 200 ns a hop."""
+    """A transfer across racks divided by one within a rack, with 200 ns per hop."""
     found = {}
     for size in SIZES:
         intra, inter = _transfers(data, f"{size}, hops").values()

@@ -1,4 +1,4 @@
-"""Statements of the text that belong to no figure."""
+"""Statements of the text that are not about a figure."""
 
 from vinesim.papers.claim import Claim, Kind, OtherReading
 from vinesim.papers.criteria import Alike, Equal, Parts
