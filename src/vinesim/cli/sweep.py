@@ -113,7 +113,8 @@ def _is_on_axis(study: "Study", key: str) -> bool:
 
 @contextmanager
 def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
-    """Give ``sweep`` its ``on_progress`` and ``on_message``: a bar on standard error: runs done, rate, time left.
+    """Provide ``sweep`` with ``on_progress`` and ``on_message``: a bar on standard error with runs done, rate, time
+    left.
 
     Ctrl-C or SIGTERM ends the sweep and prints how to continue.
     """
@@ -164,7 +165,7 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     bar.start()
     try:
-        with redirect_stdout(sys.stderr):  # what policies and Ray print is no part of the result
+        with redirect_stdout(sys.stderr):  # output of policies and of Ray is not part of the result
             yield on_progress, on_message
     except KeyboardInterrupt as interrupt:
         bar.stop()

@@ -1,4 +1,4 @@
-"""The go-ahead that an application gets: which of its requests, as one, on which units, for how long."""
+"""The grant that an application gets: which of its requests start, consolidated, on which units, and for how long."""
 
 from dataclasses import dataclass
 
@@ -20,6 +20,6 @@ class Grant:
     id: int
     application: int
     requests: tuple[int, ...]  # the oldest first
-    places: tuple[Place, ...]  # one for each gang member
+    places: tuple[Place, ...]  # one per gang member
     issued_us: float
     lease_until_us: float  # unless completed by then, the grant loses its units

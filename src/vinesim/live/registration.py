@@ -26,7 +26,7 @@ class Registration:
     demand: float
 
     def deadline_us(self, now_us: float, size: float) -> float:
-        """When a request that arrives now is due; as :func:`~vinesim.model.application.with_deadlines`."""
+        """Return when a request that arrives now is due, by :func:`~vinesim.model.application.with_deadlines`."""
         relative_us = self.application.relative_deadline_us
         return now_us + (relative_us * size if self.application.per_size else relative_us)
 
@@ -45,7 +45,7 @@ class Cluster:
 def compiled(
     cluster: Cluster, registered: Sequence[Registration], policy: OnlinePolicy
 ) -> tuple[Model, list[list[int]]]:
-    """The model, and the group of each gang member of each application.
+    """Return the model, and the group of each gang member of each application.
 
     Raises :class:`InputError` for applications that do not fit the cluster.
     """

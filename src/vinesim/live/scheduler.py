@@ -49,8 +49,8 @@ class Scheduler:
     may come from several threads; each is atomic. Memory grows only with the pending and running requests.
 
     ``affinity`` [P, T] is operations (size) per us of each processor type for each task type, ``overhead_us`` [P, T] is
-    added once for requests that start as one; as in :class:`~vinesim.model.scenario.Scenario`. A lease is
-    ``lease_factor`` times the time that follows from them, ``lease_floor_us`` at least. Raises :class:`InputError` for
+    added once per leader; both as in :class:`~vinesim.model.scenario.Scenario`. A lease is
+    ``lease_factor`` times the expected time, at least ``lease_floor_us``. Raises :class:`InputError` for
     wrong arguments.
     """
 
@@ -83,7 +83,7 @@ class Scheduler:
         self._lock = RLock()
         self._now_us = -math.inf
         self._registered: list[Registration] = []
-        self._groups: list[list[int]] = []  # of each application, by gang member
+        self._groups: list[list[int]] = []  # for each application, by gang member
         self._requests = Requests()
         self._running: dict[int, _Running] = {}
         self._leases = Leases()
@@ -144,11 +144,11 @@ class Scheduler:
     ) -> int:
         """newAppRegistration: an application and what it expects. Returns its number, from 0.
 
-        Its requests are due ``relative_deadline_us`` after they arrive, or with ``per_size`` so long for each unit of
-        size; ``average_load`` of them are expected every second. ``nodes``, as (rack, shelf), hold its data (empty:
-        all), a request is a gang on ``gang_size`` of them; up to ``max_consolidated`` requests can start as one.
-        ``task_type`` is the column of the affinity, by default the one of the application's name; ``demand`` is what a
-        request takes of a unit's capacity: one slot unless given, ``WHOLE_UNIT`` is all of it.
+        Its requests are due ``relative_deadline_us`` after they arrive, or that time per unit of size with
+        ``per_size``; ``average_load`` is the expected number per second. ``nodes``, as (rack, shelf), hold its data
+        (empty: all); a request is a gang on ``gang_size`` of them. Up to ``max_consolidated`` requests can start as
+        one. ``task_type`` is the column of the affinity, by default that of the application's name; ``demand`` is what
+        a request takes of a unit's capacity: one slot by default, all of it with ``WHOLE_UNIT``.
         """
         application = Application(
             name, relative_deadline_us, per_size, average_load, max_consolidated, nodes, gang_size
@@ -186,7 +186,7 @@ class Scheduler:
             return self._decided(application)
 
     def complete(self, grant: int, now_us: float, unit: int | None = None) -> bool:
-        """requestComplete: the requests of a grant are done, or the gang members on one ``unit`` of it are.
+        """requestComplete: the requests of a grant are done, or only the gang members on one ``unit`` of it.
 
         Returns False if the lease had ended: the unit belongs to another grant and nothing happens. Raises
         :class:`InputError` for a grant that was never issued or was completed before, or lost more than ``RECENT``
@@ -248,8 +248,8 @@ class Scheduler:
 
     @property
     def ask_again_us(self) -> float:
-        """When ``can_issue`` may have an answer though nothing is told until then: a lease ends, or the policy waits
-        for a time. Infinite if never."""
+        """When to call ``can_issue`` again if nothing else happens: when a lease ends, or when the policy's timer is
+        due. Infinite if never."""
         with self._lock:
             return min(self._timer_us, self._leases.next_us())
 
@@ -348,7 +348,7 @@ class Scheduler:
         self._see(TIMER)
 
     def _regroup(self, model: Any, groups: list[list[int]]) -> None:
-        """There is one more application: the others' groups may have other numbers."""
+        """Adapt to one more application: the groups of the others may have new numbers."""
         before = [group for gang in self._groups for group in gang]
         moved = dict(zip(before, (group for gang in groups for group in gang), strict=False))
         self._scratch = regrouped(self._scratch, self._policy.scratch, self._model, model, moved)
@@ -424,7 +424,7 @@ class Scheduler:
         return action
 
     def _act(self, action: Action) -> Grant | None:
-        """Do what the policy wants: a grant when all members of its gangs have started, None for a dropped task."""
+        """Do what the policy wants: return a grant once all gang members have started, None for a dropped task."""
         started = self._started(action)
         task, job = started[0], self._requests.task_job[started[0]]
         if action.n_tasks == 0:

@@ -48,7 +48,7 @@ class LiveState(ReferenceState):
         self.next_job = job + 1
 
     def free(self, task: int) -> list[int]:
-        """A task leaves its unit, with its followers. Returns all of them."""
+        """Remove a task and its followers from their unit. Returns all of them."""
         unit = self.task_unit[task]
         load = self.unit_load[unit] - queries.demand(self.model, self, task, unit)
         self.running[unit].remove(task)
@@ -56,7 +56,7 @@ class LiveState(ReferenceState):
         return [task, *self.followers[task]]
 
     def forget(self, task: int, requests: Requests) -> int:
-        """Leave a task that has ended out. Returns its job if it was the last of it, else -1."""
+        """Remove a task that has ended. Returns its job if it was the job's last task, else -1."""
         for column in (self.task_init_us, self.task_start_us, self.task_finish_us, self.followers, self.work_due):
             entries: Any = column
             entries.pop(task, None)
@@ -66,7 +66,7 @@ class LiveState(ReferenceState):
 
 
 def expected_us(model: Any, state: LiveState, tasks: list[int], unit: int) -> float:
-    """Time of tasks that are consolidated, by the affinities, if the unit is as full as it may be."""
+    """Return the expected time of consolidated tasks by the affinities, if the unit is as full as it may be."""
     kind = state.task_type_of(tasks[0])
     overhead = float(model.overhead_us[model.unit_type[unit], kind])
     alone = overhead + sum(float(queries.execution_us(model, state, task, unit)) - overhead for task in tasks)

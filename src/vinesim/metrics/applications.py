@@ -1,4 +1,4 @@
-"""What the client-server applications of a run got: deadlines missed, latencies, consolidation, kinds of units.
+"""How the client-server applications of a run fared: deadlines missed, latencies, consolidation, types of units.
 
 Source: Symphony paper, section V (requests that miss their QoS; average percentage per minute).
 """

@@ -13,13 +13,13 @@ WINDOWS_US = (1e4, 1e5, 1e6, 1e7, 1e8)
 def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US) -> dict[str, int]:
     """Return the least number of requests that miss their deadline, even if the scheduler knows all times in advance.
 
-    ``alone``: those that not even the fastest unit, idle at their arrival, could do in time. ``crowded``: what is
-    bounded beside them by capacity. The time is cut into windows. Requests that arrive and are due within one need, to
-    be in time, their share of the capacity of the window: at least the time that each adds to as many as may start as
-    one, on the unit type where that is the least share of the type's capacity. Sharing and splitting are free in the
-    bound, consolidation always up to the limit, types without use for a request idle for it; so no schedule can do
-    better, and most cannot reach it. Of several lengths of windows the one that bounds best is taken. Jobs of several
-    tasks count as their largest task.
+    ``alone``: requests that even the fastest unit, idle at their arrival, could not finish in time. ``crowded``:
+    further requests that capacity rules out. Time is cut into windows. A request that arrives and is due within one
+    window needs a share of the window's capacity to be on time: at least the time that it adds to a leader with as many
+    followers as allowed, on the unit type where that is the smallest share. The bound assumes free sharing and
+    splitting, full consolidation, and types that a request cannot use idle for it, so no schedule can do better, and
+    most cannot reach it. The best bound over several window lengths is returned. A job with several tasks counts as its
+    largest task.
     """
     work, center = scenario.workload, scenario.datacenter
     if work.deadline_us is None:
@@ -52,7 +52,7 @@ def _amounts(scenario: Scenario) -> np.ndarray:
 
 
 def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
-    """[J, P] us that a job takes alone, and that it adds to as many as may start as one; infinite where it
+    """[J, P] us that a job takes alone, and that it adds to a leader with as many followers as allowed; infinite if it
     cannot run."""
     work = scenario.workload
     head = work.job_first[:-1]

@@ -1,6 +1,6 @@
 """Energy of a run: power x time, unit by unit.
 
-While a task executes its unit draws Fp[processor type, task type] for the task's share (demand / capacity) of the
+While a task executes, its unit draws Fp[processor type, task type] for the task's share (demand / capacity) of the
 unit; at all other times, transfers included, its idle power. Consolidated tasks draw it once.
 Source: VineSim report, section 4.4 (the power mapping Fp).
 

@@ -10,9 +10,9 @@ from vinesim.metrics.tables import Tables
 
 
 def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray]:
-    """For each leader: start_us, application, unit_type, predicted_us (0 without history) and actual_us; by start.
+    """Return start_us, application, unit_type, predicted_us (0 without history) and actual_us of each leader, in order.
 
-    Gang members count one by one. What finished at the very start of a leader is known to it.
+    Gang members count one by one. Completions at the very time of a leader's start are already known to it.
     """
     work, outcome = tables.scenario.workload, tables.outcome
     assert work.application is not None

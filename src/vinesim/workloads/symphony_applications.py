@@ -1,8 +1,8 @@
 """The four client-server applications of the Symphony paper, on its two processor types.
 
 Rates, sizes, response times: the paper's Tables II and IV. Everything else is VineSim's assumption: service times,
-consolidation limits, noise and bursts are not in the paper. They are plausible for a Tesla C2050 and two Xeon E5620,
-and were chosen so that FCFS and Symphony miss about as many deadlines as in Table IV. A scenario file can replace
+consolidation limits, noise and bursts are not in the paper. The values are plausible for a Tesla C2050 and two Xeon
+E5620, and chosen so that FCFS and Symphony miss about as many deadlines as in Table IV. A scenario file can replace
 all of them.
 """
 
@@ -18,7 +18,7 @@ from vinesim.model.catalog import ProcessorType, TaskType
 DAY_S = 86_400.0
 PROCESSOR_TYPES = (
     ProcessorType("E5620x2", capacity=8.0, parallelism=1.0),  # a node's CPUs: 8 requests, which share the speed
-    ProcessorType("C2050"),  # one request, or leader, at a time
+    ProcessorType("C2050"),  # one request, or one leader with its followers, at a time
 )
 TASK_TYPES = tuple(TaskType(name) for name in ("SEARCH", "VIDEO", "SQL", "OPTION"))
 OVERHEAD_US = np.array([[3_700.0, 200_000.0, 0.0, 0.0], [900.0, 200_000.0, 15_000.0, 160_000.0]])  # [P, T]
@@ -51,5 +51,5 @@ def affinity() -> np.ndarray:
 
 
 def overhead() -> np.ndarray:
-    """us before a request, or a leader for its followers, computes; the same shape."""
+    """Return the us before a request, or a leader with its followers, computes; the same shape."""
     return OVERHEAD_US.copy()

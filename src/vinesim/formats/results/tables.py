@@ -66,7 +66,7 @@ class ResultTables:
         }
 
     def in_pieces(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a query, ``size`` at a time."""
+        """Yield the rows of a query, ``size`` at a time."""
         with _damage(self.folder):
             cursor = self.connection.execute(query, values)
             while rows := cursor.fetchmany(size):

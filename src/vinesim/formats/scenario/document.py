@@ -342,8 +342,8 @@ class ApplicationPart(Part):
     """A client-server application as it registers with the scheduler; its requests are the jobs of that name."""
 
     name: Name = Field(description="Its name in the workload.")
-    relative_deadline: PositiveTime = Field(description="A request is due so long after its arrival.")
-    per_size: bool = Field(False, description="Whether relative_deadline is for each unit of size (operations).")
+    relative_deadline: PositiveTime = Field(description="A request is due this long after its arrival.")
+    per_size: bool = Field(False, description="Whether relative_deadline is per unit of size (operations).")
     average_load: Positive = Field(1.0, description="Requests per second that it expects.")
     max_consolidated: Count = Field(1, description="Requests that it can consolidate: MAX_A.")
     nodes: Annotated[list[NodePlace], Field(min_length=1)] | None = Field(

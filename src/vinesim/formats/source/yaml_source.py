@@ -291,7 +291,7 @@ def dotted(path: Path) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A remedy that names what the name is called now, or the closest of the known names, or nothing."""
+    """Return a remedy that suggests the new name of a renamed key, or the closest known name, or an empty text."""
     by_lower = {k.lower(): k for k in known}
     if RENAMED.get(name) in by_lower.values():
         return f"Did you mean {RENAMED[name]}?"

@@ -12,7 +12,7 @@ DRAWS = 1 << 30  # large enough that two applications hardly ever draw the same 
 
 @dataclass(frozen=True)
 class Ordered(Symphony):
-    """``symphony`` with a choice of the application that goes first; the rest is the same.
+    """``symphony`` with a choice of the application that goes first; everything else is the same.
 
     ``first``: the most ``urgent``, as Algorithm 1 says; the most ``relaxed``, with the sign of the urgency flipped; or
     ``random``.

@@ -18,7 +18,7 @@ from vinesim.papers.single import scenario
 
 STUDY = Path(__file__).with_name("day.yaml")
 NODES = (3, 7)
-CALLS = {  # of Table I: what it is here, and its arguments
+CALLS = {  # of Table I: the method here, and its arguments
     "newAppRegistration": (
         Scheduler.register,
         ("relative_deadline_us", "average_load", "nodes", "gang_size", "max_consolidated"),
