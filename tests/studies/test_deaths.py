@@ -282,7 +282,9 @@ def test_ray_is_not_started_without_its_token(monkeypatch):
     monkeypatch.setattr("ray.init", lambda *_, **__: pytest.fail("Ray was started"))
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     for address in (None, "localhost:6379"):
-        with pytest.raises(InputError, match="RAY_AUTH_MODE=token: without it, whoever reaches Ray runs code as you"):
+        with pytest.raises(
+            InputError, match="RAY_AUTH_MODE=token: without it, anyone who reaches Ray runs code as you"
+        ):
             open_backend("ray", 1, address, 2, print)
 
 

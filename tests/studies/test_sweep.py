@@ -161,10 +161,10 @@ def test_a_grown_study_takes_over_what_is_done(make_study, tmp_path, done, axes,
 def test_the_sweep_of_another_study_is_left_alone(make_study, tmp_path):
     sweep(make_study(), tmp_path / "out", workers=1)
     before = files(tmp_path / "out")
-    with pytest.raises(InputError, match="9 of 18 runs there that are none of this study's"):
+    with pytest.raises(InputError, match="9 of 18 runs there that are not in this study"):
         sweep(make_study({"arrivals.poisson.mean": [5, 10, 20]}), tmp_path / "out", workers=1)
     (tmp_path / "policies.py").write_text((tmp_path / "policies.py").read_text() + "# edited\n")
-    with pytest.raises(InputError, match="a policy's code or VineSim's version is not"):
+    with pytest.raises(InputError, match="a policy's code or VineSim's version changed"):
         sweep(make_study_again(tmp_path), tmp_path / "out", workers=1)
     assert files(tmp_path / "out") == before
 
@@ -174,7 +174,7 @@ def test_a_policy_that_is_edited_while_the_sweep_runs_is_noticed(make_study, tmp
         if progress.n_done:
             (tmp_path / "policies.py").write_text((tmp_path / "policies.py").read_text() + "# edited\n")
 
-    with pytest.raises(InputError, match="expected those of the sweep's beginning, found others"):
+    with pytest.raises(InputError, match="expected unchanged files since the sweep began, found changed files"):
         sweep(make_study(), tmp_path / "out", workers=1, on_progress=on_progress)
 
 

@@ -128,7 +128,7 @@ def test_a_demand_below_nothing_is_refused(demand):
 def test_a_demand_must_fit_a_unit_that_can_run_the_task():
     kinds, affinity = (vs.ProcessorType("BIG", capacity=8.0), vs.ProcessorType("SMALL", capacity=2.0)), [[0.0], [1.0]]
     with pytest.raises(
-        vs.InputError, match=r"demand\[1\]: expected no more than the largest unit that can run it \(2\)"
+        vs.InputError, match=r"demand\[1\]: expected at most the capacity of the largest unit that can run it \(2\)"
     ):
         run(work(2, demand=[2.0, 3.0]), kinds, affinity)
     assert run(work(2, demand=[2.0, vs.WHOLE_UNIT]), kinds, affinity).exit_reason is vs.ExitReason.ALL_DONE

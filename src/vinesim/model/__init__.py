@@ -1,1 +1,1 @@
-"""What exists: datacenter, catalog, workload, affinity, network, scenario, result."""
+"""The data model: datacenter, catalog, workload, affinity, network, scenario, result."""

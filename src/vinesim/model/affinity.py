@@ -1,4 +1,4 @@
-"""Affinity Fa[processor type, task type]: how many operations per us a unit does, 0 = cannot run.
+"""Affinity Fa[processor type, task type]: how many operations per us a unit does; 0 means it cannot run the task.
 
 Source: VineSim report, section 4.4 (the mapping), 5.3.1 and 6 (two ways to fill it), Table 1.
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 
-# Table 1: peak operations per us on INT (first column), then each task type's factor of that peak.
+# Table 1: peak operations per us on INT (first column), then for each task type a factor of that peak.
 # Types without a row (CPU_MULTICORE, UNSPECIFIED) and UNSPEC_TASK cannot run: 0.
 _TABLE_1 = np.array(
     [
@@ -22,7 +22,7 @@ _TABLE_1 = np.array(
 
 
 def from_peak(table: np.ndarray) -> np.ndarray:
-    """Absolute affinity from a table of peak x factor (method 2 of section 6).
+    """Return the absolute affinity from a table of peak x factor (method 2 of section 6).
 
     ``table`` is [processor type, task type]; its first column is absolute (operations per us), the others are
     factors of it. Returns operations per us in the same shape.
@@ -34,7 +34,7 @@ def from_peak(table: np.ndarray) -> np.ndarray:
 
 
 def from_times(times_us: np.ndarray) -> np.ndarray:
-    """Affinity from measured times of one operation, in us (method 1 of section 6); 0 or NaN = cannot run."""
+    """Return the affinity from measured times of one operation, in us (method 1 of section 6); 0 or NaN: cannot run."""
     times = np.array(times_us, dtype=np.float64)
     affinity = np.zeros_like(times)
     runs = np.isfinite(times) & (times != 0)
@@ -44,7 +44,7 @@ def from_times(times_us: np.ndarray) -> np.ndarray:
 
 
 def check(affinity: np.ndarray) -> np.ndarray:
-    """Return the table if every value is finite and not negative, else raise :class:`InputError`."""
+    """Return the table if every value is finite and not negative; otherwise raise :class:`InputError`."""
     bad = np.argwhere(~(np.isfinite(affinity) & (affinity >= 0)))
     if len(bad):
         raise InputError(
@@ -62,5 +62,5 @@ def check(affinity: np.ndarray) -> np.ndarray:
 
 
 def table_1() -> np.ndarray:
-    """Affinity of the built-in processor types for the built-in task types, operations per us (Table 1)."""
+    """Return the affinity of the built-in processor types for the built-in task types, operations per us (Table 1)."""
     return from_peak(_TABLE_1)

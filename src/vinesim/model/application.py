@@ -1,4 +1,4 @@
-"""Client-server applications: what each registers with the scheduler, and the deadlines that follow from it."""
+"""Client-server applications: what each registers with the scheduler, and the resulting deadlines."""
 
 import math
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from vinesim.model.workload import Workload
 
 @dataclass(frozen=True)
 class Application:
-    """An application as it registers: its requests are the jobs of the workload that carry its name.
+    """An application as it registers: its requests are the jobs of the workload with its name.
 
     Source: Symphony paper, Table I (newAppRegistration).
     """
 
     name: str
-    relative_deadline_us: float  # a request is due so long after its arrival
-    per_size: bool = False  # relative_deadline_us is for each unit of size: for each operation of the request
-    average_load: float = 1.0  # requests per second that it expects
+    relative_deadline_us: float  # a request is due this long after its arrival
+    per_size: bool = False  # whether relative_deadline_us is per unit of size, that is per operation of the request
+    average_load: float = 1.0  # expected requests per second
     max_consolidated: int = 1  # requests that it can consolidate: MAX_A
     nodes: Sequence[tuple[int, int]] = ()  # (rack, shelf) of the nodes that hold its data; empty: all
-    gang_size: int = 1  # a request is so many tasks, started at once on as many nodes, on one processor type
+    gang_size: int = 1  # tasks per request, started at once on as many nodes, on one processor type
 
     def __post_init__(self) -> None:
         where, problems = f"application {self.name}", []

@@ -1,4 +1,4 @@
-"""Columns that a user gives, as arrays of the right type and length: nothing wraps round, nothing is cut off."""
+"""Columns given by the user, as arrays of the right type and length; nothing wraps around or is truncated."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from vinesim.model.errors import Problem
 
 
 def as_column(where: str, value: Any, dtype: Any, length: int | None, problems: list[Problem]) -> np.ndarray:
-    """``value`` as a contiguous array [length] of ``dtype``; what does not fit is added to ``problems``."""
+    """Return ``value`` as a contiguous array [length] of ``dtype``; what does not fit is added to ``problems``."""
     try:
         given = np.asarray(value)
         numbers = given if given.dtype.kind in "iufb" else given.astype(np.float64)

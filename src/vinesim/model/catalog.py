@@ -1,4 +1,4 @@
-"""Processor types and task types: the papers' built-in catalogs, open to the user's own types.
+"""Processor types and task types: the papers' built-in catalogs, which users can extend.
 
 Source: VineSim report, section 5.2.1 (codes), section 6 (meaning of the task types); energy-aware scheduler thesis,
 Table 1 (servers).
@@ -10,40 +10,40 @@ from dataclasses import dataclass, field
 
 from vinesim.model.errors import InputError, Problem
 
-CURVE_SHARES = tuple(step / 10 for step in range(11))  # utilisations of a power curve
+CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a power curve
 
 
 @dataclass(frozen=True)
 class ProcessorType:
     """A kind of processing unit.
 
-    ``capacity`` is what its tasks share: a task takes its ``demand`` of it while it runs, one slot (1) by default.
-    Tasks run at full speed while their demands add up to ``parallelism`` or less; beyond that they share the speed.
+    The tasks of a unit share its ``capacity``: a task takes its ``demand`` while it is there, by default one slot (1).
+    Tasks run at full speed while their demands add up to at most ``parallelism``; above that they share the speed.
     """
 
     name: str
-    price: float | None = None  # cost of purchase of one unit, in the price list's currency
+    price: float | None = None  # purchase cost of one unit, in the price list's currency
     idle_power_w: float = 0.0  # power of a unit that is awake and runs nothing, W; alpha of the linear power model
-    dynamic_power_w: float | None = None  # its beta: W that each unit of demand adds; None: powers come from a table
+    dynamic_power_w: float | None = None  # its beta: W added per unit of demand; None: powers come from a table
     sleep_power_w: float | None = None  # power of a unit asleep, W; None: it never sleeps
     power_curve_w: tuple[float, ...] | None = None  # [11] W at 0 %, 10 % ... 100 % utilisation
     capacity: float = 1.0
-    parallelism: float | None = None  # None: as the capacity, so the unit never slows down
+    parallelism: float | None = None  # None: equal to the capacity, so the unit never slows down
     attributes: Mapping[str, float] = field(default_factory=dict)  # cores, sms, memory_bytes ...
 
     @property
     def has_own_power(self) -> bool:
-        """Whether its power needs no table of task types."""
+        """Whether its power does not depend on a table by task type."""
         return self.dynamic_power_w is not None or self.power_curve_w is not None
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it counts as a CPU: it has cores, or no attribute says what it is and its name begins with CPU."""
+        """Whether it counts as a CPU: it has cores, or it has no SMs either and its name begins with CPU."""
         return "cores" in self.attributes or ("sms" not in self.attributes and self.name.upper().startswith("CPU"))
 
     @property
     def is_shared(self) -> bool:
-        """Whether the tasks of a unit can slow one another down."""
+        """Whether the tasks of a unit can slow each other down."""
         return self.parallelism is not None and self.parallelism < self.capacity
 
     def __post_init__(self) -> None:
@@ -76,13 +76,13 @@ class ProcessorType:
             problems.append(Problem(name, "a power curve or a dynamic power", "both", "Keep one."))
         if curve and self.idle_power_w not in (0.0, curve[0]):
             found = f"idle_power_w {self.idle_power_w:g}, curve {curve[0]:g}"
-            problems.append(Problem(name, "the idle power that the power curve begins with", found, "Leave it out."))
+            problems.append(Problem(name, "the idle power at the start of the power curve", found, "Leave it out."))
         return problems
 
 
 @dataclass(frozen=True)
 class TaskType:
-    """A kind of computation; the affinity table says how fast each processor type does it."""
+    """A kind of computation; the affinity table says how fast each processor type runs it."""
 
     name: str
 
@@ -98,6 +98,6 @@ SERVER_TYPES = (  # ARM or Atom; low-end desktop; one socket; two sockets
     ProcessorType("C", idle_power_w=76.8, dynamic_power_w=1.3, sleep_power_w=4.0, capacity=100.0),
     ProcessorType("D", idle_power_w=79.0, dynamic_power_w=1.2, sleep_power_w=5.0, capacity=200.0),
 )
-SERVER_TASK_TYPES = (TaskType("TASK"),)  # of affinity 1 to every server: an operation takes 1 us
+SERVER_TASK_TYPES = (TaskType("TASK"),)  # affinity 1 on every server: an operation takes 1 us
 
-ANY_PROCESSOR = "UNSPECIFIED"  # as a task's preferred type: any unit
+ANY_PROCESSOR = "UNSPECIFIED"  # a task's preferred type when any unit will do

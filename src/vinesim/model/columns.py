@@ -1,4 +1,4 @@
-"""The columns of every result table, each declared once: checks, files and reference pages come from these lines."""
+"""The columns of every result table, each declared once, for checks, files and reference pages."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ TASKS = (
     Column("task", "int64", "", False, "Number of the task, from 0 in trace order"),
     Column("job", "int32", "", False, "Number of its job, from 0 in trace order"),
     Column("task_type", "int16", "code", False, "Task type"),
-    Column("unit", "int32", "", True, "Unit that ran it; units count in (rack, shelf) order; -1: never started"),
+    Column("unit", "int32", "", True, "Unit that ran it; units are numbered in (rack, shelf) order; -1: never started"),
     Column("unit_type", "int16", "code", True, "Processor type of the unit; -1: never started"),
     Column("rack", "int32", "", True, "Rack of the unit; -1: never started"),
     Column("shelf", "int32", "", True, "Shelf of the unit; -1: never started"),
@@ -26,7 +26,7 @@ TASKS = (
     Column("generation_us", "float64", "us", True, "When the first task of its job was given to a unit"),
     Column("init_us", "float64", "us", True, "When it was given to its unit"),
     Column("start_us", "float64", "us", True, "When its data was there and it began to execute"),
-    Column("finish_us", "float64", "us", True, "When it was done; missing: it was not"),
+    Column("finish_us", "float64", "us", True, "When it finished; missing: it did not"),
 )
 TASKS_SHARED = (
     Column(
@@ -34,13 +34,13 @@ TASKS_SHARED = (
         "float64",
         "capacity",
         True,
-        "What it held of its unit's capacity; 0: it was started behind another task, which holds the demand of all; "
-        "only where a unit can hold several tasks, else each holds all of it",
+        "What it held of its unit's capacity; 0 for a follower, whose leader holds the demand of all; only if a unit "
+        "can hold several tasks, otherwise each task holds all of it",
     ),
 )
 TASKS_OUTAGES = (
     Column("restarts", "int32", "", False, "How often an outage interrupted it; only in scenarios with outages"),
-    Column("lost_us", "float64", "us", False, "Time for which it had units in the runs that were interrupted"),
+    Column("lost_us", "float64", "us", False, "Time that it held units in the interrupted runs"),
 )
 SEGMENTS = (
     Column("task", "int64", "", False, "Number of the task"),
@@ -48,7 +48,7 @@ SEGMENTS = (
     Column("unit", "int32", "", False, "Unit that it was on"),
     Column("begin_us", "float64", "us", False, "When it was given to the unit"),
     Column("start_us", "float64", "us", True, "When it began to execute there; missing: it did not"),
-    Column("end_us", "float64", "us", True, "When it left the unit; missing: it had not when the run ended"),
+    Column("end_us", "float64", "us", True, "When it left the unit; missing: it was there when the run ended"),
     Column("outcome", "str", "", False, "Why the segment ended: finished, unfinished, moved or interrupted"),
     Column("amount", "float64", "capacity", False, "What it held of the unit's capacity, as in tasks"),
 )
@@ -58,7 +58,7 @@ JOBS = (
     Column("tasks", "int64", "", False, "Number of its tasks"),
     Column("arrival_us", "float64", "us", False, "When it arrived"),
     Column("start_us", "float64", "us", True, "When its first task was given to a unit"),
-    Column("finish_us", "float64", "us", True, "When its last task was done; missing: not all are"),
+    Column("finish_us", "float64", "us", True, "When its last task finished; missing: some tasks did not"),
     Column("latency_us", "float64", "us", True, "finish_us - arrival_us"),
 )
 JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),)
@@ -69,22 +69,22 @@ UNITS = (
     Column("rack", "int32", "", False, "Rack"),
     Column("shelf", "int32", "", False, "Shelf"),
     Column("capacity", "float64", "capacity", False, "What its tasks share"),
-    Column("active_us", "float64", "us", False, "Time for which it ran or received a task"),
+    Column("active_us", "float64", "us", False, "Time during which it ran or received a task"),
     Column("allocated_us", "float64", "us", False, "Sum over its tasks: share of its capacity x time on it"),
-    Column("utilization", "float64", "1", False, "allocated_us / makespan; above 1 where it was over-committed"),
+    Column("utilization", "float64", "1", False, "allocated_us / makespan; above 1 if it was over-committed"),
     Column("active", "float64", "1", False, "active_us / makespan"),
     Column("energy_j", "float64", "J", True, "Energy it used; missing without a power table"),
-    Column("price", "float64", "currency", True, "Cost of purchase; missing without a price"),
+    Column("price", "float64", "currency", True, "Purchase cost; missing without a price"),
 )
 UNITS_ENERGY = (
-    Column("active_j", "float64", "J", False, "Energy while tasks executed; only where the energy is known"),
-    Column("idle_j", "float64", "J", False, "While it was awake and none executed"),
-    Column("sleep_j", "float64", "J", False, "While it slept"),
-    Column("wake_up_j", "float64", "J", False, "To wake up"),
-    Column("migration_j", "float64", "J", False, "For running tasks that moved away from it"),
+    Column("active_j", "float64", "J", False, "Energy while tasks executed; only if the energy is known"),
+    Column("idle_j", "float64", "J", False, "Energy while it was awake and no task executed"),
+    Column("sleep_j", "float64", "J", False, "Energy while it slept"),
+    Column("wake_up_j", "float64", "J", False, "Energy of its wake-ups"),
+    Column("migration_j", "float64", "J", False, "Energy of running tasks that were moved away from it"),
 )
 UTILIZATION = (
-    Column("t_start_us", "float64", "us", False, "Begin of the interval"),
+    Column("t_start_us", "float64", "us", False, "Start of the interval"),
     Column("t_end_us", "float64", "us", False, "End of the interval; the last one may be shorter"),
     Column("group", "str", "", False, '"all" or the name of a processor type'),
     Column("utilization", "float64", "1", False, "Share of the capacity of the group's units that was allocated"),
@@ -93,13 +93,13 @@ UTILIZATION = (
 APPLICATIONS = (
     Column("application", "int32", "code", False, "Number of the application"),
     Column("name", "str", "", False, "Its name"),
-    Column("requests", "int64", "", False, "Its requests: the jobs of its name"),
-    Column("missed", "int64", "", False, "Requests that were not done by their deadline, dropped ones too"),
+    Column("requests", "int64", "", False, "Number of its requests, the jobs with its name"),
+    Column("missed", "int64", "", False, "Requests that missed their deadline, including dropped ones"),
     Column("missed_pct", "float64", "%", False, "missed / requests"),
-    Column("missed_pct_minutes", "float64", "%", False, "Mean of the same over the minutes in which requests arrived"),
-    Column("missed_pct_worst_minute", "float64", "%", False, "The highest of them"),
+    Column("missed_pct_minutes", "float64", "%", False, "Mean of missed_pct over the minutes with requests"),
+    Column("missed_pct_worst_minute", "float64", "%", False, "Maximum of missed_pct over these minutes"),
     Column("dropped", "int64", "", False, "Requests that never started"),
-    Column("goodput_per_s", "float64", "1/s", False, "Requests in time per second of the makespan"),
+    Column("goodput_per_s", "float64", "1/s", False, "Requests on time per second of the makespan"),
     Column("p50_us", "float64", "us", True, "Latency from arrival to finish: median; missing if none finished"),
     Column("p90_us", "float64", "us", True, "90th percentile"),
     Column("p99_us", "float64", "us", True, "99th percentile"),
@@ -108,13 +108,13 @@ APPLICATIONS = (
     Column("on_fastest", "float64", "1", False, "Share of its tasks that ran on their fastest processor type"),
 )
 PERIODS = (
-    Column("period", "int64", "", False, "Number of the period, from 0; of several that are alike, the first"),
-    Column("n_periods", "int64", "", False, "Periods of the row: 1 but in runs of more than a million periods"),
-    Column("active", "int64", "", False, "Units with a task right after the placement, in each of them"),
+    Column("period", "int64", "", False, "Number of the period, from 0; for several identical periods, the first"),
+    Column("n_periods", "int64", "", False, "Periods in the row: 1, except in runs of more than a million periods"),
+    Column("active", "int64", "", False, "Units with a task right after the placement, in each of these periods"),
     Column("energy_j", "float64", "J", True, "Energy of all of them; missing without dynamic powers"),
-    Column("slav", "float64", "demand s", False, "Demand beyond capacity x time, in the scenario's reading"),
+    Column("slav", "float64", "demand s", False, "Demand beyond capacity x time, as read by the scenario's accounting"),
     Column("bound_j", "float64", "J", True, "No placement within capacity takes less energy; missing without powers"),
 )
 PERIODS_OPTIMUM = (
-    Column("optimum_j", "float64", "J", False, "Least energy of any placement within capacity, proven; if asked for"),
+    Column("optimum_j", "float64", "J", False, "Proven least energy of any placement within capacity; if requested"),
 )

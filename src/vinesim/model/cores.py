@@ -1,8 +1,8 @@
-"""How many processor cores there are to work on."""
+"""The number of processor cores available."""
 
 import os
 
 
 def n_cores() -> int:
-    """Cores that this process may use, where the system tells; else all."""
+    """Return the number of cores that this process may use, if the system says so; otherwise all."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,7 +14,7 @@ MAX_RACKS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Datacenter:
-    """The processor vector: one row a unit, in the order of the deployment.
+    """The processor vector: one row per unit, in the order of the deployment.
 
     A *node* is the units at one (rack, shelf). Racks count from 0, shelves from 0 at the bottom.
     """
@@ -97,6 +97,6 @@ class Datacenter:
         return len(self.unit_type)
 
     def count_by_type(self) -> dict[str, int]:
-        """How many units of each type there are; types without a unit are left out."""
+        """Return the number of units of each type; types without units are left out."""
         counts = np.bincount(self.unit_type, minlength=len(self.processor_types))
         return {p.name: int(n) for p, n in zip(self.processor_types, counts, strict=True) if n}

@@ -1,4 +1,4 @@
-"""Values as bytes of a hash that is equal on every machine."""
+"""Feed values to a hash so that it is equal on every machine."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def feed(digest: Any, value: Any) -> None:
-    """Feed a value's type and content to the digest; each piece with its length, numbers by value, not by type."""
+    """Feed a value's type and content to the digest, each piece with its length, numbers by value rather than type."""
     if isinstance(value, np.ndarray):
         feed(digest, f"array {value.dtype.str} {value.shape}")
         digest.update(np.ascontiguousarray(value).data)

@@ -1,4 +1,4 @@
-"""What a kilowatt hour costs and emits, constant or changing over time, and what the building adds to it."""
+"""The price and emissions of a kilowatt hour, constant or changing over time, and the overhead of the building."""
 
 import math
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from vinesim.model.errors import InputError, Problem
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A number that changes in steps: ``values[i]`` holds from ``begin_us[i]`` until the next one.
+    """A number that changes in steps: ``values[i]`` applies from ``begin_us[i]`` until the next one.
 
-    ``begin_us`` [n] starts at 0 and rises; ``values`` [n] are finite. After ``length_us`` it starts over. The run
-    begins at ``start_us``.
+    ``begin_us`` [n] starts at 0 and increases; ``values`` [n] are finite. After ``length_us`` the series repeats. The
+    run begins at ``start_us``.
     """
 
     begin_us: np.ndarray
@@ -25,9 +25,9 @@ class Series:
         begin, values = (np.array(column, np.float64) for column in (self.begin_us, self.values))
         edges = np.append(begin, self.length_us)
         if begin.ndim != 1 or not len(begin) or begin.shape != values.shape:
-            raise InputError([Problem("series", "as many values as times, one at least", f"{begin.shape}")])
+            raise InputError([Problem("series", "as many values as times, at least one", f"{begin.shape}")])
         if begin[0] != 0 or not (np.diff(edges) > 0).all() or not np.isfinite(edges).all():
-            raise InputError([Problem("series", "times that begin at 0 and rise", f"{edges.tolist()[:5]} us")])
+            raise InputError([Problem("series", "increasing times from 0", f"{edges.tolist()[:5]} us")])
         if not np.isfinite(values).all():
             raise InputError([Problem("series", "finite values", "others")])
         if not 0 <= self.start_us < math.inf:
@@ -36,12 +36,12 @@ class Series:
         object.__setattr__(self, "values", values)
 
     def at(self, time_us: np.ndarray) -> np.ndarray:
-        """Its value at times of the run."""
+        """Return its value at times of the run."""
         within = (self.start_us + time_us) % self.length_us
         return self.values[np.searchsorted(self.begin_us, within, side="right") - 1]
 
     def integral(self, time_us: np.ndarray) -> np.ndarray:
-        """Its integral over time from its own beginning to times of the run, value x us."""
+        """Return its integral over time from its own beginning to times of the run, value x us."""
         edges = np.append(self.begin_us, self.length_us)
         sums = np.concatenate([[0.0], np.cumsum(self.values * np.diff(edges))])
         rounds, within = np.divmod(self.start_us + time_us, self.length_us)
@@ -52,7 +52,7 @@ class Series:
 class Electricity:
     """Price and carbon intensity of the electricity, and the power usage effectiveness of the building.
 
-    The building draws ``pue`` times the units' energy from the grid; price and carbon are of that.
+    The building draws ``pue`` times the units' energy from the grid; price and carbon apply to that.
     """
 
     price_per_kwh: float | Series | None = None  # in any currency; may be negative
@@ -74,6 +74,6 @@ class Electricity:
 
     @property
     def rates(self) -> dict[str, float | Series]:
-        """What is wanted of each kWh, by its name in the summary."""
+        """The rates that are given per kWh, by their names in the summary."""
         named = {"cost": self.price_per_kwh, "carbon_g": self.carbon_g_per_kwh}
         return {name: rate for name, rate in named.items() if rate is not None}

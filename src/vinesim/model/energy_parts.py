@@ -1,4 +1,4 @@
-"""What the energy of units is spent on."""
+"""The energy of units by their state."""
 
 from typing import NamedTuple
 
@@ -6,13 +6,13 @@ import numpy as np
 
 
 class EnergyParts(NamedTuple):
-    """The energy of each unit by the unit's state, J; [..., U] each, NaN where the powers are not known."""
+    """The energy of each unit by the unit's state, J; [..., U] each, NaN if the powers are unknown."""
 
-    active: np.ndarray  # while tasks execute; in a period that is counted: all of it, on units with a task
-    idle: np.ndarray  # awake, and no task executes
+    active: np.ndarray  # while tasks execute; in a batch policy's periods: all energy of units with a task
+    idle: np.ndarray  # awake while no task executes
     sleep: np.ndarray
     wake_up: np.ndarray  # going from sleep to active
-    migration: np.ndarray  # running tasks that moved away
+    migration: np.ndarray  # for running tasks that were moved away
 
     @property
     def total(self) -> np.ndarray:

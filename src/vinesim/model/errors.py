@@ -1,4 +1,4 @@
-"""Errors a user can act on: where, what was expected, what was found, what to do."""
+"""Errors that users can act on: where, what was expected, what was found, what to do."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ MAX_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with an input."""
+    """One problem with an input."""
 
     where: str  # "trace.txt:12:5" or "scenario.yaml:6:12: datacenter.racks[2].units[0]"
     expected: str
@@ -20,15 +20,15 @@ class Problem:
 
 
 class VineSimError(Exception):
-    """Base of all errors that VineSim raises on purpose."""
+    """Base class of all errors that VineSim raises on purpose."""
 
 
 class InputError(VineSimError):
-    """The input is wrong: every problem found, not only the first.
+    """The input is wrong. Lists every problem found, not only the first.
 
     Attributes:
-        problems: the problems, in the order of the input, at most ``MAX_PROBLEMS``.
-        n_problems: how many there are in all, as far as they were counted.
+        problems: the problems in the order of the input, at most ``MAX_PROBLEMS``.
+        n_problems: the total number, as far as they were counted.
     """
 
     def __init__(self, problems: list[Problem], n_problems: int | None = None):
@@ -45,8 +45,8 @@ class InputError(VineSimError):
 
 
 class PolicyError(VineSimError):
-    """A policy broke its contract: what it asked for, and the rule against it."""
+    """A policy broke its contract: says what it asked for, and the rule it broke."""
 
 
 class InputWarning(UserWarning):
-    """The input is legal but probably not what was meant."""
+    """The input is legal but probably not what was intended."""

@@ -12,7 +12,7 @@ from vinesim.model.errors import InputError, InputWarning, Problem
 
 @dataclass(frozen=True)
 class Network:
-    """Bandwidths (bytes per us, None = the transfer is free) and the latency of the hops on the way."""
+    """Bandwidths (bytes per us; None: the transfer is free) and the latency of the hops on the way."""
 
     local: float | None = None  # B_L: data at the unit's own (rack, shelf)
     intra_rack: float | None = 1250.0  # B_R: data in the same rack
@@ -36,7 +36,7 @@ class Network:
 
     @property
     def tier_bandwidth(self) -> tuple[float, float, float]:
-        """Bandwidth of each tier, bytes per us; infinite where a transfer is free."""
+        """Bandwidth of each tier, bytes per us; infinite if transfers are free."""
         local, intra, inter = (
             math.inf if b is None else float(b) for b in (self.local, self.intra_rack, self.inter_rack)
         )
@@ -50,13 +50,13 @@ class Network:
         return (0.0, intra, inter)
 
     def warn_if_unordered(self) -> None:
-        """Warn when B_L > B_R > B_I does not hold, as the papers assume it does."""
+        """Warn if B_L > B_R > B_I does not hold, which the papers assume."""
         local, intra, inter = self.tier_bandwidth
         free = self.intra_rack is None and self.inter_rack is None
         if not free and not local > intra > inter:
             warnings.warn(
                 f"network: the papers assume local > intra_rack > inter_rack, here {local:g}, {intra:g}, {inter:g} "
-                "bytes per us; the run goes on with these values",
+                "bytes per us; the run uses these values",
                 InputWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""Outages: times at which a node takes no tasks. Source: RBSS paper, 3 (compute nodes are added and deleted)."""
+"""Outages: times when a node takes no tasks. Source: RBSS paper, 3 (compute nodes are added and deleted)."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ Running = Literal["requeue", "finish"]
 
 @dataclass(frozen=True)
 class Outage:
-    """The node at (rack, shelf) is down from ``down_us`` to ``up_us``; infinite: for ever.
+    """The node at (rack, shelf) is down from ``down_us`` to ``up_us``; infinite: for good.
 
-    ``running``: what runs there then is lost and pending again (requeue), or comes to its end first (finish: the node
-    is drained). A node that joins later is down from 0 on.
+    ``running``: tasks running there are lost and pending again (requeue), or may finish first (finish: the node is
+    drained). A node that joins later is down from 0 on.
     """
 
     rack: int
@@ -29,7 +29,7 @@ class Outage:
 
 
 def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Problem]:
-    """What is wrong with them: times, nodes that are not there, outages of one node at the same time."""
+    """Yield what is wrong with them: times, nodes that do not exist, overlapping outages of one node."""
     nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
     last: dict[tuple[int, int], tuple[int, Outage]] = {}
     for i, outage in sorted(enumerate(outages), key=lambda item: item[1].down_us):
@@ -44,16 +44,16 @@ def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Pro
             yield Problem(f"{where}.running", "one of " + ", ".join(get_args(Running)), repr(outage.running))
         before = last.get(node)
         if before is not None and outage.down_us < before[1].up_us:
-            yield Problem(where, f"a time when outages[{before[0]}] of that node is over", f"{outage.down_us:g} us")
+            yield Problem(where, f"a time after outages[{before[0]}] of that node has ended", f"{outage.down_us:g} us")
         last[node] = (i, outage)
 
 
 def instants(outages: Sequence[Outage]) -> list[float]:
-    """[I] us: when nodes go down or come up, rising, each once."""
+    """[I] us: the times when nodes go down or come up, increasing, without repeats."""
     times = {time for outage in outages for time in (outage.down_us, outage.up_us)}
     return sorted(time for time in times if math.isfinite(time))
 
 
 def units_of(outage: Outage, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
-    """The units of its node, by their rack and shelf [U]."""
+    """Return the units of its node, given the rack and shelf of all units [U]."""
     return np.flatnonzero((rack == outage.rack) & (shelf == outage.shelf))

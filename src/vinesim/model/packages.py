@@ -1,4 +1,4 @@
-"""Packages that only some features need, and what to say where one is missing."""
+"""Optional packages that some features need, and the error if one is missing."""
 
 import importlib.util
 from importlib.metadata import PackageNotFoundError, requires
@@ -7,23 +7,23 @@ from vinesim.model.errors import InputError, Problem
 
 
 def is_installed(package: str) -> bool:
-    """Whether the package can be imported here."""
+    """Whether the package can be imported."""
     return importlib.util.find_spec(package) is not None
 
 
 def missing(where: str, package: str) -> InputError:
-    """The error for a feature without its package; it says how to install what VineSim's metadata asks for."""
+    """Return the error for a feature whose package is missing; it says how to install a version that VineSim allows."""
     return InputError([missing_problem(where, package)])
 
 
 def missing_problem(where: str, package: str) -> Problem:
-    """The same as a :class:`Problem`, to list beside others."""
+    """Return the same as a :class:`Problem`, to list with others."""
     remedy = f'Install it: python -m pip install "{_requirement(package)}"'
     return Problem(where, f"the package {package}", "it is not installed", remedy)
 
 
 def _requirement(package: str) -> str:
-    """The package with the versions that an extra of VineSim names."""
+    """Return the package with the version constraint of VineSim's extras."""
     try:
         named = requires("vinesim") or []
     except PackageNotFoundError:

@@ -1,6 +1,6 @@
-"""Jobs of a log whose processes ran at the same time: here their tasks start one by one, and a warning says so.
+"""Warn of logged jobs whose processes ran at the same time: here their tasks start one by one.
 
-There is no way yet to start the tasks of a job together. Whatever adds one takes this file and its two calls away.
+The tasks of such a job cannot be started together yet. Once they can, remove this file and its two calls.
 """
 
 import warnings
@@ -11,11 +11,11 @@ from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputWarning
 from vinesim.model.workload import Workload
 
-PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # of the tasks that an import makes of a job, one for each processor
+PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # of the tasks that an import makes of a job, one per processor
 
 
 def warn_of_parallel_jobs(work: Workload) -> None:
-    """Warn of jobs with several tasks that a log says ran together."""
+    """Warn of jobs with several tasks that ran together according to a log."""
     if PROCESSOR_TIME not in work.task_types:
         return
     of_log = work.job_task_type == work.task_types.index(PROCESSOR_TIME)
@@ -23,8 +23,8 @@ def warn_of_parallel_jobs(work: Workload) -> None:
     if n:
         warnings.warn(
             f"{n:,} of the log's {int(of_log.sum()):,} jobs are parallel: they ran on several processors at once. Here "
-            "each of their tasks starts as soon as there is a unit for it, whatever the policy, so waits are too short "
-            "and units too full. vinesim import swf --task job makes one task of a job, on one node",
+            "each of their tasks starts as soon as a unit is free for it, whatever the policy, so waits are too short "
+            "and units too busy. vinesim import swf --task job makes each job one task, on one node",
             InputWarning,
-            stacklevel=1,  # this line: once a process, whoever runs it
+            stacklevel=1,  # this line, so that it is shown once per process, whoever runs it
         )

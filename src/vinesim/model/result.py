@@ -1,4 +1,4 @@
-"""What a run gives back: tables of columns, numbers, why it ended, and where it came from."""
+"""The result of a run: tables, numbers, why it ended, and where it came from."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ class ExitReason(StrEnum):
 
     ALL_DONE = "ALL_DONE"  # every task has finished
     HORIZON = "HORIZON"  # the scenario's horizon came first
-    STALLED = "STALLED"  # tasks are pending that nothing can ever run
-    INTERRUPTED = "INTERRUPTED"  # somebody stopped it
+    STALLED = "STALLED"  # some pending tasks can never run
+    INTERRUPTED = "INTERRUPTED"  # it was stopped from outside
 
 
 class Table(Mapping[str, np.ndarray]):
@@ -37,7 +37,7 @@ class Table(Mapping[str, np.ndarray]):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(next(iter(self._columns.values())))
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class Table(Mapping[str, np.ndarray]):
         return table_html(self._columns, self.n_rows)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame (pandas must be installed)."""
+        """Return a pandas DataFrame (pandas must be installed)."""
         import pandas
 
         return pandas.DataFrame(self._columns)
@@ -62,18 +62,18 @@ class Table(Mapping[str, np.ndarray]):
 
 
 class Lost(NamedTuple):
-    """Runs of tasks that an outage interrupted, L of them: a task may have several."""
+    """Runs of tasks that an outage interrupted, L of them; a task can have several."""
 
     task: np.ndarray  # [L] int64
     unit: np.ndarray  # [L] int32, numbered as in the outcome
     init_us: np.ndarray  # [L] float64
     start_us: np.ndarray
     end_us: np.ndarray  # when its node went down
-    is_follower: np.ndarray  # [L] bool: it had been consolidated with another one, its leader
+    is_follower: np.ndarray  # [L] bool: it was consolidated with another task, its leader
 
 
 class Stays(NamedTuple):
-    """For how long running tasks were on units that a batch policy then moved them away from, S stays."""
+    """The stays of running tasks on units that a batch policy then moved them away from, S stays."""
 
     task: np.ndarray  # [S] int64
     unit: np.ndarray  # [S] int32, numbered as in the outcome
@@ -83,28 +83,28 @@ class Stays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What an engine hands over: the columns it filled, before anything is derived from them."""
+    """What an engine returns: the columns it filled, before anything is derived from them."""
 
     task_unit: np.ndarray  # [N] int32, -1 = not started
     task_init_us: np.ndarray  # [N] float64, NaN = not started
     task_start_us: np.ndarray
     task_finish_us: np.ndarray  # NaN = not finished
     unit_order: np.ndarray  # [U] int64: row in the deployment of each unit as the engine numbered them
-    shares_units: bool  # tasks may have been on one unit at the same time, or held a part of one
+    shares_units: bool  # units may have held several tasks at the same time, or tasks a part of a unit
     exit_reason: ExitReason
-    reason: str  # in words, where the run did not end with ALL_DONE
+    reason: str  # in words, unless the run ended with ALL_DONE
     end_us: float  # the clock at the end
     n_events: int
-    followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks started behind another one
-    lost: Lost | None = None  # of a scenario with outages
+    followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks consolidated behind a leader
+    lost: Lost | None = None  # in scenarios with outages
     periods: Mapping[str, np.ndarray] | None = None
-    unit_energy: EnergyParts | None = None  # [U] J each, where the periods of a batch policy were counted
-    stays: Stays | None = None  # where tasks were before they moved, of a policy that moves them
-    proven: Mapping[str, Any] | None = None  # objective, bound_us and status of a policy that plans
+    unit_energy: EnergyParts | None = None  # [U] J each, if the periods of a batch policy were accounted for
+    stays: Stays | None = None  # where tasks were before they moved, for a policy that moves them
+    proven: Mapping[str, Any] | None = None  # objective, bound_us and status, for a policy that plans
 
 
 class Result:
-    """The result of one run. Tables and summary are computed when first asked for."""
+    """The result of one run. Tables and summary are computed on first use."""
 
     def __init__(
         self,
@@ -136,42 +136,42 @@ class Result:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Where the result comes from: version, content id, seed, policy with options, engine, wall time."""
+        """The origin of the result: version, content id, seed, policy with options, engine, wall time."""
         return self._provenance()
 
     @cached_property
     def tasks(self) -> Table:
-        """One row a task, in trace order."""
+        """One row per task, in trace order."""
         return self._tables["tasks"]()  # type: ignore[return-value]
 
     @cached_property
     def segments(self) -> Table | None:
-        """One row a time that a task was on a unit; None where no task was on two or was interrupted."""
+        """One row per stay of a task on a unit; None if no task was interrupted or on two units."""
         return self._tables["segments"]()
 
     @cached_property
     def jobs(self) -> Table:
-        """One row a job, in trace order."""
+        """One row per job, in trace order."""
         return self._tables["jobs"]()  # type: ignore[return-value]
 
     @cached_property
     def units(self) -> Table:
-        """One row a unit, in (rack, shelf) order."""
+        """One row per unit, in (rack, shelf) order."""
         return self._tables["units"]()  # type: ignore[return-value]
 
     @cached_property
     def utilization(self) -> Table | None:
-        """One row an interval and group; None without sampling."""
+        """One row per interval and group; None without sampling."""
         return self._tables["utilization"]()
 
     @cached_property
     def periods(self) -> Table | None:
-        """One row a period of a batch policy, or for ``n_periods`` that are alike; None for an online one."""
+        """One row per period of a batch policy, or per ``n_periods`` identical ones; None for an online policy."""
         return None if self.outcome.periods is None else Table(self.outcome.periods)
 
     @cached_property
     def applications(self) -> Table | None:
-        """One row an application with requests; None unless jobs have applications and deadlines."""
+        """One row per application with requests; None unless jobs have applications and deadlines."""
         return self._tables["applications"]()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A scenario: what the user wants simulated, validated, and named by its content."""
+"""A scenario: what the user wants to simulate, validated, and identified by its content."""
 
 import math
 import warnings
@@ -20,7 +20,7 @@ from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.workload import Workload
 
 MAX_SAMPLES = 10_000_000  # of the utilisation over time
-PERIOD_US = 10e6  # as the batches of the energy-aware scheduler thesis
+PERIOD_US = 10e6  # the batch period of the energy-aware scheduler thesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Scenario:
     """Datacenter + workload + scheduler + parameters: everything that decides the outcome of a run.
 
     ``policy`` is a registered name, a ``file.py:Class``, or a policy object; ``options`` are the policy's own.
-    Raises :class:`InputError` with all problems when the parts do not fit one another.
+    Raises :class:`InputError` with all problems if the parts do not fit together.
     """
 
     datacenter: Datacenter
@@ -39,14 +39,14 @@ class Scenario:
     overhead_us: np.ndarray | None = None  # [P, T] us before each task computes; None: 0
     power_w: np.ndarray | None = None  # [P, T] W while a task runs; None: no energy is reported
     network: Network = PAPER
-    sampling_us: float | None = None  # interval of the utilisation time series; None: off
+    sampling_us: float | None = None  # sampling interval of the utilisation; None: no time series
     horizon_us: float = math.inf  # the run ends here at the latest
     seed: int = 0
-    accounting: Accounting = field(default_factory=Accounting)  # how the periods of a batch policy are counted
+    accounting: Accounting = field(default_factory=Accounting)  # how the periods of a batch policy are accounted for
     electricity: Electricity = field(default_factory=Electricity)  # price and carbon intensity, and PUE
-    outages: tuple[Outage, ...] = ()  # times at which nodes are down
-    applications: tuple[Application, ...] = ()  # client-server applications; they give their requests deadlines
-    period_us: float = PERIOD_US  # a batch policy places tasks at its multiples
+    outages: tuple[Outage, ...] = ()  # times when nodes are down
+    applications: tuple[Application, ...] = ()  # client-server applications; they set deadlines for their requests
+    period_us: float = PERIOD_US  # a batch policy places tasks at multiples of this time
 
     def __post_init__(self) -> None:
         shape = (len(self.datacenter.processor_types), len(self.workload.task_types))
@@ -91,7 +91,7 @@ class Scenario:
         object.__setattr__(self, name, table)
 
     def _period_from_options(self) -> None:
-        """Take the period from the options, where it was before it was the scenario's."""
+        """Take the period from the options, where older versions had it."""
         if "period_us" not in self.options:
             return
         value = self.options["period_us"]
@@ -103,7 +103,7 @@ class Scenario:
         rest = {name: value for name, value in self.options.items() if name != "period_us"}
         object.__setattr__(self, "options", rest)
         object.__setattr__(self, "period_us", float(value))
-        text = f"the period is the scenario's own: give Scenario period_us={value:g}, not an option"
+        text = f"the period belongs to the scenario: give Scenario period_us={value:g} instead of an option"
         warnings.warn(text, InputWarning, stacklevel=4)
 
     def _check(self) -> None:
@@ -156,7 +156,7 @@ class Scenario:
         if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
         elif self.sampling_us is not None:
-            least_us = min(float(work.arrival_us[-1]), self.horizon_us)  # the run is at least as long
+            least_us = min(float(work.arrival_us[-1]), self.horizon_us)  # the run takes at least this long
             if least_us / self.sampling_us > MAX_SAMPLES:
                 expected = f"an interval that gives at most {MAX_SAMPLES:,} samples"
                 found = f"{self.sampling_us:g} us in a run of {least_us:g} us or more"
@@ -171,7 +171,7 @@ class Scenario:
             raise InputError(problems)
 
     def _too_large(self) -> list[Problem]:
-        """Demands above the capacity of every unit that can run the task."""
+        """Find demands above the capacity of every unit that can run the task."""
         work, center = self.workload, self.datacenter
         if work.demand is None:
             return []
@@ -182,25 +182,25 @@ class Scenario:
         return [
             Problem(
                 f"workload.demand[{t}]",
-                f"no more than the largest unit that can run it ({limit[t]:g})",
+                f"at most the capacity of the largest unit that can run it ({limit[t]:g})",
                 f"{work.demand[t]:g}",
-                "Give the unit more capacity, or divide the task.",
+                "Give the unit more capacity, or split the task.",
             )
             for t in np.flatnonzero(np.isfinite(work.demand) & (work.demand > limit * (1 + 1e-9)))[:10]
         ]
 
     def _wrong_times(self, times_us: np.ndarray) -> list[Problem]:
-        """Measured times must be there for every type that the affinity table lets run the task."""
+        """Check that there is a measured time wherever the affinity says that the type can run the task."""
         work, n_types = self.workload, len(self.datacenter.processor_types)
         if times_us.shape[1] != n_types:
-            return [Problem("workload.times_us", f"{n_types} columns, one a processor type", f"{times_us.shape[1]}")]
+            return [Problem("workload.times_us", f"{n_types} columns, one per processor type", f"{times_us.shape[1]}")]
         able = self.affinity.T[np.repeat(work.job_task_type, np.diff(work.job_first))] > 0
         bad = np.argwhere(able & ~(np.isfinite(times_us) & (times_us >= 0)))[:10]
         names = [p.name for p in self.datacenter.processor_types]
         return [
             Problem(
                 f"workload.times_us[{t}, {p}]",
-                f"a time, as {names[p]} can run the task (affinity above 0)",
+                f"a time, because {names[p]} can run the task (affinity above 0)",
                 f"{times_us[t, p]:g}",
                 "Give a time, or set the affinity to 0.",
             )
@@ -209,7 +209,7 @@ class Scenario:
 
     @property
     def content_id(self) -> str:
-        """A hash of all that decides the outcome, equal on every machine: 16 hex digits."""
+        """A hash of everything that decides the outcome, equal on every machine: 16 hex digits."""
         from vinesim.policies.identity import content_id
 
         return content_id(self)

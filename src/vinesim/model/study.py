@@ -1,4 +1,4 @@
-"""A study: one scenario, the axes along which it is changed, and how often each point is repeated."""
+"""A study: one scenario, the axes along which it changes, and how often each point is repeated."""
 
 import math
 import os
@@ -11,9 +11,9 @@ from vinesim.model.errors import InputError, Problem
 
 MAX_RUNS = 10_000_000
 MAX_SEED = 2**63 - 1
-OWN_COLUMNS = ("run_id", "point", "replication", "seed")  # of a sweep's rows, beside those of the axes
+OWN_COLUMNS = ("run_id", "point", "replication", "seed")  # of a sweep's rows, besides those of the axes
 
-# the numbers of a run, each with all that its name begins
+# the numbers of a run; each also covers the names that begin with it
 NUMBERS = (
     "jobs.count",
     "jobs.finished",
@@ -61,10 +61,10 @@ NUMBERS = (
 
 @dataclass(frozen=True)
 class Axis:
-    """What changes along one direction of a study: at each position, keys of the scenario and what to call it.
+    """One direction of a study: each position sets keys of the scenario and has labels.
 
-    ``columns`` [C] are the axis's columns of the rows; ``labels`` [n][C] their values and ``settings`` [n] the
-    scenario's keys with their new values, position by position. Raises :class:`InputError`.
+    ``columns`` [C] are the axis's columns in the rows, ``labels`` [n][C] their values, and ``settings`` [n] the
+    scenario's keys with their new values, by position. Raises :class:`InputError`.
     """
 
     columns: tuple[str, ...]
@@ -83,7 +83,7 @@ class Axis:
             problems.append(Problem(where, expected, f"{len(self.labels)}"))
         for i, label in enumerate(self.labels):
             if len(label) != len(self.columns):
-                expected = f"{len(self.columns)} labels at position {i}, one a column"
+                expected = f"{len(self.columns)} labels at position {i}, one per column"
                 problems.append(Problem(where, expected, f"{len(label)}"))
         if problems:
             raise InputError(problems)
@@ -94,10 +94,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Until:
-    """Repeat each point until a number is known well enough: half its confidence interval within ``ci_width`` of it."""
+    """Repeat each point until half the confidence interval of a number is within ``ci_width`` of its mean."""
 
     ci_width: float  # half width of the interval / mean
-    of: str  # the number: jobs.latency_us.mean
+    of: str  # the number, such as jobs.latency_us.mean
     confidence: float = 0.95
     at_most: int = 1000  # replications
 
@@ -106,10 +106,10 @@ class Until:
 class Study:
     """Many runs of one scenario: every combination of its axes, each with the same seeds.
 
-    ``scenario`` is a scenario file, or its mapping, whose file names start from ``folder``; so do those in the axes'
+    ``scenario`` is a scenario file, or its mapping with file names relative to ``folder``; so are those in the axes'
     settings. Replication r of every point has the seed ``seed + r`` (common random numbers). ``warm_up`` is None,
-    ``"mser5"``, ``{"jobs": N}`` or ``{"share": x}``; ``record`` names the numbers kept by how they begin, () keeps all.
-    Raises :class:`InputError` with all problems.
+    ``"mser5"``, ``{"jobs": N}`` or ``{"share": x}``; ``record`` selects the numbers to keep by the start of their
+    names, () keeps all. Raises :class:`InputError` with all problems.
     """
 
     scenario: Mapping[str, Any] | Path
@@ -120,8 +120,8 @@ class Study:
     warm_up: str | Mapping[str, float] | None = None
     record: tuple[str, ...] = ()
     description: str = ""
-    folder: Path = field(default_factory=Path)  # of a scenario file: its own
-    origin: Any = field(default=None, repr=False)  # where a mapping stands in its file, for messages
+    folder: Path = field(default_factory=Path)  # for a scenario file: its own
+    origin: Any = field(default=None, repr=False)  # the place of a mapping in its file, for messages
 
     def __post_init__(self) -> None:
         folder = self.folder
@@ -143,12 +143,12 @@ class Study:
 
     @property
     def n_points(self) -> int:
-        """How many combinations of the axes there are."""
+        """The number of combinations of the axes."""
         return math.prod(len(axis) for axis in self.axes)
 
     @property
     def n_runs(self) -> int:
-        """How many runs there are, before ``until`` asks for more."""
+        """The number of runs, before ``until`` adds more."""
         return self.n_points * self.replications
 
     def _size_problems(self) -> list[Problem]:
@@ -163,7 +163,7 @@ class Study:
             problems.append(Problem("seed", "a whole number from 0 to 2^63 - 1", f"{self.seed}"))
         elif self.seed + most - 1 > MAX_SEED:
             found = f"{self.seed} + {most - 1}"
-            problems.append(Problem("seed", "a last seed of at most 2^63 - 1", found, "Begin with a smaller seed."))
+            problems.append(Problem("seed", "a last seed of at most 2^63 - 1", found, "Start with a smaller seed."))
         if self.n_points * most > MAX_RUNS:
             shape = " x ".join(str(len(axis)) for axis in self.axes)
             found = f"{self.n_points * most:,}: {shape} points of {most} replications"
@@ -176,6 +176,6 @@ class Study:
             if column.lower() in seen:
                 own = column.lower() in OWN_COLUMNS
                 found = f"{column}, which every sweep has" if own else f"{column} twice"
-                problems.append(Problem("axes", "each column once, in any case of letters", found, "Rename one."))
+                problems.append(Problem("axes", "each column once, ignoring case", found, "Rename one."))
             seen.add(column.lower())
         return problems

@@ -1,1 +1,1 @@
-"""Many runs: studies expanded, run, kept and compared."""
+"""Many runs: studies are expanded, run, stored and compared."""

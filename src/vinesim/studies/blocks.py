@@ -1,4 +1,4 @@
-"""Runs that differ in nothing but when the jobs arrive and the seed, for the engine to do in one call."""
+"""Blocks of runs that differ only in their arrival times and seed, for the engine to do in one call."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.registry import GENERATORS
 
-MAX_TIMES = 4_000_000  # arrival times of a block: 32 MB
+MAX_TIMES = 4_000_000  # arrival times per block: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,11 @@ class Block:
 
 
 def blocks(study: Study, runs: Iterable[Run]) -> Iterator[Block]:
-    """The runs in blocks; each run is in one of them.
+    """Divide the runs into blocks.
 
-    Runs that set everything but arrivals and seed alike are put together, where the rest of the workload depends
-    neither on arrivals nor, for different seeds, on the seed. A block's runs are in their order; the runs of
-    several blocks may interleave. Raises :class:`InputError`, with the point, when a scenario is wrong.
+    Runs that set everything but arrivals and seed alike are put together if the rest of the workload depends neither on
+    the arrivals nor, for different seeds, on the seed. The runs of a block are in their order; the runs of different
+    blocks may interleave. Raises :class:`InputError`, with the point, if a scenario is wrong.
     """
     rest = _Rest()
     alike: dict[str, list[Run]] = {}
@@ -53,7 +53,7 @@ def blocks(study: Study, runs: Iterable[Run]) -> Iterator[Block]:
 
 
 class _Rest:
-    """What a run sets besides arrivals, as text; once for each point."""
+    """What a run sets besides arrivals, as text; computed once per point."""
 
     def __init__(self) -> None:
         self._settings: Mapping[str, Any] | None = None
@@ -72,7 +72,7 @@ def _is_of_arrivals(key: str) -> bool:
 
 
 def _blocks_of(study: Study, runs: list[Run]) -> Iterator[Block]:
-    """The blocks of runs that set everything but arrivals and seed alike."""
+    """Divide runs that set everything but arrivals and seed alike into blocks."""
     scenario = scenario_of(study, runs[0])
     by_arrivals, by_seeds = _what_fits(study, runs[0], scenario) if len(runs) > 1 else (False, False)
     groups: dict[int, list[Run]] = {}
@@ -86,7 +86,7 @@ def _blocks_of(study: Study, runs: list[Run]) -> Iterator[Block]:
 
 
 def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
-    """Whether other arrivals leave the rest of the workload as it is, and whether other seeds do."""
+    """Whether other arrivals leave the rest of the workload unchanged, and whether other seeds do."""
     part = scenario_source(study).changed(run.settings).data["workload"]
     moves_deadlines = len(scenario.applications) > 0 and scenario.workload.deadline_us is not None
     draws_estimates = bool(part.get("estimate_error"))
@@ -99,8 +99,8 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
 
 
 def _has_periods(study: Study, file: str) -> bool:
-    """Whether the workload is a table that counts periods: its arrivals are not one interval after the other."""
-    from vinesim.formats.scenario.workload_table import has_periods  # DuckDB takes 0.1 s to import
+    """Whether the workload is a table with periods, whose arrivals are not one interval after another."""
+    from vinesim.formats.scenario.workload_table import has_periods  # importing DuckDB takes 0.1 s
 
     return is_table(file) and has_periods(study.folder / file)
 
@@ -120,7 +120,7 @@ def _block(study: Study, runs: list[Run], scenario: Scenario) -> Block:
 
 
 def _arrivals(study: Study, run: Run) -> Arrivals | None:
-    """The arrivals that a run sets; None where the workload has its own, or they are wrong."""
+    """Return the arrivals that a run sets; None if the workload has its own, or they are wrong."""
     source = scenario_source(study).changed(run.settings)
     try:
         part = checked_part(source, ("arrivals",), ArrivalsPart, source.data.get("arrivals"))
@@ -132,11 +132,11 @@ def _arrivals(study: Study, run: Run) -> Arrivals | None:
 
 
 def _arrival_us(study: Study, run: Run, scenario: Scenario, arrivals: Arrivals | None) -> np.ndarray:
-    """When the jobs of a run arrive, [J], us. Raises :class:`InputError`."""
+    """Return when the jobs of a run arrive, [J], us. Raises :class:`InputError`."""
     times = None
     if arrivals is not None:
         with suppress(InputError):
             times = arrivals.draw(scenario.workload.n_jobs, stream(run.seed, "arrivals"))
     if times is None or not (np.isfinite(times).all() and (times[1:] >= times[:-1]).all() and times[0] >= 0):
-        return scenario_of(study, run).workload.arrival_us  # the workload's own times, or the error that tells more
+        return scenario_of(study, run).workload.arrival_us  # the workload's own times, or a more detailed error
     return times

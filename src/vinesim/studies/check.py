@@ -1,4 +1,4 @@
-"""Whether the scenario of every point of a study can be run."""
+"""Check that the scenario of every point of a study can run."""
 
 import warnings
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from vinesim.policies.documents import PolicyCheck, scenario_from
 from vinesim.studies.expand import expand
 from vinesim.studies.run import named
 
-_ENOUGH = 200  # wrong points
+_ENOUGH = 200  # wrong points, after which the check stops
 
 
 def check_points(
@@ -20,14 +20,14 @@ def check_points(
     *,
     check_policy: PolicyCheck | None = None,
 ) -> int:
-    """Build the scenario of each point, with the first seed; the number of points.
+    """Build the scenario of each point, with the first seed; return the number of points.
 
-    ``on_progress(done, of)`` is called after each. Raises :class:`InputError`: what is wrong at all points is told
-    as it is, the rest with the first point that has it; beyond 20 problems or 200 wrong points it looks no further.
+    ``on_progress(done, of)`` is called after each. Raises :class:`InputError`: problems at all points are reported as
+    they are, others with their first point; after 20 problems or 200 wrong points the check stops.
     """
     check = check_policy or PolicyCheck()
     points = expand(replace(study, replications=1, until=None))
-    wrong: dict[Problem, list[str]] = {}  # with the points that have it
+    wrong: dict[Problem, list[str]] = {}  # problem -> the points that have it
     told: dict[str, list[str]] = {}
     n_wrong = 0
     for number, run in enumerate(points, 1):
@@ -55,7 +55,7 @@ def check_points(
 
 
 def _at(points: list[str], is_everywhere: bool) -> str:
-    """The first point that has something to be told, and how many more; nothing if all that were looked at have it."""
+    """Name the first point that has a problem, and how many more; empty if all checked points have it."""
     if is_everywhere:
         return ""
     others = f" and {len(points) - 1} other points" if len(points) > 2 else f" and {points[1]}" if points[1:] else ""

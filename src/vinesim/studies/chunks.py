@@ -1,7 +1,7 @@
-"""The runs of a study in chunks: what a worker gets at a time and one file holds.
+"""The runs of a study in chunks: a chunk is what a worker gets at a time, and what one file holds.
 
-A chunk is a stretch of consecutive runs. Where it ends depends on the study alone, not on back-end, workers or what is
-done already, so that the same study gives the same files everywhere.
+A chunk is a sequence of consecutive runs. Its end depends only on the study, not on the back-end, the workers or what
+is already done, so that the same study gives the same files everywhere.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ from vinesim.model.study import Study
 from vinesim.studies.expand import scenario_of
 from vinesim.studies.run import Run
 
-CHUNK_S = 0.5  # of work in a chunk, about: little to lose or to wait for, much beside sending it to a worker
+CHUNK_S = 0.5  # approximate work per chunk: little to lose or wait for, but much compared with sending it to a worker
 MAX_RUNS = 1000
-RUN_S, TASK_S = 0.5e-3, 1e-6  # about what a run costs, and each of its tasks
+RUN_S, TASK_S = 0.5e-3, 1e-6  # approximate time of a run, and of each of its tasks
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Chunk:
 
 
 def chunks(study: Study, runs: Sequence[Run]) -> list[Chunk]:
-    """The runs in chunks of about half a second, 1 to 1000 runs each.
+    """Divide the runs into chunks of about half a second, 1 to 1000 runs each.
 
-    Raises :class:`InputError` when a workload cannot be made.
+    Raises :class:`InputError` if a workload cannot be generated.
     """
     found: list[Chunk] = []
     count, seconds, first = TaskCount(study), 0.0, 0
@@ -41,20 +41,20 @@ def chunks(study: Study, runs: Sequence[Run]) -> list[Chunk]:
 
 
 def chunk_of(runs: Sequence[Run]) -> Chunk:
-    """These runs as one chunk."""
+    """Return these runs as one chunk."""
     names = "".join(run.run_id for run in runs)
     return Chunk(hashlib.sha256(names.encode()).hexdigest()[:16], tuple(runs))
 
 
 class TaskCount:
-    """How many tasks the runs of a study have; the workload is made once for each way to change it."""
+    """Counts the tasks of a study's runs; the workload is generated once for each way to change it."""
 
     def __init__(self, study: Study):
         self._study = study
         self._known: dict[str, int] = {}
 
     def of(self, run: Run) -> int:
-        """The number of tasks of a run, from the first run whose workload's settings are the same."""
+        """Return the number of tasks of a run, from the first run with the same workload settings."""
         key = repr({name: value for name, value in run.settings.items() if _decides_tasks(name)})
         if key not in self._known:
             self._known[key] = scenario_of(self._study, run).workload.n_tasks

@@ -1,11 +1,10 @@
-"""Which of two is better: replications compared in pairs that met the same random numbers.
+"""Compare two labels of a sweep: replications are compared in pairs that share random numbers.
 
 The runs of a pair share their seed and so their workload; what the two policies (or sizes, or networks) have in common
-cancels in the difference. Intervals and p values are Student's for paired differences, and corrected by one rule for
-the number of comparisons, so that an interval excludes 0 exactly where its p value says that the difference is
-significant. Holm's p values would be smaller, but have no intervals of that kind.
-Source: Law, Simulation Modeling and Analysis, 5th edition, sections 9.7 (Bonferroni), 10.2 and 11.2 (paired t, common
-random numbers).
+cancels in the difference. Intervals and p values are Student's for paired differences. Both are corrected for the
+number of comparisons by one rule, so an interval excludes 0 exactly when its p value calls the difference significant.
+Holm's p values would be smaller, but have no such intervals. Source: Law, Simulation Modeling and Analysis, 5th
+edition, sections 9.7 (Bonferroni), 10.2 and 11.2 (paired t, common random numbers).
 """
 
 import math
@@ -36,7 +35,7 @@ LOWER_IS_BETTER = (
     "periods.slav",
 )
 Correction = Literal["bonferroni", "none"]
-HIGHER_IS_BETTER = ("jobs.finished", "tasks.finished")  # not utilisation: slow units are busy for longer
+HIGHER_IS_BETTER = ("jobs.finished", "tasks.finished")  # not utilisation: slow units are busy longer
 
 
 @dataclass(frozen=True)
@@ -46,15 +45,15 @@ class Pair:
     point: dict[str, Any]  # the labels on the other axes
     first: Any
     second: Any
-    first_mean: float  # over the matched replications, as all that follows
+    first_mean: float  # over the matched replications, like everything below
     second_mean: float
-    difference: Interval  # corrected: of a confidence so much higher that all of them hold together
+    difference: Interval  # corrected: its confidence is raised so that all intervals hold together
     ratio: float  # second_mean / first_mean
     variance_ratio: float  # variance of the difference with independent runs / with the common random numbers
-    p: float  # of the paired t test, not corrected; NaN from one replication
+    p: float  # of the paired t test, uncorrected; NaN from one replication
     p_corrected: float  # corrected by the same rule as the interval
     significant: bool  # the interval excludes 0: p_corrected < 1 - confidence
-    better: Any  # the label of the better one; None if not significant, or if better has no direction
+    better: Any  # the better label; None if not significant, or if the number has no better direction
     unmatched: tuple[str, ...]  # replications left out, and why
 
 
@@ -64,14 +63,14 @@ class Comparison:
 
     by: str
     of: str
-    direction: str  # "lower" or "higher" is better; "" where neither is declared
-    confidence: float  # of all intervals together, or of each where they are not corrected
+    direction: str  # "lower" or "higher" is better; "" if neither is declared
+    confidence: float  # of all intervals together, or of each if they are not corrected
     correction: Correction
-    n_comparisons: int  # pairs that have an interval, for which is corrected
+    n_comparisons: int  # pairs that have an interval, used for the correction
     pairs: tuple[Pair, ...]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The pairs as plain mappings, one a pair, ready for JSON."""
+        """Return the pairs as plain mappings, ready for JSON."""
         return [asdict(pair) for pair in self.pairs]
 
 
@@ -89,10 +88,10 @@ def compare(
     """Compare the labels on the axis ``by`` in the number ``of``, pair by pair, at each point of the other axes.
 
     ``sweep`` is a :class:`~vinesim.studies.sweep.Sweep`, or its table with the names of its ``axes``. With a
-    ``baseline`` (a label of ``by``) each other label is compared with it alone. ``better`` is ``"lower"`` or
-    ``"higher"`` where the number's own direction is not known or not meant. ``correction`` is for the number of pairs:
-    with ``"bonferroni"`` all intervals hold together with that confidence, with ``"none"`` each does by itself.
-    Runs are matched by seed. Raises :class:`InputError` for unknown names and for runs that cannot be told apart.
+    ``baseline`` (a label of ``by``) each other label is compared only with it. ``better`` (``"lower"`` or ``"higher"``)
+    overrides the number's own direction. ``correction`` accounts for the number of pairs: with ``"bonferroni"`` all
+    intervals hold together with that confidence, with ``"none"`` each holds on its own.
+    Runs are matched by seed. Raises :class:`InputError` for unknown names and for runs that cannot be distinguished.
     """
     check_share("confidence", confidence)
     if better not in (None, "lower", "higher"):
@@ -101,7 +100,7 @@ def compare(
         raise InputError([Problem("correction", " or ".join(get_args(Correction)), repr(correction))])
     table, others = _table_and_other_axes(sweep, by, axes)
     if not len(table) or not table.n_rows:
-        raise InputError([Problem("the sweep", "runs that are done", "none")])
+        raise InputError([Problem("the sweep", "finished runs", "none")])
     check_columns(table, [by, *others, "seed"], "by")
     values = numbers_of(table, of)
     direction = direction_of(of) if better is None else better
@@ -125,7 +124,7 @@ def compare(
 
 
 def direction_of(number: str) -> str:
-    """Whether "lower" or "higher" is better in a number; "" where nothing is declared."""
+    """Return whether "lower" or "higher" values of a number are better; "" if nothing is declared."""
     for names, word in ((LOWER_IS_BETTER, "lower"), (HIGHER_IS_BETTER, "higher")):
         if any(number == name or number.startswith(f"{name}.") for name in names):
             return word
@@ -133,20 +132,20 @@ def direction_of(number: str) -> str:
 
 
 def paired_p(differences: np.ndarray) -> float:
-    """Two-sided p of Student's t test that the mean of the differences is 0; NaN for fewer than two."""
+    """Return the two-sided p of Student's t test that the mean difference is 0; NaN for fewer than two differences."""
     n = len(differences)
     if n < 2:
         return math.nan
     from scipy.stats import t
 
     mean, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(n)
-    if error == 0:  # the replications do not differ: the difference is exact
+    if error == 0:  # all replications agree: the difference is exact
         return 1.0 if mean == 0 else 0.0
     return float(2 * t.sf(abs(mean) / error, n - 1))
 
 
 def _table_and_other_axes(sweep: Any, by: str, axes: Sequence[str] | None) -> tuple[Table, list[str]]:
-    """The rows, and the columns of the axes other than the one that ``by`` belongs to."""
+    """Return the rows, and the columns of the axes other than the one that ``by`` belongs to."""
     if isinstance(sweep, Table):
         groups = [(name,) for name in axes or (by,)]
     else:
@@ -160,7 +159,7 @@ def _table_and_other_axes(sweep: Any, by: str, axes: Sequence[str] | None) -> tu
 def _by_seed(seeds: np.ndarray, values: np.ndarray, by: str, label: Any) -> dict[int, float]:
     found = {int(seed): float(value) for seed, value in zip(seeds, values, strict=True)}
     if len(found) < len(values):
-        raise InputError([Problem("the sweep", f"one run a seed for {by} = {label}", "several", "Name all axes.")])
+        raise InputError([Problem("the sweep", f"one run per seed for {by} = {label}", "several", "Name all axes.")])
     return found
 
 
@@ -177,7 +176,7 @@ def _choose(labels: list[Any], by: str, baseline: Any) -> list[tuple[Any, Any]]:
 
 @dataclass(frozen=True)
 class _Match:
-    """Two labels at one point with the values [n] of the replications that both have."""
+    """Two labels at one point, with the values [n] of the replications that both have."""
 
     point: dict[str, Any]
     first: Any
@@ -194,7 +193,7 @@ def _matched(point: dict[str, Any], first: Any, second: Any, a: dict[int, float]
 
 
 def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> Pair:
-    """The pair with its interval and p value for so many comparisons, and which is better."""
+    """Return the pair with its interval and p value, corrected by ``divisor``, and which label is better."""
     x, y = match.x, match.y
     mean_x, mean_y = (float(v.mean()) if len(x) else NOWHERE for v in (x, y))
     difference, p = mean_interval(y - x, _each(confidence, divisor)), paired_p(y - x)
@@ -220,12 +219,12 @@ def _judged(match: _Match, confidence: float, divisor: int, direction: str) -> P
 
 
 def _each(confidence: float, divisor: int) -> float:
-    """The confidence of each of so many intervals that all of them hold together with the given one."""
+    """Return the confidence that each interval needs for all of them to hold together with the given one."""
     return confidence if divisor == 1 else 1 - (1 - confidence) / divisor
 
 
 def _variance_ratio(x: np.ndarray, y: np.ndarray) -> float:
-    """How many times the runs it would take without common random numbers; NaN where nothing varies."""
+    """How many times as many runs it would take without common random numbers; NaN if nothing varies."""
     if len(x) < 2:
         return NOWHERE
     apart, together = float(x.var(ddof=1) + y.var(ddof=1)), float((y - x).var(ddof=1))

@@ -1,4 +1,4 @@
-"""Damage in the folder of a sweep: found by checksums, told, and set aside so that what is lost is done again."""
+"""Damage in the folder of a sweep: found by checksums, reported, and set aside so that lost runs are repeated."""
 
 import os
 import shutil
@@ -15,20 +15,20 @@ from vinesim.studies.journal import intact_lines, read_journals
 from vinesim.studies.parts import is_whole, run_files
 
 STUDY = "study.yaml"
-DAMAGED = "damaged"  # the folder for what was found damaged
+DAMAGED = "damaged"  # the folder for damaged files
 MISMATCH = "a damaged one: its checksum does not match"
 
 
 @dataclass(frozen=True)
 class Damage:
-    """A file that is not as it was written."""
+    """A file that has changed since it was written."""
 
     file: Path
     found: str  # in words
 
 
 def find_damage(folder: Path) -> list[Damage]:
-    """All damage in a sweep's folder: its study, parts and journals."""
+    """Return all damage in a sweep's folder: its study, parts and journals."""
     study = folder / STUDY
     found = [Damage(study, MISMATCH)] if study.exists() and not is_intact(read_bytes(study)) else []
     journals = read_journals(folder).n_damaged
@@ -40,19 +40,19 @@ def find_damage(folder: Path) -> list[Damage]:
 
 
 def intact_parts(folder: Path) -> list[Path]:
-    """The parts of a sweep. Raises :class:`InputError` with those that are damaged."""
+    """Return the parts of a sweep. Raises :class:`InputError` listing damaged ones."""
     files = run_files(folder)
     _refuse(_damaged_parts(files), folder)
     return files
 
 
 def refuse_damage(folder: Path) -> None:
-    """Raise :class:`InputError` with all that is damaged."""
+    """Raise :class:`InputError` listing everything that is damaged."""
     _refuse(find_damage(folder), folder)
 
 
 def set_aside(folder: Path, damages: Sequence[Damage]) -> None:
-    """Move what is damaged into a folder of its own, with a warning; of a journal keep the lines that are whole."""
+    """Move damaged files to a folder of their own, with a warning; the intact lines of a journal are kept."""
     if not damages:
         return
     (folder / DAMAGED).mkdir(exist_ok=True)

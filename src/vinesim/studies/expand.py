@@ -1,4 +1,4 @@
-"""From a study to its runs: every combination of the axes, repeated with the same seeds."""
+"""Expand a study into its runs: every combination of the axes, repeated with the same seeds."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -16,11 +16,11 @@ __all__ = ["Block", "Run", "blocks", "expand", "scenario_of"]
 
 
 def expand(study: Study) -> list[Run]:
-    """All runs of a study: points in order, the first axis outermost, the replications of each next to one another.
+    """Return all runs of a study: points in order, the first axis outermost, the replications of each point together.
 
-    No workload is generated. A run's id does not depend on how many replications there are, so that more of them
-    (``dataclasses.replace(study, replications=...)``) begin with the same runs at each point. Raises
-    :class:`InputError` when a file that the scenario names cannot be read, or two points are the same run.
+    No workload is generated. A run's id does not depend on the number of replications, so with more of them
+    (``dataclasses.replace(study, replications=...)``) each point begins with the same runs. Raises
+    :class:`InputError` if a file that the scenario names cannot be read, or if two points are the same run.
     """
     ids = PointIds(scenario_source(study), study.folder, [axis.settings for axis in study.axes])
     around = surroundings(study.warm_up)
@@ -41,7 +41,7 @@ def expand(study: Study) -> list[Run]:
             seed = study.seed + replication
             run_id = of_sections(digests, seed, around)
             if replication == 0 and points.setdefault(run_id, point) is not point:
-                expected = f"another scenario than at {named(points[run_id])}"
+                expected = f"a scenario other than at {named(points[run_id])}"
                 problems.append(
                     Problem(f"at {named(point)}", expected, "the same one", "Remove one of the two points.")
                 )

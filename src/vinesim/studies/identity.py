@@ -1,10 +1,10 @@
-"""The id of a run: a hash of all that decides its outcome, equal on every machine.
+"""The id of a run: a hash of everything that decides its outcome, equal on every machine.
 
 It covers the scenario's document after the point's changes, the bytes of the files that it names, what counts of its
-policy (see ``policies.identity``), the seed, the warm-up and VineSim's version; not descriptions, labels, or where
-files lie. Numbers count by value (5 is 5.0), but a quantity outside the policy's options is its text: ``5 us`` is
-another id than 5. The order of keys counts only where it decides something: among the units of a rack or node, and in
-mappings among a generator's options.
+policy (see ``policies.identity``), the seed, the warm-up and VineSim's version; not descriptions, labels, or the places
+of files. Numbers count by value (5 is 5.0), but a quantity outside the policy's options counts as text: ``5 us`` gives
+another id than 5. The order of keys counts only where it matters: among the units of a rack or node, and in mappings
+among a generator's options.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ _IN_ORDER = "in order"
 def run_id(
     document: Mapping[str, Any], folder: Path, seed: int, warm_up: str | Mapping[str, float] | None = None
 ) -> str:
-    """The id of a run of a scenario's whole document, after all changes: 16 hex digits."""
+    """Return the id of a run from the scenario's whole document, after all changes: 16 hex digits."""
     content = Content(folder)
     document = prepared(YamlSource.of(document), folder, loads_files=False)[0].data
     names = sorted({_section(name) for name in (*document, "policy")})
@@ -43,19 +43,19 @@ def run_id(
 
 
 def surroundings(warm_up: str | Mapping[str, float] | None) -> bytes:
-    """The digest of what is the same in all runs of a study."""
+    """Return the digest of what all runs of a study share."""
     digest = hashlib.sha256()
     feed(digest, ["vinesim run", VERSION, warm_up])
     return digest.digest()
 
 
 def of_sections(digests: list[bytes], seed: int, around: bytes) -> str:
-    """The id from the digests of the sections in the order of their names, the seed, and the surroundings."""
+    """Return the id from the digests of the sections in the order of their names, the seed, and the surroundings."""
     return hashlib.sha256(b"".join((around, *digests, b"%d" % seed))).hexdigest()[:16]
 
 
 def _section(key: str) -> str:
-    """The section that a top-level key belongs to."""
+    """Return the section that a top-level key belongs to."""
     return "policy" if key in _WITH_POLICY else key
 
 
@@ -64,14 +64,14 @@ def _value(document: Mapping[str, Any], section: str) -> Any:
 
 
 class Content:
-    """Digests of a document's sections; each file is read once."""
+    """Computes the digests of a document's sections; each file is read once."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self._files: dict[Path, Any] = {}
 
     def section(self, name: str, value: Any) -> bytes:
-        """The digest of a section with its value; nothing for one that decides nothing, or has its default."""
+        """Return the digest of a section; empty if it decides nothing or has its default value."""
         if name == "policy":
             value = self._policy(*value)
         elif name in _NOT_COUNTED or value is None or value == _default(name):
@@ -83,7 +83,7 @@ class Content:
         return digest.digest()
 
     def _file(self, name: str) -> list[Any]:
-        """What counts of a named file: its kind and its bytes."""
+        """Return what counts of a named file: its kind and its bytes."""
         path = self.folder / name
         if path not in self._files:
             self._files[path] = [Path(name).suffix, file_content(path)]
@@ -91,7 +91,7 @@ class Content:
 
     def _policy(self, policy: Any, options: Any, period: Any) -> list[Any]:
         content = policy_content("high" if policy is None else policy, options, self.folder, self._code)
-        with suppress(InputError):  # a wrong one is told by the scenario's own check
+        with suppress(InputError):  # reported by the scenario's own check
             period = PERIOD_US if period is None else time_us(period, "")
         return [*content, period]
 
@@ -107,7 +107,7 @@ def _default(name: str) -> Any:
 
 
 def _ordered(value: Any, name: str, is_workload: bool) -> Any:
-    """The value with the mappings whose order decides something as lists of pairs."""
+    """Return the value with mappings as lists of pairs where their order matters."""
     if isinstance(value, Mapping):
         inner = {key: _ordered(item, key, is_workload) for key, item in value.items()}
         is_option = is_workload and name not in ("workload", "options")
@@ -115,15 +115,15 @@ def _ordered(value: Any, name: str, is_workload: bool) -> Any:
     if isinstance(value, list):
         return [_ordered(item, "", is_workload) for item in value]
     if isinstance(value, int) and abs(value) > sys.float_info.max:
-        return str(value)  # wrong, which the scenario's own check tells
+        return str(value)  # wrong: reported by the scenario's own check
     return value
 
 
 class PointIds:
-    """The digests of points, section by section, each section once for the positions that decide it."""
+    """Computes the digests of points by section, each section once for the positions that decide it."""
 
     def __init__(self, source: YamlSource, folder: Path, settings: list[tuple[Mapping[str, Any], ...]]):
-        """``settings`` are of each axis, position by position."""
+        """``settings`` are those of each axis, by position."""
         self._source, self._content, self._settings = source, Content(folder), settings
         touched = [{_section_of(key) for setting in axis for key in setting} for axis in settings]
         names = sorted({"policy", *map(_section, map(str, source.data))}.union(*touched))
@@ -132,7 +132,7 @@ class PointIds:
         ]
 
     def digests(self, positions: tuple[int, ...]) -> list[bytes]:
-        """Of the sections of the point at these positions of the axes."""
+        """Return the digests of the sections at the point with these positions on the axes."""
         found = []
         for name, axes, known in self._by_section:
             key = tuple([positions[a] for a in axes])

@@ -1,8 +1,8 @@
-"""The journal of an unfinished chunk: one line of JSON a finished run, kept until the chunk's part is there.
+"""The journal of an unfinished chunk: one line of JSON per finished run, kept until the chunk's part is written.
 
-A line is written at once, and carries its checksum. The end of the process, the machine or the disk may tear the last
-one, and its run is done again; any other line that is not as it was written is damage. Numbers are written so that they
-are read back to the last bit.
+A line is written at once and carries its checksum. If the process, the machine or the disk fails, the last line may be
+incomplete, and its run is repeated; any other line that has changed is damage. Numbers are written with enough digits
+to be read back exactly.
 """
 
 import json
@@ -21,7 +21,7 @@ _BEGIN = b'{"run_id":"'
 
 
 class Journal:
-    """The journal of one chunk, for adding lines; ``record`` are the numbers that the study keeps."""
+    """The journal of one chunk, open for adding lines; ``record`` selects the numbers that the study keeps."""
 
     def __init__(self, folder: Path, chunk_id: str, record: Sequence[str]):
         (folder / FOLDER).mkdir(exist_ok=True)
@@ -32,7 +32,7 @@ class Journal:
             self._end_last_line(size)
 
     def _end_last_line(self, size: int) -> None:
-        """End a last line that lacks its end alone, and remove a torn one: the next line must not be part of it."""
+        """Complete a last line that lacks only its newline, or remove an incomplete one, before the next line."""
         end = os.pread(self._file, size, 0).rfind(b"\n") + 1
         if is_intact(os.pread(self._file, size - end, end)):
             os.write(self._file, b"\n")
@@ -44,7 +44,7 @@ class Journal:
         lines = [_line(run_id, {"record": self._record, "numbers": values}) for run_id, values in numbers.items()]
         lines += [_line(run_id, {"failed": message}) for run_id, message in failed.items()]
         data = b"".join(lines)
-        while data:  # a full disk may take a part of it, and refuses the rest
+        while data:  # a full disk may take part of it and refuse the rest
             data = data[os.write(self._file, data) :]
 
     def __enter__(self) -> Self:
@@ -61,13 +61,13 @@ def _line(run_id: str, content: Mapping[str, Any]) -> bytes:
 
 @dataclass
 class Entries:
-    """What journals hold.
+    """The contents of journals.
 
     Attributes:
-        numbers: of the finished runs, by id.
-        failed: messages of the runs that only failed, by id, in the order of the ids.
-        records: the numbers that were kept, as studies say it.
-        n_damaged: lines by file that are not as they were written; a torn last one does not count.
+        numbers: those of the finished runs, by id.
+        failed: messages of the runs that failed without succeeding later, by id, in the order of the ids.
+        records: the selections of numbers that were kept, as in the study.
+        n_damaged: number of damaged lines by file; an incomplete last line does not count.
     """
 
     numbers: dict[str, Numbers] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Entries:
 
 
 def read_journals(folder: Path, chunk_id: str = "*") -> Entries:
-    """All lines that are whole, of one chunk or of all."""
+    """Read all intact lines, of one chunk or of all."""
     found = Entries()
     for file in sorted((folder / FOLDER).glob(f"{chunk_id}.jsonl")):
         for line in _lines(file):
@@ -88,7 +88,7 @@ def read_journals(folder: Path, chunk_id: str = "*") -> Entries:
 
 
 def _lines(file: Path) -> Iterator[bytes]:
-    """The lines of a file, without a torn last one."""
+    """Yield the lines of a file, without an incomplete last one."""
     try:
         *lines, last = file.read_bytes().split(b"\n")
     except FileNotFoundError:  # another process has just finished the chunk
@@ -100,7 +100,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _take(line: bytes, into: Entries) -> bool:
-    """Add what a line holds, if it is one of a journal."""
+    """Add the contents of a line, if it is a line of a journal."""
     if not is_intact(line):
         return False
     try:
@@ -122,7 +122,7 @@ def _are_numbers(values: Mapping[str, Any]) -> bool:
 
 
 def intact_lines(file: Path) -> bytes:
-    """The lines of a journal that are as they were written."""
+    """Return the intact lines of a journal."""
     return b"".join(line + b"\n" for line in _lines(file) if _take(line, Entries()))
 
 

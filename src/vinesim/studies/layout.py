@@ -1,4 +1,4 @@
-"""What the rows of a sweep mean: written into each of its parts, so that parts of another study are told apart."""
+"""The meaning of a sweep's rows: written into each part, so that parts of another study can be detected."""
 
 import hashlib
 import json
@@ -8,20 +8,20 @@ from typing import Any, Self
 
 from vinesim.model.study import Study
 
-Kinds = Mapping[str, type]  # of the axes' columns: float, bool or str
+Kinds = Mapping[str, type]  # types of the axes' columns: float, bool or str
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the axes, what `point` counts, and which numbers were kept."""
+    """The columns of the axes, what `point` numbers, and which numbers were kept."""
 
     kinds: Kinds
-    points: str  # hash of the axes' labels in their order: 16 hex digits
+    points: str  # hash of the axes' labels in order: 16 hex digits
     record: tuple[str, ...]
 
     @classmethod
     def of(cls, study: Study) -> Self:
-        """The layout of a study's rows; how many replications there are makes no difference."""
+        """Return the layout of a study's rows; it does not depend on the number of replications."""
         kinds = column_kinds(study)
         labels = [
             [[stored_label(label[i], kinds[column]) for label in axis.labels] for i, column in enumerate(axis.columns)]
@@ -31,13 +31,13 @@ class Layout:
         return cls(kinds, hashlib.sha256(text.encode()).hexdigest()[:16], tuple(study.record))
 
     def header(self, chunk_id: str) -> str:
-        """What a part tells of itself, as JSON; ``chunk_id`` is its name."""
+        """Return what a part says about itself, as JSON; ``chunk_id`` is its name."""
         own = {"chunk": chunk_id, "axes": [*self.kinds], "points": self.points, "record": [*self.record]}
         return json.dumps(own, separators=(",", ":"))
 
 
 def column_kinds(study: Study) -> Kinds:
-    """What the columns of the axes hold, by all their labels, so that it is the same in every file."""
+    """Return the type of each axis column, from all its labels, so that it is the same in every file."""
     kinds = {}
     for axis in study.axes:
         for i, column in enumerate(axis.columns):
@@ -54,5 +54,5 @@ def _kind(labels: Sequence[Any]) -> type:
 
 
 def stored_label(label: Any, kind: type) -> Any:
-    """A label as a part holds it."""
+    """Return a label as a part stores it."""
     return None if label is None else kind(label)

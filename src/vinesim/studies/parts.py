@@ -1,6 +1,6 @@
-"""The parts of a sweep's data set: ``runs/<chunk>.parquet``, the rows of one chunk, put in place whole.
+"""The parts of a sweep's data set: ``runs/<chunk>.parquet``, the rows of one chunk, written completely or not at all.
 
-A part carries its checksum, and a header that says which chunk it is and what its columns mean.
+A part has a checksum, and a header that says which chunk it is and what its columns mean.
 """
 
 import json
@@ -28,7 +28,7 @@ _HEADER = "vinesim"
 
 @dataclass(frozen=True)
 class Header:
-    """What a part tells of itself."""
+    """What a part says about itself."""
 
     chunk: str
     axes: tuple[str, ...]
@@ -37,44 +37,44 @@ class Header:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The header from its JSON."""
+        """Read the header from its JSON."""
         found = json.loads(text)
         return cls(found["chunk"], tuple(found["axes"]), found["points"], tuple(found["record"]))
 
     def has_layout(self, layout: Layout) -> bool:
-        """Whether the rows mean what those of the layout mean."""
+        """Whether its rows have the same meaning as those of the layout."""
         return (self.axes, self.points, self.record) == (tuple(layout.kinds), layout.points, layout.record)
 
 
 def run_files(folder: Path) -> list[Path]:
-    """The parts. Raises :class:`InputError` where their folder is gone."""
+    """Return the parts. Raises :class:`InputError` if their folder does not exist."""
     if not (folder / RUNS).is_dir():
         raise InputError([Problem(str(folder / RUNS), "the parts of a sweep", "no such folder: was it moved?")])
     return sorted((folder / RUNS).glob("*.parquet"))
 
 
 def is_whole(file: Path) -> bool:
-    """Whether a part is as it was written. Raises :class:`InputError` where it cannot be read."""
+    """Whether a part is intact. Raises :class:`InputError` if it cannot be read."""
     data = read_bytes(file)
     return data.startswith(PARQUET) and is_intact(data)
 
 
 def headers(files: Sequence[Path]) -> dict[Path, Header]:
-    """What these intact parts tell of themselves."""
+    """Read the headers of these intact parts."""
     return {Path(name): Header.of(text) for name, text in read_metadata(files, _HEADER).items()}
 
 
 def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layout: Layout, is_done: bool) -> None:
-    """Put the rows of a chunk in place, whole; its journal goes when all its runs are done.
+    """Write the part of a chunk, completely or not at all; remove its journal when all its runs are done.
 
-    A chunk without any numbers gets no file; the same rows are the same bytes. Raises OSError where the folder cannot
-    be written, or is not there.
+    A chunk without any numbers gets no file; the same rows give the same bytes. Raises OSError if the folder cannot be
+    written or does not exist.
     """
     if not any(run.run_id in numbers for run in chunk.runs):
         return
     target = folder / RUNS / f"{chunk.id}.parquet"
     draft = folder / journal.FOLDER / f"{chunk.id}.{socket.gethostname()}.{os.getpid()}.tmp"
-    for place in (draft, target):  # but never the sweep's folder: it may have been moved
+    for place in (draft, target):  # but not the sweep's folder: it may have been moved
         place.parent.mkdir(exist_ok=True)
     metadata = {_HEADER: layout.header(chunk.id), "checksum": BLANK}
     try:
@@ -82,7 +82,7 @@ def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layo
         with open(draft, "r+b") as stream:
             add_checksum(stream)
             stream.flush()
-            os.fsync(stream.fileno())  # or a crash of the machine may leave the name without the bytes
+            os.fsync(stream.fileno())  # otherwise a crash of the machine may leave the name without the bytes
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)

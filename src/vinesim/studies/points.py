@@ -11,7 +11,7 @@ from vinesim.model.result import Table
 
 
 def group(table: Table, columns: Sequence[str]) -> dict[tuple[Any, ...], np.ndarray]:
-    """The rows [n] of each combination of labels in these columns, in the order of their first rows."""
+    """Return the rows [n] of each combination of labels in these columns, in the order of their first rows."""
     labels = [[plain(value) for value in table[name]] for name in columns]
     found: dict[tuple[Any, ...], list[int]] = {}
     for row in range(table.n_rows):
@@ -20,7 +20,7 @@ def group(table: Table, columns: Sequence[str]) -> dict[tuple[Any, ...], np.ndar
 
 
 def numbers_of(table: Table, name: str) -> np.ndarray:
-    """[n] float64: a column of numbers, missing ones as NaN. Raises :class:`InputError` for text and unknown names."""
+    """[n] float64: a column of numbers, NaN if missing. Raises :class:`InputError` for text and unknown names."""
     check_columns(table, [name], "of")
     column = table[name]
     is_number = column.dtype.kind in "iufb" or all(value is None or isinstance(value, (int, float)) for value in column)
@@ -30,18 +30,18 @@ def numbers_of(table: Table, name: str) -> np.ndarray:
 
 
 def check_columns(table: Mapping[str, Any], names: Iterable[str], where: str) -> None:
-    """Raise :class:`InputError` for the names that are no column of the table."""
+    """Raise :class:`InputError` for names that are not columns of the table."""
     problems = []
     for name in names:
         if name not in table:
             near = get_close_matches(name, list(table), 3, 0.5)
-            remedy = f"Near it: {', '.join(near)}." if near else ""
+            remedy = f"Similar names: {', '.join(near)}." if near else ""
             problems.append(Problem(where, "a column of the sweep", repr(name), remedy))
     if problems:
         raise InputError(problems)
 
 
 def plain(label: Any) -> Any:
-    """A label as Python's own value; missing is None, so that it equals itself."""
+    """Return a label as a Python value; missing is None, so that it equals itself."""
     value = label.item() if isinstance(label, np.generic) else label
     return None if value != value else value

@@ -1,4 +1,4 @@
-"""The rows of a sweep: a run's place in the study and its numbers, as columns of Parquet files and back."""
+"""The rows of a sweep: a run's place in the study and its numbers, to and from columns of Parquet files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,10 +16,10 @@ from vinesim.studies.run import Run
 
 
 def columns_of(runs: Sequence[Run], numbers: Mapping[str, Numbers], kinds: Kinds) -> dict[str, np.ndarray]:
-    """The rows of the runs that have numbers, as columns.
+    """Return the rows of the runs that have numbers, as columns.
 
-    The numbers' columns are in the order of the alphabet, those that no row has are left out: so the columns depend on
-    the runs alone.
+    The numbers' columns are in alphabetical order; those without any value are left out. So the columns depend only on
+    the runs.
     """
     done = [run for run in runs if run.run_id in numbers]
     columns: dict[str, np.ndarray] = {
@@ -48,9 +48,9 @@ def _labels(labels: Sequence[Any], kind: type) -> np.ndarray:
 
 
 def read_rows(files: Sequence[Path]) -> Table:
-    """The rows of these files in the order of the study; of a run that is in several, one.
+    """Return the rows of these files in the order of the study; a run in several files appears once.
 
-    Raises :class:`InputError` for files that are no part of a sweep.
+    Raises :class:`InputError` for files that are not parts of a sweep.
     """
     if not files:
         return Table(columns_of([], {}, {}))
@@ -59,7 +59,7 @@ def read_rows(files: Sequence[Path]) -> Table:
 
 
 def stored_ids(files: Sequence[Path]) -> dict[str, set[str]]:
-    """The ids of the runs in each file, by the file's name."""
+    """Return the ids of the runs in each file, by the file's name."""
     found: dict[str, set[str]] = {file.name: set() for file in files}
     if files:
         rows = _query("SELECT run_id, parse_filename(filename) AS file FROM rows", files)
@@ -69,12 +69,12 @@ def stored_ids(files: Sequence[Path]) -> dict[str, set[str]]:
 
 
 def number_columns(table: Table, axes: Iterable[str]) -> list[str]:
-    """The columns that are numbers of the runs, not their place in the study."""
+    """Return the columns that are numbers of the runs rather than their place in the study."""
     return [name for name in table if name not in {*OWN_COLUMNS, *axes}]
 
 
 def stored_numbers(files: Sequence[Path], axes: Iterable[str]) -> dict[str, Numbers]:
-    """The numbers of all runs in these files, by run id; ``axes`` are the columns of the axes there."""
+    """Return the numbers of all runs in these files, by run id; ``axes`` are the columns of the axes."""
     table = read_rows(files)
     columns = {name: table[name].tolist() for name in number_columns(table, axes)}
     found = {}
@@ -99,12 +99,12 @@ def _query(query: str, files: Sequence[Path]) -> dict[str, np.ndarray]:
 
 def _problem(names: Sequence[str], words: str) -> Problem:
     where = next((name for name in names if name in words), str(Path(names[0]).parent))
-    remedy = "Remove the file and sweep again: its runs are done anew."
+    remedy = "Remove the file and run the sweep again: it repeats the runs."
     return Problem(where, "a Parquet file of a sweep", words[:200], remedy)
 
 
 def _plain(values: np.ndarray) -> np.ndarray:
-    """A column without a mask: NULL is NaN among numbers, None among others."""
+    """Return a column without a mask: NULL becomes NaN in numbers, otherwise None."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
     if values.dtype.kind == "f":

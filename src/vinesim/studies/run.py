@@ -1,4 +1,4 @@
-"""One run of a study: which point, which replication, and the hash of all that decides its outcome."""
+"""One run of a study: which point, which replication, and the hash of everything that decides its outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from vinesim.model.errors import InputError
 class Run:
     """A run to do: the scenario's keys with their values at this point, and the seed."""
 
-    index: int  # in the expansion: points in order, the replications of each next to one another
+    index: int  # in the expansion: points in order, the replications of each together
     point: Mapping[str, Any]  # column -> label
     settings: Mapping[str, Any]  # key of the scenario -> value
     replication: int  # from 0
@@ -21,13 +21,13 @@ class Run:
 
 
 def named(point: Mapping[str, Any]) -> str:
-    """A point as messages call it: ``policy=high, arrivals.iat=5``."""
+    """Write a point for messages: ``policy=high, arrivals.iat=5``."""
     texts = {column: f"{label:.12g}" if isinstance(label, float) else label for column, label in point.items()}
     return ", ".join(f"{column}={text}" for column, text in texts.items())
 
 
 def at_point(error: InputError, point: Mapping[str, Any]) -> InputError:
-    """The error with the point before each place; as it is for a study without axes."""
+    """Return the error with the point before each place; unchanged for a study without axes."""
     if not point:
         return error
     problems = [replace(problem, where=f"{named(point)}: {problem.where}") for problem in error.problems]

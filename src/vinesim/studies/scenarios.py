@@ -9,9 +9,9 @@ from vinesim.studies.run import Run, at_point
 
 
 def scenario_of(study: Study, run: Run) -> Scenario:
-    """The scenario of a run, as ``read_scenario`` gives it for the same changes and seed.
+    """Return the scenario of a run, as ``read_scenario`` would with the same changes and seed.
 
-    The scenario's YAML is parsed once in a process. Raises :class:`InputError`, each problem with its point.
+    The scenario's YAML is parsed once per process. Raises :class:`InputError`, each problem with its point.
     """
     source = scenario_source(study)
     try:

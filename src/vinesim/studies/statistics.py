@@ -1,6 +1,6 @@
-"""Intervals of confidence over independent replications.
+"""Confidence intervals over independent replications.
 
-The values are one number a replication, never one a job: the jobs of a run wait for each other and are not independent.
+The values are one number per replication, never one per job: the jobs of a run wait for each other and are dependent.
 Source: Law, Simulation Modeling and Analysis, 5th edition, chapter 9 (replications, Student's t).
 """
 
@@ -21,34 +21,35 @@ NOWHERE = math.nan
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the interval that holds the true value in ``confidence`` of all experiments."""
+    """An estimate with its interval, which contains the true value in a share ``confidence`` of all experiments."""
 
-    low: float  # NaN where there is no interval; `note` says why
+    low: float  # NaN if there is no interval; `note` says why
     estimate: float
     high: float
     confidence: float
-    n: int  # replications that gave a value
-    missing: int = 0  # replications that gave none: NaN, None or infinite
+    n: int  # replications with a value
+    missing: int = 0  # replications without one: NaN, None or infinite
     note: str = ""  # why there is no interval, or what was left out
 
     @property
     def half_width(self) -> float:
-        """Half of the interval's width."""
+        """Half the width of the interval."""
         return (self.high - self.low) / 2
 
     @property
     def relative_half_width(self) -> float:
-        """Half width / |estimate|: 0 where all values are equal, infinite round 0, NaN where there is no interval."""
+        """Half width / |estimate|: 0 if all values are equal, infinite if the estimate is 0, NaN without an
+        interval."""
         if self.half_width == 0:
             return 0.0
         return self.half_width / abs(self.estimate) if self.estimate else self.half_width * math.inf
 
 
 def mean_interval(values: Values, confidence: float = 0.95) -> Interval:
-    """The mean of one number a replication with Student's t interval of its expectation.
+    """Return the mean of one number per replication, with Student's t interval of its expectation.
 
-    Replications without a value (NaN, None: what was asked never happened in them) are left out and counted in
-    ``missing``. One value has a mean and no interval. Raises :class:`InputError` for a confidence outside (0, 1).
+    Replications without a value (NaN or None, because the event in question never happened) are left out and counted in
+    ``missing``. A single value has a mean but no interval. Raises :class:`InputError` for a confidence outside (0, 1).
     """
     check_share("confidence", confidence)
     found, missing = finite(values)
@@ -61,11 +62,12 @@ def mean_interval(values: Values, confidence: float = 0.95) -> Interval:
 
 
 def quantile_interval(values: Values, probability: float, confidence: float = 0.95) -> Interval:
-    """A quantile over replications with its distribution-free interval, two of the values themselves (binomial ranks).
+    """Return a quantile over replications with its distribution-free interval between two of the values (binomial
+    ranks).
 
-    The interval holds the true quantile with at least ``confidence``, whatever the distribution; with too few values
-    for that (a median: fewer than 6 at 95 %) there is none. For a quantile inside a run (the p99 of its jobs), give
-    :func:`mean_interval` the p99 of each replication instead.
+    The interval contains the true quantile with at least ``confidence``, whatever the distribution; with too few values
+    (for a median, fewer than 6 at 95 %) there is none. For a quantile within a run (the p99 of its jobs), apply
+    :func:`mean_interval` to the p99 of each replication instead.
     Source: Conover, Practical Nonparametric Statistics, 3rd edition, section 3.2.
     """
     check_share("confidence", confidence)
@@ -86,10 +88,10 @@ def quantile_interval(values: Values, probability: float, confidence: float = 0.
 
 
 def summarize_points(table: Table, axes: Sequence[str], of: Sequence[str], confidence: float = 0.95) -> Table:
-    """One row a point of a sweep: its labels on the axes, and for each number X the columns X.n, .mean, .low and .high.
+    """Return one row per point of a sweep: its labels, and for each number X the columns X.n, .mean, .low and .high.
 
-    X.n counts the replications that gave a value. The bounds are those of :func:`mean_interval`.
-    Raises :class:`InputError` for a name that is no column, or no number.
+    X.n counts the replications with a value. The bounds are those of :func:`mean_interval`.
+    Raises :class:`InputError` for a name that is not a column, or not a number.
     """
     check_columns(table, axes, "axes")
     points = group(table, axes)
@@ -105,27 +107,27 @@ def summarize_points(table: Table, axes: Sequence[str], of: Sequence[str], confi
 
 
 def t_factor(confidence: float, freedom: int) -> float:
-    """Half width of Student's two-sided interval, in standard errors."""
+    """Return the half width of Student's two-sided interval, in standard errors."""
     from scipy.stats import t
 
     return float(t.ppf(0.5 + confidence / 2, freedom))
 
 
 def finite(values: Values) -> tuple[np.ndarray, int]:
-    """([n] float64 of the finite values, how many are not); None counts as NaN."""
+    """Return ([n] float64 of the finite values, how many are not finite); None counts as NaN."""
     found = np.asarray(values, np.float64)
     kept = found[np.isfinite(found)]
     return kept, len(found) - len(kept)
 
 
 def check_share(where: str, share: Any) -> None:
-    """Raise :class:`InputError` unless the number lies strictly between 0 and 1."""
+    """Raise :class:`InputError` unless the number is strictly between 0 and 1."""
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
         raise InputError([Problem(where, "a number between 0 and 1, such as 0.95", repr(share))])
 
 
 def _column(labels: list[Any]) -> np.ndarray:
-    """Labels as a column: numbers or text; a mixture as objects."""
+    """Return labels as a column: numbers or text; a mixture becomes objects."""
     kinds = {type(label) for label in labels}
     return np.array(labels, None if len(kinds) == 1 or kinds <= {int, float} else object)
 

@@ -1,8 +1,8 @@
-"""The folder of a sweep: what is done stays done, and nothing half written or damaged is ever taken for data.
+"""The folder of a sweep: finished runs are kept, and nothing incomplete or damaged is ever used as data.
 
-``study.yaml`` is the study with its scenario; ``runs/`` the parts, with the rows of finished chunks; ``journal/`` what
-unfinished chunks have got so far, and files being written; ``damaged/`` what was found damaged. What is done is judged
-by the ids of the runs, so the parts of several machines make one sweep when they lie in one folder.
+``study.yaml`` is the study with its scenario; ``runs/`` holds the parts, with the rows of finished chunks; ``journal/``
+holds the runs of unfinished chunks, and files being written; ``damaged/`` holds damaged files. The ids of the runs tell
+what is done, so the parts of several machines form one sweep when they are put in one folder.
 """
 
 import errno
@@ -30,20 +30,20 @@ KEPT = "kept"  # the journal of numbers that wait for their chunk after the stud
 
 
 class Store:
-    """The folder of one sweep, for adding to it.
+    """The folder of one sweep, open for adding to it.
 
     Attributes:
         folder: the folder.
-        layout: what its rows mean.
+        layout: the meaning of its rows.
         part: name of the part that has a run's row, by the run's id.
-        known: numbers of runs that are finished, their chunks not.
+        known: numbers of finished runs in unfinished chunks.
     """
 
     def __init__(self, folder: Path, text: str, chunks: Sequence[Chunk], all_ids: set[str], layout: Layout):
-        """Open or make the folder of a study: ``text`` tells the study, ``chunks`` are its first ones.
+        """Open or create the folder of a study: ``text`` is the study, ``chunks`` are its first ones.
 
-        ``all_ids`` are of all runs that the study may come to. A study that has grown takes over what is done. What is
-        damaged is set aside, with a warning, and its runs are to be done again.
+        ``all_ids`` are those of all runs that the study may ever have. A study that has grown takes over what is done.
+        Damaged files are set aside, with a warning, and their runs must be repeated.
         Raises :class:`InputError` for a folder that holds something else, or cannot be used.
         """
         self.folder, self.layout = folder, layout
@@ -65,7 +65,7 @@ class Store:
         self.part = {run_id: name for name, ids in stored_ids(run_files(folder)).items() for run_id in ids}
 
     def n_found(self, chunk: Chunk) -> int:
-        """How many runs of a chunk are finished, with a row or in a journal."""
+        """Return how many runs of a chunk are finished, in a row or in a journal."""
         return sum(run.run_id in self.part or run.run_id in self.known for run in chunk.runs)
 
     def missing(self, chunk: Chunk) -> bool:
@@ -73,33 +73,33 @@ class Store:
         return not all(run.run_id in self.part for run in chunk.runs)
 
     def known_of(self, chunk: Chunk) -> dict[str, Numbers]:
-        """The numbers of the runs of an unfinished chunk that are there already."""
+        """Return the numbers of the finished runs of an unfinished chunk."""
         ids = {run.run_id for run in chunk.runs}
         found = {run_id: self.known[run_id] for run_id in ids & self.known.keys()}
         names = {self.part[run_id] for run_id in ids & self.part.keys() - found.keys()}
-        if names:  # rows beside failed runs, or of another machine's
+        if names:  # rows written with failed runs missing, or by another machine
             rows = stored_numbers([self.folder / RUNS / name for name in sorted(names)], self.layout.kinds)
             found |= {run_id: rows[run_id] for run_id in ids & rows.keys()}
         return found
 
     def in_journal(self, chunk: Chunk) -> dict[str, Numbers]:
-        """The numbers that workers have left of a chunk."""
+        """Return the numbers that workers have added to a chunk's journal."""
         return read_journals(self.folder, chunk.id).numbers
 
     def add(self, chunk: Chunk, numbers: Mapping[str, Numbers], failed: Mapping[str, str]) -> None:
-        """Write what a worker sent that does not see this folder."""
+        """Write what a worker sent because it does not see this folder."""
         with Journal(self.folder, chunk.id, self.layout.record) as lines:
             lines.add({}, failed)
             write_chunk(self.folder, chunk, numbers, self.layout, is_done=not failed)
 
     def took(self, chunk: Chunk, failed: Mapping[str, str]) -> None:
-        """Know that a chunk's part is in place, without the runs that failed."""
+        """Record that a chunk's part is in place, except for the runs that failed."""
         self.part |= {run.run_id: f"{chunk.id}.parquet" for run in chunk.runs if run.run_id not in failed}
 
     def close(self, run_ids: set[str]) -> set[str]:
-        """Remove doubles and, if all these runs have rows, the journals; those of them that have none.
+        """Remove duplicates and, if all these runs have rows, the journals; return the runs without a row.
 
-        The parts are read from the disk again, and must be intact. Raises :class:`InputError`.
+        The parts are read from disk again, and must be intact. Raises :class:`InputError`.
         """
         files = intact_parts(self.folder)
         self._remove_doubles(files)
@@ -109,7 +109,7 @@ class Store:
         return missing
 
     def _remove_doubles(self, parts: Sequence[Path]) -> None:
-        """Remove the files all of whose rows are in a larger one: a query of all files counts each run once."""
+        """Remove files all of whose rows are in a larger file, so that a query of all files counts each run once."""
         files = {file.name: file for file in parts}
         ids = stored_ids(list(files.values()))
         homes: dict[str, list[str]] = {}
@@ -122,7 +122,7 @@ class Store:
                 files[name].unlink(missing_ok=True)
 
     def _is_told(self, study: bytes) -> bool:
-        """Whether the folder has these bytes for its study; in memory there are none."""
+        """Whether the folder has these bytes as its study; never for a sweep in memory."""
         file = self.folder / STUDY
         return file.read_bytes() == study if file.exists() else False
 
@@ -139,36 +139,36 @@ class Store:
             if not os.access(self.folder / RUNS, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as wrong:
-            raise InputError([problem_of(where, "a folder that can be written", wrong)]) from None
+            raise InputError([problem_of(where, "a writable folder", wrong)]) from None
 
     def _check_ids(self, files: Sequence[Path], all_ids: set[str], is_same: bool) -> None:
         stored = set().union(*stored_ids(files).values())
         if other := len(stored - all_ids):
-            found = f"{other} of {len(stored)} runs there that are none of this study's"
+            found = f"{other} of {len(stored)} runs there that are not in this study"
             if is_same:
                 remedy = (
-                    "The study is the same, but a file that it names, a policy's code or VineSim's version is not: "
+                    "The study is the same, but a file that it names, a policy's code or VineSim's version changed: "
                     "give another folder, or remove this one."
                 )
             else:
-                remedy = "Give another folder. (A study that has grown can go on in its folder.)"
+                remedy = "Give another folder. (A study that has grown can continue in its folder.)"
             raise InputError([Problem(f"--out {self.folder}", "a new folder, or that of this study", found, remedy)])
 
     def _check_record(self, records: set[tuple[str, ...]]) -> None:
-        """The runs that are there must have the numbers that the study keeps."""
+        """Check that the runs in the folder have the numbers that the study keeps."""
         for other in sorted(records - {self.layout.record}):
             expected, found = (", ".join(record) or "all numbers" for record in (other, self.layout.record))
-            remedy = "Give another folder: the runs that are there lack the other numbers."
+            remedy = "Give another folder: the runs in this one lack the other numbers."
             raise InputError([Problem("record", f"as in the folder: {expected}", found, remedy)])
 
     def _are_mine(self, files: Sequence[Path], told: Mapping[Path, Header]) -> bool:
-        """Whether the parts are named as they were written, and their rows mean what this study's mean."""
+        """Whether the parts have their original names, and their rows have this study's meaning."""
         return all(told[file].chunk == file.stem and told[file].has_layout(self.layout) for file in files)
 
     def _take_over(self, chunks: Sequence[Chunk], files: Sequence[Path], told: Mapping[Path, Header]) -> None:
-        """Cut the rows of the study as it was into the chunks of the study as it is.
+        """Move the rows of the study's earlier version into the chunks of its present version.
 
-        At every moment each of them is in a file or in a journal, so it may be broken off and done again.
+        At any time each row is in a file or in a journal, so this can be interrupted and repeated.
         """
         if not files and not self.known:
             return
@@ -187,7 +187,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Opened:
-    """A sweep's folder, for reading: its study, its parts, and the messages of failed runs by id."""
+    """A sweep's folder, open for reading: its study, its parts, and the messages of failed runs by id."""
 
     study: Study
     parts: list[Path]
@@ -195,9 +195,9 @@ class Opened:
 
 
 def open_folder(folder: Path) -> Opened:
-    """Read a folder that is a sweep, with nothing damaged and no part of another study. Raises :class:`InputError`."""
+    """Read the folder of a sweep; damage or parts of another study raise :class:`InputError`."""
     if not (folder / STUDY).is_file():
-        found = "no study.yaml there" if folder.is_dir() else "no such folder"
+        found = "a folder without study.yaml" if folder.is_dir() else "no such folder"
         raise InputError([Problem(str(folder), "the folder of a sweep", found, "vinesim sweep STUDY.yaml --out DIR")])
     refuse_damage(folder)
     study, parts = read_study(folder / STUDY), run_files(folder)

@@ -28,17 +28,17 @@ from vinesim.studies.until import next_round
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is."""
+    """The progress of a sweep."""
 
-    n_done: int  # runs that are finished or failed, those found in the folder too
-    n_found: int  # runs that were there at the beginning
-    n_runs: int  # of the study, as far as is known: `until` may ask for more
+    n_done: int  # runs that are finished or failed, including those found in the folder
+    n_found: int  # runs found in the folder at the beginning
+    n_runs: int  # runs of the study, as far as is known: `until` may add more
     n_failed: int
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that gave no numbers: where it is in the study, and why."""
+    """A run that gave no numbers: its place in the study, and why."""
 
     point: Mapping[str, Any]
     seed: int
@@ -51,14 +51,14 @@ class Sweep:
 
     study: Study
     failures: tuple[Failure, ...]
-    n_runs: int  # asked for
-    n_found: int  # of them, were there before
-    folder: Path | None  # None: the rows are in memory alone
+    n_runs: int  # requested
+    n_found: int  # of these, found in the folder
+    folder: Path | None  # None: the rows are only in memory
     _rows: Table | None = None
 
     @cached_property
     def table(self) -> Table:
-        """One row a finished run, in the order of the study: run_id, point, replication, seed, axes, numbers."""
+        """One row per finished run, in the order of the study: run_id, point, replication, seed, axes, numbers."""
         return self._rows if self._rows is not None else read_rows(intact_parts(self.folder or Path()))
 
 
@@ -75,10 +75,10 @@ def sweep(
 ) -> Sweep:
     """Run what is missing of a study (or of a study file, or its mapping) and return all its rows.
 
-    ``out`` is the sweep's folder; what is done in it is kept, whatever happens, and not done again. Without it the rows
-    are in memory alone. ``backend`` is loky (processes of this machine), dask or ray, with that many ``workers`` (None:
+    ``out`` is the sweep's folder; finished runs in it are kept, whatever happens, and not repeated. Without it the rows
+    are only in memory. ``backend`` is loky (processes on this machine), dask or ray, with that many ``workers`` (None:
     all cores; 1: this process) or with the cluster at ``address``. ``shard`` (k, n) does the k-th of n parts.
-    ``on_progress`` is called when a chunk of runs is finished, ``on_message`` with what is worth a line.
+    ``on_progress`` is called when a chunk of runs is finished, ``on_message`` with lines for the user.
     Raises :class:`InputError` for a study, folder or back-end that cannot be used. Runs that fail are in ``failures``.
     """
     from vinesim.studies.backends import check_backend
@@ -105,7 +105,7 @@ def _sweep(
     on_progress: Callable[[SweepProgress], object] | None,
     on_message: Callable[[str], None],
 ) -> Sweep:
-    from vinesim.studies.worker_pool import WorkerPool  # with the compiler, which reading a sweep needs not
+    from vinesim.studies.worker_pool import WorkerPool  # imports the compiler, not needed for reading a sweep
 
     runs = expand(study)
     todo = chunks(study, runs)
@@ -139,7 +139,7 @@ def _sweep(
     finally:
         pool.close()
     if lost := store.close({*by_id}) & asked - pool.failed.keys():
-        remedy = "Run the same command again: it does them."
+        remedy = "Repeat the command: it does them."
         raise InputError(
             [Problem(f"--out {folder}", "a row or a reason for every run", f"{len(lost)} runs with neither", remedy)]
         )
@@ -148,9 +148,9 @@ def _sweep(
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
-    """The sweep in a folder, with the rows that are there; of a run that is there twice, one.
+    """Return the sweep in a folder, with the rows found there; a run found twice appears once.
 
-    Raises :class:`InputError` for a folder that is no sweep, or in which something is damaged.
+    Raises :class:`InputError` for a folder that is not a sweep, or has damaged files.
     """
     path = Path(folder)
     found = open_folder(path)
@@ -160,19 +160,19 @@ def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
 
 
 def _failures(runs: Mapping[str, Run], failed: Mapping[str, str]) -> tuple[Failure, ...]:
-    """The failures in the order of the study."""
+    """Return the failures in the order of the study."""
     return tuple(Failure(run.point, run.seed, failed[run_id]) for run_id, run in runs.items() if run_id in failed)
 
 
 def _possible_ids(study: Study, runs: Sequence[Run]) -> set[str]:
-    """The ids of all runs that the study may ask for."""
+    """Return the ids of all runs that the study may request."""
     if study.until is not None and study.until.at_most > study.replications:
         runs = expand(replace(study, replications=study.until.at_most))
     return {run.run_id for run in runs}
 
 
 def _corners(study: Study) -> Study:
-    """The study with the first and last value alone of its numeric axes: what to check before a run is made."""
+    """Return the study with only the first and last value of its numeric axes, which are checked before any run."""
     return replace(study, axes=tuple(_ends(axis) for axis in study.axes))
 
 
@@ -185,12 +185,12 @@ def _ends(axis: Axis) -> Axis:
 
 def _check_shard(shard: tuple[int, int] | None) -> None:
     if shard is not None and not 1 <= shard[0] <= shard[1]:
-        raise InputError([Problem("--shard", "K/N with K from 1 to N, as 1/2", f"{shard[0]}/{shard[1]}")])
+        raise InputError([Problem("--shard", "K/N with K from 1 to N, such as 1/2", f"{shard[0]}/{shard[1]}")])
 
 
 @contextmanager
 def _place(out: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The sweep's folder, or one that is gone afterwards."""
+    """Yield the sweep's folder, or a temporary one that is removed afterwards."""
     if out is not None:
         yield Path(out)
     else:

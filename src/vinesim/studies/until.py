@@ -1,4 +1,4 @@
-"""More replications, for the points whose number is not known well enough yet."""
+"""Add replications for points whose number is not known precisely enough yet."""
 
 import math
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from vinesim.studies.expand import expand
 from vinesim.studies.run import Run
 from vinesim.studies.statistics import mean_interval
 
-GROWTH = 1.5  # replications of a point from round to round
+GROWTH = 1.5  # factor on the replications of a point from round to round
 
 
 def next_round(study: Study, counts: dict[int, int], table: Table) -> list[Run]:
-    """The runs that the study asks for beyond those in the table; none when every point is known well enough.
+    """Return the runs that the study needs beyond those in the table; none if every point is precise enough.
 
-    ``counts`` are the replications of each point by its number, and are raised here. Each point stops for itself; the
-    seeds go on, so that replication r meets the same random numbers at all points. The schedule depends on the rows
-    alone. A point with a missing row (a run that failed) gets no more.
+    ``counts`` are the replications of each point by its number, and are raised here. Each point stops on its own; the
+    seeds continue, so that replication r has the same random numbers at all points. The schedule depends only on the
+    rows. A point with a missing row (a run that failed) gets no more.
     """
     until = study.until
     assert until is not None
@@ -36,7 +36,7 @@ def next_round(study: Study, counts: dict[int, int], table: Table) -> list[Run]:
 
 
 def _values(of: str, table: Table, counts: Mapping[int, int]) -> Mapping[int, list[float]]:
-    """The number in the replications that count so far, point by point; rows of later rounds may be there already."""
+    """Return the number in the replications that count so far, by point; rows of later rounds may exist already."""
     values: dict[int, list[float]] = {number: [] for number in counts}
     column = table[of] if of in table else np.full(table.n_rows, np.nan)
     for number, replication, value in zip(table["point"].tolist(), table["replication"].tolist(), column, strict=True):

@@ -1,4 +1,4 @@
-"""What a worker does: the missing runs of one chunk. The same on every back-end, and without one."""
+"""What a worker does: the missing runs of one chunk. It is the same on every back-end, and without one."""
 
 import pickle
 import socket
@@ -30,35 +30,35 @@ from vinesim.studies.parts import write_chunk
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
 
-_ONE_AT_A_TIME = Lock()  # loading a policy's file is not made for several threads, and threads would share one core
+_ONE_AT_A_TIME = Lock()  # loading a policy's file is not thread-safe, and threads would share one core anyway
 
 
 @dataclass(frozen=True)
 class WorkItem:
-    """A chunk to do, with all that a worker on another machine needs."""
+    """A chunk to do, with everything that a worker on another machine needs."""
 
     chunk: Chunk
-    known: Mapping[str, Numbers]  # what is done of it already
-    study: bytes  # pickled: sent by value and made once in each process; or a name that this process knows
+    known: Mapping[str, Numbers]  # its finished runs
+    study: bytes  # pickled: sent by value and unpickled once per process; or a name that this process knows
     folder: str
     token: str  # a file in the folder; a worker that sees it writes there itself
-    n_deaths: int = 0  # workers that it has cost so far
+    n_deaths: int = 0  # workers that died while holding it
     version: str = VERSION
 
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a chunk."""
+    """The outcome of a chunk."""
 
-    numbers: Mapping[str, Numbers] | None = None  # of its finished runs by id; None where the worker has written them
+    numbers: Mapping[str, Numbers] | None = None  # of its finished runs by id; None if the worker has written them
     failed: Mapping[str, str] = field(default_factory=dict)  # messages by run id
-    refused: Problem | None = None  # why the worker could do nothing, nor could it do any other
+    refused: Problem | None = None  # why the worker could do nothing, and could not do any other chunk
 
 
 def work(item: WorkItem) -> Done:
-    """Do the missing runs of a chunk and write its rows, or send them where the sweep's folder is not to be seen.
+    """Do the missing runs of a chunk and write its rows, or return them if the sweep's folder cannot be seen.
 
-    Each run is in the journal as soon as it is finished. A run that fails takes no other with it.
+    Each run is in the journal as soon as it is finished. A run that fails does not affect the others.
     """
     if item.version != VERSION:
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
@@ -69,7 +69,7 @@ def work(item: WorkItem) -> Done:
         try:
             return _write(item)
         except OSError as wrong:
-            return Done(refused=problem_of(item.folder, "a folder that can be written", wrong))
+            return Done(refused=problem_of(item.folder, "a writable folder", wrong))
 
 
 def _send(item: WorkItem) -> Done:
@@ -102,11 +102,11 @@ def _missing(item: WorkItem, found: Mapping[str, Numbers]) -> list[Run]:
     return [run for run in item.chunk.runs if run.run_id not in found]
 
 
-_studies: dict[bytes, Study] = {}  # of this process, by what work items call them
+_studies: dict[bytes, Study] = {}  # studies in this process, by their names in work items
 
 
 def know(study: Study, name: bytes) -> None:
-    """Let work items in this process name a study, so that it is not copied."""
+    """Let work items in this process refer to a study by name, so that it is not copied."""
     _studies[name] = study
 
 
@@ -123,7 +123,7 @@ def _study(name: bytes) -> Study:
 
 
 def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
-    """Numbers and failures of the runs, a block at a time; a block that fails is done run by run."""
+    """Yield numbers and failures of the runs, a block at a time; a block that fails is repeated run by run."""
     left = {run.run_id: run for run in runs}
     policies = Policies()
     try:
@@ -132,7 +132,7 @@ def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers]
             for run_id in found:
                 del left[run_id]
             yield found, {}
-    except Exception:  # noqa: S110 - whatever it is, each run will tell it again
+    except Exception:  # noqa: S110 - each run will report it again
         pass
     for run in left.values():
         try:
@@ -142,7 +142,7 @@ def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers]
 
 
 def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Numbers]:
-    """The numbers of the runs of a block: of several in one call of the engine."""
+    """Return the numbers of the runs of a block; several runs are one call of the engine."""
     if len(block.runs) == 1:
         return {block.runs[0].run_id: one(study, block.runs[0], policies, block.scenario)}
     scenario, is_plain = policies.put_into(block.scenario)
@@ -161,20 +161,20 @@ def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Number
 
 
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
-    """The numbers of one run; ``scenario`` is its own where that is made already."""
+    """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
     scenario, is_plain = policies.put_into(scenario or scenario_of(study, run))
     engine: Engine = "reference" if is_plain else "compiled"
     return numbers(simulate(scenario, engine=engine, warm_up=study.warm_up).summary, study.record)
 
 
 class Policies:
-    """The policies of a chunk, each loaded once: loading a file takes longer than a short run."""
+    """The policies of a chunk, each loaded once, because loading a file takes longer than a short run."""
 
     def __init__(self) -> None:
         self._known: dict[str, Policy] = {}
 
     def put_into(self, scenario: Scenario) -> tuple[Scenario, bool]:
-        """The scenario with its policy as an object, and whether that is plain Python."""
+        """Return the scenario with its policy as an object, and whether the policy is plain Python."""
         key = repr((scenario.policy, scenario.options))
         if key not in self._known:
             self._known[key] = resolve(scenario.policy, scenario.options)
@@ -184,10 +184,10 @@ class Policies:
 
 
 def changed_files(study: Study, runs: list[Run]) -> Problem | None:
-    """What is wrong if the files that the runs' scenarios name are not those of the sweep's beginning.
+    """Return a problem if the files that the runs' scenarios name have changed since the sweep began.
 
-    Asked for a run of each policy; so rows are never filed under the id of another code or workload. Policies that are
-    objects have come with the study.
+    It is checked for one run of each policy, so that rows are never stored under the id of other code or another
+    workload. Policies that are objects came with the study.
     """
     for run in {repr(run.settings.get("policy")): run for run in runs}.values():
         source = scenario_source(study).changed(run.settings)
@@ -195,7 +195,7 @@ def changed_files(study: Study, runs: list[Run]) -> Problem | None:
         is_named = isinstance(document.get("policy"), str | None)
         if is_named and run_id(document, study.folder, run.seed, study.warm_up) != run.run_id:
             where = f"the files of the study on {socket.gethostname()}"
-            return Problem(where, "those of the sweep's beginning", "others", "Begin again, in another folder.")
+            return Problem(where, "unchanged files since the sweep began", "changed files", "Start in another folder.")
     return None
 
 

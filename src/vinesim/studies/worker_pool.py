@@ -1,4 +1,4 @@
-"""Lets a back-end do the chunks of a sweep, and deals with workers that die."""
+"""Run the chunks of a sweep on a back-end, and deal with workers that die."""
 
 import pickle
 from collections import deque
@@ -21,12 +21,12 @@ from vinesim.studies.parts import write_chunk
 from vinesim.studies.store import Store
 from vinesim.studies.work import Done, WorkItem, forget, know
 
-MAX_DEATHS = 3  # workers that a run may cost before it is given up
+MAX_DEATHS = 3  # worker deaths after which a run is given up
 
 
 @dataclass
 class WorkerPool:
-    """The workers of one sweep; they are started when there is something to do.
+    """The workers of one sweep, started when there is something to do.
 
     Attributes:
         failed: messages of the runs that failed, by run id.
@@ -43,9 +43,9 @@ class WorkerPool:
     _token: Path = field(default_factory=lambda: Path(journal.FOLDER, f"{uuid4().hex}.open"))
 
     def do(self, chunks: Sequence[Chunk], report: Callable[[int], None]) -> None:
-        """Do the chunks; ``report`` gets the number of new runs of each that is finished.
+        """Do the chunks; ``report`` is called with the number of new runs of each finished chunk.
 
-        Raises :class:`InputError` when the workers can do nothing, or the folder cannot be written.
+        Raises :class:`InputError` if the workers cannot do anything, or the folder cannot be written.
         """
         if not chunks:
             return
@@ -79,7 +79,7 @@ class WorkerPool:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write to the folder, as long as it is that of this sweep: what is done must not go elsewhere."""
+        """Write to the folder only while it is that of this sweep, so that results never end up elsewhere."""
         where = f"--out {self.store.folder}"
         try:
             if self._backend is not None:
@@ -90,10 +90,10 @@ class WorkerPool:
             found = "it was moved or removed while the sweep ran"
             raise InputError([Problem(where, "the folder of this sweep", found, remedy)]) from None
         except OSError as wrong:
-            raise InputError([problem_of(where, "a folder that can be written", wrong)]) from None
+            raise InputError([problem_of(where, "a writable folder", wrong)]) from None
 
     def close(self) -> None:
-        """End the workers, whatever they do."""
+        """End the workers, even if they are busy."""
         try:
             if self._backend is not None:
                 self._backend.close()
@@ -128,12 +128,13 @@ class WorkerPool:
         self.store.took(chunk, done.failed)
 
     def _goes_alone(self, item: WorkItem) -> bool:
-        """Whether nothing else may be in hand, so that a death tells who did it."""
+        """Whether no other work item may be in progress, so that a worker's death shows which one caused it."""
         assert self._backend is not None
         return item.n_deaths >= MAX_DEATHS - 1 and not self._backend.blames_exactly
 
     def _again(self, item: WorkItem) -> list[WorkItem]:
-        """What to try after a worker's death: the chunk once more, and after the next one its runs one by one."""
+        """Return what to try after a worker's death: the chunk once more, and after the next death its runs one by
+        one."""
         n_deaths = item.n_deaths + 1
         if n_deaths < MAX_DEATHS - 1:
             return [replace(item, n_deaths=n_deaths)]
@@ -145,7 +146,7 @@ class WorkerPool:
 
 
 def _is_guilty(item: WorkItem) -> bool:
-    """Whether one more death of a worker is one too many: it can only be this run."""
+    """Whether one more death of a worker is too many, because only this run can be the cause."""
     return len(item.chunk.runs) == 1 and item.n_deaths + 1 >= MAX_DEATHS
 
 
@@ -154,11 +155,11 @@ def _given_up(item: WorkItem, died: WorkerDied) -> Done:
 
 
 def _pickled(study: Study) -> bytes:
-    """The study by value, with the classes of its policy objects where a script or notebook made them."""
+    """Pickle the study by value, including the classes of policy objects that a script or notebook defined."""
     study = replace(inlined(study), folder=study.folder)
     if all(_is_plain(value) for axis in study.axes for setting in axis.settings for value in setting.values()):
         return pickle.dumps(study)
-    import cloudpickle  # which joblib brings
+    import cloudpickle  # installed with joblib
 
     return cloudpickle.dumps(study)
 

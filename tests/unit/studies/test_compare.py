@@ -199,9 +199,9 @@ def test_bad_questions():
         compare(table, "policy", OF, better="faster")
     with pytest.raises(InputError, match="confidence: expected"):
         compare(table, "policy", OF, confidence=95)
-    with pytest.raises(InputError, match="the sweep: expected runs that are done, found none"):
+    with pytest.raises(InputError, match="the sweep: expected finished runs, found none"):
         compare(Table({"policy": np.array([]), "seed": np.array([])}), "policy", OF)
     with pytest.raises(InputError, match="two labels or more"):
         compare(sweep({("a",): BASE}), "policy", OF)
-    with pytest.raises(InputError, match="one run a seed for policy = a, found several"):
+    with pytest.raises(InputError, match="one run per seed for policy = a, found several"):
         compare(sweep({(6, "a"): BASE, (7, "a"): BASE, (6, "b"): BASE}, axes=("iat", "policy")), "policy", OF)

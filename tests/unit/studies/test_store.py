@@ -221,7 +221,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="expected a folder, found a file"):
         Store(tmp_path / "file", "text", [], set(), PLAIN)
-    with pytest.raises(InputError, match="a folder that can be written"):
+    with pytest.raises(InputError, match="a writable folder"):
         Store(tmp_path / "file" / "below", "text", [], set(), PLAIN)
 
 

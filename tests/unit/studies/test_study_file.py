@@ -252,7 +252,10 @@ seed: -1
 @pytest.mark.parametrize(
     ("text", "start"),
     [
-        ("axes: {}\n", "study.yaml:1:1: scenario: expected the scenario: a file, or what would stand in it, found no"),
+        (
+            "axes: {}\n",
+            "study.yaml:1:1: scenario: expected the scenario: a file name, or the contents of a scenario file",
+        ),
         ("scenario: no.yaml\n", "study.yaml:1:11: scenario: expected a file that can be read, found no such file"),
         ("scenario: [3]\n", "study.yaml:1:11: scenario: expected a scenario file, or a scenario's mapping"),
         ("scenario: study.yaml\naxes: [3]\n", "study.yaml:2:7: axes: expected a mapping, found a list"),

@@ -1,8 +1,8 @@
-"""Where the chunks of a sweep are worked on: this process, processes of this machine, a Dask or a Ray cluster.
+"""Where the chunks of a sweep run: in this process, in processes of this machine, on a Dask or a Ray cluster.
 
-They are the futures of joblib's loky, of Dask and of Ray behind one small contract, and not joblib's own back-ends: a
-chunk that kills its Dask worker makes ``joblib.Parallel`` wait for ever (joblib 1.6, distributed 2026.8), its Ray
-back-end gives nothing before all is done, and with loky the death of one worker loses what the others have in hand.
+They use the futures of joblib's loky, of Dask and of Ray behind one small contract, not joblib's own back-ends: a chunk
+that kills its Dask worker makes ``joblib.Parallel`` wait forever (joblib 1.6, distributed 2026.8), its Ray back-end
+returns nothing until everything is done, and with loky the death of one worker loses the work of the others.
 """
 
 from vinesim.studies.backends.choose import BACKENDS, check_backend, open_backend

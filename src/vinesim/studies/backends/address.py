@@ -1,4 +1,4 @@
-"""Whether anything listens at the address of a cluster: the clusters' own clients would try for up to a minute."""
+"""Check that something listens at a cluster's address; the clusters' own clients would try for up to a minute."""
 
 import socket
 
@@ -8,7 +8,7 @@ TIMEOUT_S = 15.0
 
 
 def check_address(address: str, expected: str, port: int) -> None:
-    """Raise :class:`InputError` unless the port of ``[kind://]host[:port]`` takes connections."""
+    """Raise :class:`InputError` unless the port of ``[kind://]host[:port]`` accepts connections."""
     rest = address.rpartition("://")[2].rstrip("/")
     host, colon, given = rest.rpartition(":")
     if not colon or "]" in given:  # no port; an IPv6 address is in brackets

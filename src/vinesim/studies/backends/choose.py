@@ -1,4 +1,4 @@
-"""Open the back-end of a name."""
+"""Open a back-end by name."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}  # name -> th
 
 
 def check_backend(backend: str, workers: int | None, address: str | None) -> None:
-    """Raise :class:`InputError` with all that is wrong with the choice."""
+    """Raise :class:`InputError` with everything that is wrong with the choice."""
     problems = []
     if backend not in BACKENDS:
         problems.append(Problem("--backend", "one of " + ", ".join(BACKENDS), repr(backend)))
@@ -20,7 +20,7 @@ def check_backend(backend: str, workers: int | None, address: str | None) -> Non
         problems.append(Problem("--workers", "1 or more", f"{workers}"))
     if address is not None and backend == "loky":
         remedy = "Give --backend dask or ray with it."
-        problems.append(Problem("--address", "a back-end that has one", "loky, which is this machine", remedy))
+        problems.append(Problem("--address", "a back-end that has one", "loky, which uses this machine", remedy))
     if problems:
         raise InputError(problems)
 
@@ -28,10 +28,10 @@ def check_backend(backend: str, workers: int | None, address: str | None) -> Non
 def open_backend(
     backend: str, workers: int | None, address: str | None, n_items: int, on_message: Callable[[str], None]
 ) -> Backend:
-    """The back-end with its workers, for that many work items.
+    """Open the back-end with its workers, for a number of work items.
 
-    ``workers`` None is all cores of this machine, or all that the cluster at the address has. One worker on this
-    machine is this process itself. Raises :class:`InputError` for a cluster that cannot be reached.
+    ``workers`` None means all cores of this machine, or all workers of the cluster at the address. A single worker on
+    this machine is this process itself. Raises :class:`InputError` if the cluster cannot be reached.
     """
     check_backend(backend, workers, address)
     wanted = workers if workers is not None or address is not None else (1 if n_items == 1 else min(n_items, _cores()))
@@ -53,7 +53,7 @@ def open_backend(
 
 
 def _cores() -> int:
-    """Cores that this process may use, by affinity and control groups."""
+    """Return the cores that this process may use, considering affinity and control groups."""
     from joblib import cpu_count
 
     return cpu_count()

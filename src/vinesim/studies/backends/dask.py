@@ -1,4 +1,4 @@
-"""A Dask cluster: worker processes of this machine, or those of the scheduler at an address."""
+"""A Dask cluster: worker processes on this machine, or those of the scheduler at an address."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,23 +11,23 @@ from vinesim.studies.backends.address import check_address
 from vinesim.studies.backends.contract import Finished, WorkerDied, unfit
 from vinesim.studies.work import WorkItem, work
 
-EXPECTED = "the address of a Dask scheduler, as tcp://host:8786"
-PORT = 8786  # Dask's own
+EXPECTED = "the address of a Dask scheduler, such as tcp://host:8786"
+PORT = 8786  # Dask's default
 TIMEOUT_S = 15.0  # for the scheduler to answer
-WORKERS_TIMEOUT_S = 600.0  # for the first worker to come: batch systems start them late
+WORKERS_TIMEOUT_S = 600.0  # for the first worker to appear: batch systems start them late
 SETTINGS = {
-    "distributed.scheduler.allowed-failures": 0,  # the sweep counts them
-    "distributed.deploy.lost-worker-timeout": "1 day",  # a worker that dies twice in 15 s would never be replaced
+    "distributed.scheduler.allowed-failures": 0,  # the sweep counts failures itself
+    "distributed.deploy.lost-worker-timeout": "1 day",  # else a worker that dies twice in 15 s is never replaced
 }
 
 
 class Dask:
-    """The workers of a scheduler; those that come later are used too."""
+    """The workers of a scheduler, including those that join later."""
 
     blames_exactly = False
 
     def __init__(self, workers: int | None, address: str | None, on_message: Callable[[str], None]):
-        """``workers`` at an address is how many work items are in hand at once; None: one a thread of its workers."""
+        """With an address, ``workers`` limits the work items in progress; None: one per thread of its workers."""
         import dask
         from distributed import Client
 
@@ -57,11 +57,11 @@ class Dask:
             found = f"none in {WORKERS_TIMEOUT_S:g} s"
             raise InputError([Problem(f"--address {address}", "a scheduler with workers", found)]) from None
         if any(threads > 1 for threads in self._client.nthreads().values()):
-            on_message("a Dask worker does one run at a time; start as many workers as cores, with --nthreads 1")
+            on_message("a Dask worker does one run at a time: start one worker per core, with --nthreads 1")
 
     @property
     def n_slots(self) -> int:
-        """As many as wanted, or the threads of all workers."""
+        """The requested number, or the threads of all workers."""
         with _answering():
             return self._in_hand or max(1, sum(self._client.nthreads().values()))
 
@@ -71,7 +71,7 @@ class Dask:
             self._futures[self._client.submit(work, item, pure=False)] = item
 
     def finished(self) -> list[Finished]:
-        """Wait for one. The scheduler itself may have tried a work item on several workers."""
+        """Wait for one. The scheduler may have tried a work item on several workers."""
         from distributed import wait
         from distributed.scheduler import KilledWorker
 
@@ -91,7 +91,7 @@ class Dask:
         return found
 
     def close(self) -> None:
-        """Take back what is in hand, and end the workers that were started here."""
+        """Cancel the work in progress, and end the workers that were started here."""
         self._client.cancel(list(self._futures))
         self._client.close()
         if self._cluster is not None:
@@ -101,7 +101,7 @@ class Dask:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Tell it as an :class:`InputError` when the scheduler has ended."""
+    """Raise :class:`InputError` if the scheduler has ended."""
     try:
         yield
     except (CancelledError, OSError):
@@ -109,8 +109,8 @@ def _answering() -> Iterator[None]:
 
 
 def _gone() -> InputError:
-    remedy = "What is done is kept; the same command goes on."
-    return InputError([Problem("--backend dask", "a scheduler that answers", "none any more", remedy)])
+    remedy = "Finished runs are kept; repeat the command to continue."
+    return InputError([Problem("--backend dask", "a scheduler that answers", "no answer any more", remedy)])
 
 
 def _local(workers: int | None) -> Any:

@@ -1,11 +1,11 @@
-"""No workers: this process."""
+"""No workers: everything runs in this process."""
 
 from vinesim.studies.backends.contract import Finished
 from vinesim.studies.work import WorkItem, work
 
 
 class Here:
-    """Does one work item at a time, when asked what is finished."""
+    """Processes one work item at a time, when asked for what is finished."""
 
     n_slots = 1
     blames_exactly = True
@@ -14,7 +14,7 @@ class Here:
         self._items: list[WorkItem] = []
 
     def submit(self, item: WorkItem) -> None:
-        """Keep the work item."""
+        """Store the work item."""
         self._items.append(item)
 
     def finished(self) -> list[Finished]:
@@ -23,4 +23,4 @@ class Here:
         return [Finished(item, work(item))]
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing: nothing was started."""

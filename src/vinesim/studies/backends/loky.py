@@ -1,7 +1,7 @@
-"""Processes of this machine, by joblib's loky.
+"""Processes of this machine, through joblib's loky.
 
-Each worker is an executor of its own with one process: when it dies, the work item it had in hand is known, and the
-other workers go on.
+Each worker is an executor of its own with one process: if it dies, the work item that it held is known, and the other
+workers continue.
 """
 
 import os
@@ -17,11 +17,11 @@ from typing import Any
 from vinesim.studies.backends.contract import Finished, WorkerDied
 from vinesim.studies.work import WorkItem, work
 
-LOOK_S = 1.0  # how often a worker looks whether the sweep is still there
+LOOK_S = 1.0  # how often a worker checks whether the sweep still runs
 
 
 class Loky:
-    """So many worker processes."""
+    """A number of worker processes."""
 
     blames_exactly = True
 
@@ -31,7 +31,7 @@ class Loky:
         self._busy: dict[Future, tuple[WorkItem, Any]] = {}
 
     def submit(self, item: WorkItem) -> None:
-        """Give a work item to a free worker; one that has died while it was free is replaced."""
+        """Give a work item to a free worker; a worker that died while it was free is replaced."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         executor = self._free.pop()
@@ -79,8 +79,9 @@ def _executor() -> Any:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Leave Ctrl-C to this process: one that is started meanwhile never gets it, not even before its first line."""
-    resource_tracker.ensure_running()  # to start it lets go of signals that are held
+    """Let only this process receive Ctrl-C: a process started meanwhile never gets it, not even before its first
+    line."""
+    resource_tracker.ensure_running()  # starting it would unblock the held signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -89,7 +90,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    """End when the parent is gone."""
+    """Exit if the parent has ended."""
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""A Ray cluster: worker processes of this machine, or those of the cluster at an address."""
+"""A Ray cluster: worker processes on this machine, or those of the cluster at an address."""
 
 import logging
 import os
@@ -13,23 +13,23 @@ from vinesim.studies.backends.contract import Finished, WorkerDied, unfit
 from vinesim.studies.backends.ray_security import ask_for_token, check_token, make_token, on_loopback
 from vinesim.studies.work import WorkItem, work
 
-PORT = 6379  # Ray's own
-LOOK_S = 1.0  # how often to look whether Ray is there: when it has been gone for a minute, Ray ends this program
+PORT = 6379  # Ray's default
+LOOK_S = 1.0  # how often to check for Ray: Ray ends this program if it has been gone for a minute
 TIMEOUT_S = 5.0
 STARTS = 3  # attempts at starting or joining Ray again
 QUIET = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
 
 
 class Ray:
-    """Ray tasks, one CPU each. A Ray that this program has joined already is used, and left running.
+    """Ray tasks, one CPU each. A Ray that this program has already joined is used, and left running.
 
-    When Ray itself ends, it is started or joined again, and what was in hand has lost its worker.
+    If Ray itself ends, it is started or joined again, and work items in progress count as if their worker had died.
     """
 
     blames_exactly = True
 
     def __init__(self, workers: int | None, address: str | None, on_message: Callable[[str], None]):
-        """``workers`` at an address is how many work items are in hand at once; None: one a CPU of the cluster."""
+        """With an address, ``workers`` limits the work items in progress; None: one per CPU of the cluster."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ask_for_token()
         import ray
@@ -48,13 +48,13 @@ class Ray:
         if self._is_ours:
             _join(self._ray, self._workers, self._address, self._on_message)
         gcs = self._ray.get_runtime_context().gcs_address
-        self._gcs = None if _is_refused(gcs) else gcs  # through a Ray client it is not to be reached
+        self._gcs = None if _is_refused(gcs) else gcs  # it cannot be reached through a Ray client
         self._work = self._ray.remote(num_cpus=1, max_retries=0)(work)
         self._has_ended = False
 
     @property
     def n_slots(self) -> int:
-        """As many as wanted, or the CPUs of the cluster."""
+        """The requested number, or the CPUs of the cluster."""
         if self._in_hand is not None or self._is_gone():
             return self._in_hand or 1
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
@@ -66,7 +66,7 @@ class Ray:
         self._refs[self._work.remote(item)] = item
 
     def finished(self) -> list[Finished]:
-        """Wait for one. If Ray has ended, all are lost."""
+        """Wait for one. If Ray has ended, all work items are lost."""
         ready: list[Any] = []
         while not ready and not self._is_gone():
             ready = self._ray.wait(list(self._refs), num_returns=1, timeout=LOOK_S)[0]
@@ -91,13 +91,13 @@ class Ray:
             return Finished(item, WorkerDied(f"its Ray worker died ({type(wrong).__name__})"))
 
     def _is_gone(self) -> bool:
-        """Whether the Ray that was joined has ended."""
+        """Whether the Ray that this program joined has ended."""
         self._has_ended = self._has_ended or (self._gcs is not None and _is_refused(self._gcs))
         return self._has_ended
 
     def _open_again(self) -> None:
         if not self._is_ours:
-            remedy = "The same command goes on."
+            remedy = "Repeat the command to continue."
             raise InputError([Problem("--backend ray", "the Ray that this program had joined", "it stopped", remedy)])
         for left in reversed(range(STARTS)):
             self._on_message(f"Ray stopped; {'starting' if self._address is None else 'joining'} it again")
@@ -110,7 +110,7 @@ class Ray:
                     raise
 
     def close(self) -> None:
-        """Stop what is in hand, and leave the cluster; one that was started here ends."""
+        """Stop the work in progress, and leave the cluster; a cluster that was started here ends."""
         if not self._is_gone():
             for ref in self._refs:
                 self._ray.cancel(ref, force=True)
@@ -133,21 +133,21 @@ def _is_refused(address: str) -> bool:
 def _join(ray: Any, workers: int | None, address: str | None, on_message: Callable[[str], None]) -> None:
     if address is None:
         make_token()
-        with on_loopback(ray, on_message), _told("--backend ray", "a Ray that starts", "Run the same command again."):
+        with on_loopback(ray, on_message), _told("--backend ray", "a Ray that starts", "Repeat the command."):
             ray.init("local", num_cpus=workers, include_dashboard=False, **QUIET)
         check_token(ray)
         return
     if address not in ("auto", "local"):
-        check_address(address, "the address of a Ray cluster, as host:6379 or auto", PORT)
-    remedy = "Has this machine the cluster's token (RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH) and its version of Ray?"
-    with _told(f"--address {address}", "a Ray cluster that lets us in", remedy):
+        check_address(address, "the address of a Ray cluster, such as host:6379 or auto", PORT)
+    remedy = "Check the cluster's token (RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH) and its version of Ray on this machine."
+    with _told(f"--address {address}", "a Ray cluster that accepts this program", remedy):
         ray.init(address, **QUIET)
     check_token(ray)
 
 
 @contextmanager
 def _told(where: str, expected: str, remedy: str) -> Iterator[None]:
-    """Tell what Ray raises, which is of any kind, as an :class:`InputError`."""
+    """Turn Ray's exceptions, which may be of any type, into :class:`InputError`."""
     try:
         yield
     except Exception as wrong:

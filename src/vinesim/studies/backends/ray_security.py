@@ -1,7 +1,7 @@
-"""What keeps strangers out of a Ray that a sweep starts or joins: the user's token, and the loopback.
+"""Keep strangers out of a Ray that a sweep starts or joins: with the user's token, and on the loopback interface.
 
-Ray's processes run whatever they are sent. All of them ask for the token, or nothing is started; a Ray that is started
-here listens on the loopback alone, where Ray's own way is to listen on all addresses of the machine.
+Ray's processes run any code they are sent. All of them require the token, or nothing is started. A Ray that is started
+here listens only on the loopback interface, while Ray's default is to listen on all addresses of the machine.
 """
 
 import os
@@ -15,42 +15,42 @@ from typing import Any
 from vinesim.model.errors import InputError, Problem
 
 MODE = "RAY_AUTH_MODE"
-CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # without clusters Ray takes the loopback, on every system
+CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # without clusters Ray uses the loopback, on every system
 LOOPBACK = ("127.0.0.1", "::1")
 PRIVATE = 0o600
 
 
 def ask_for_token() -> None:
-    """Have this program and what it starts ask for Ray's token. Raises :class:`InputError` if they are told not to."""
+    """Make this program and what it starts require Ray's token. Raises :class:`InputError` if the user forbids it."""
     mode = os.environ.get(MODE, "token")
     if mode.lower() != "token":
-        expected = f"{MODE}=token: without it, whoever reaches Ray runs code as you"
+        expected = f"{MODE}=token: without it, anyone who reaches Ray runs code as you"
         raise InputError([Problem("--backend ray", expected, mode, f"Remove {MODE} from the environment.")])
     os.environ[MODE] = mode
     ray = sys.modules.get("ray")
     if ray is not None and not ray.is_initialized():
         with suppress(AttributeError):
-            ray._raylet.Config.initialize("")  # which reads the environment again
+            ray._raylet.Config.initialize("")  # reads the environment again
 
 
 def check_token(ray: Any) -> None:
-    """Leave a Ray that has been joined, and raise :class:`InputError`, unless this program asks for its token."""
-    with suppress(ImportError):  # of a Ray that is too old
+    """Leave a Ray that was joined, and raise :class:`InputError`, unless it requires the token."""
+    with suppress(ImportError):  # Ray is too old
         from ray._private.authentication.authentication_utils import is_token_auth_enabled
 
         if is_token_auth_enabled():
             return
     ray.shutdown()
-    remedy = f"Set {MODE}=token, and take Ray 2.60 or later."
-    raise InputError([Problem("--backend ray", "a Ray that asks for its token", "one that does not", remedy)])
+    remedy = f"Set {MODE}=token, and use Ray 2.60 or later."
+    raise InputError([Problem("--backend ray", "a Ray that requires its token", "one that does not", remedy)])
 
 
 def make_token() -> None:
-    """Make the token that Ray takes where none is named; Ray's own one could be read by others on this machine."""
+    """Create the token that Ray uses if none is named; others on this machine could read the one Ray would create."""
     file = Path.home() / ".ray" / "auth_token"
     if os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH") or file.exists():
         return
-    with suppress(OSError):  # Ray will say it
+    with suppress(OSError):  # Ray will report it
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w") as stream:
             stream.write(secrets.token_hex(32))
@@ -58,15 +58,15 @@ def make_token() -> None:
 
 @contextmanager
 def on_loopback(ray: Any, on_message: Callable[[str], None]) -> Iterator[None]:
-    """Start Ray in here, and it listens on the loopback alone."""
+    """Let a Ray that is started inside this context listen only on the loopback interface."""
     constants, before = ray._private.ray_constants, os.environ.get(CLUSTERS)
-    is_enabled = getattr(constants, "ENABLE_RAY_CLUSTER", None)  # what Ray read when it was imported
+    is_enabled = getattr(constants, "ENABLE_RAY_CLUSTER", None)  # read by Ray when it was imported
     os.environ[CLUSTERS] = "0"
     constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
         if ray.util.get_node_ip_address() not in LOOPBACK:
-            on_message("this version of Ray listens on all addresses of this machine; it asks for its token")
+            on_message("this version of Ray listens on all addresses of this machine; it requires its token")
     finally:
         constants.ENABLE_RAY_CLUSTER = is_enabled
         if before is None:
