@@ -54,7 +54,10 @@ def test_bad_questions_are_one_message(vinesim, folder):
     assert "expected an axis: policy, found 'polizy'. Did you mean policy?" in done.err
     near = vinesim("compare", folder, "--by", "policy", "--of", OF, "--baseline", "hgih").err
     assert "found 'hgih'. Did you mean high?" in near
-    assert "Near it: jobs.latency_us" in vinesim("compare", folder, "--by", "policy", "--of", "jobs.latency.mean").err
+    assert (
+        "Similar names: jobs.latency_us"
+        in vinesim("compare", folder, "--by", "policy", "--of", "jobs.latency.mean").err
+    )
     assert (
         "baseline: expected a label of policy"
         in vinesim("compare", folder, "--by", "policy", "--of", OF, "--baseline", "x").err

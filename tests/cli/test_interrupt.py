@@ -47,7 +47,7 @@ def run(policy, signals, *more):
     return ended(RUN, arguments, signals)
 
 
-STUCK = "ends the run with what is done"
+STUCK = "ends the run and keeps what is done"
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])

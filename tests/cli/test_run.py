@@ -279,7 +279,7 @@ def test_the_period_may_be_given_in_many_places_and_is_one(vinesim, words, count
     found = json.loads(done.out)
     assert found["periods"]["count"] == count
     assert found["provenance"]["period_us"] == 200e6 / count
-    assert ("options.period_us is the scenario's own key now" in done.err) == ("period_us" in "".join(words))
+    assert ("options.period_us is now a key of the scenario" in done.err) == ("period_us" in "".join(words))
 
 
 def test_text_files_have_a_period_too(vinesim, paper, tmp_path):

@@ -241,8 +241,8 @@ def test_it_has_a_name_a_source_and_says_its_ties_and_cost(policy):
     assert policies()[policy.name] is policy
     assert policy.source
     text = "".join(base.__doc__ or "" for base in policy.__mro__ if issubclass(base, Policy))  # with its family's
-    assert "Ties:" in text or "order in which the units are parsed" in text
-    assert "Cost of a decision:" in text
+    assert "Ties:" in text or "order in which the units are tried" in text
+    assert "Cost per decision:" in text
     for item in fields(policy):
         assert f"``{item.name}``" in text, f"the docstring does not explain the option {item.name}"
 

@@ -546,7 +546,7 @@ def test_a_plain_python_policy_equals_the_compiled_one():
 
 
 def test_a_plain_python_policy_is_refused_by_the_compiled_engine():
-    with pytest.raises(vs.InputError, match=r"expected reference, as the policy plain_high is plain Python"):
+    with pytest.raises(vs.InputError, match=r"expected reference, because the policy plain_high is plain Python"):
         vs.simulate(scenario(PlainHigh))
 
 

@@ -150,15 +150,15 @@ def test_the_default_period_is_ten_seconds(tmp_path):
     scenario, told = read(_written(tmp_path, without("period")))
     assert scenario.period_us == 10e6
     assert told == [
-        "a batch of tasks arrives every 20.0 s (arrivals.iat), and is placed every 10.0 s (period, by default): "
-        "is period: 20 s meant?"
+        "a batch of tasks arrives every 20.0 s (arrivals.iat), but is placed every 10.0 s (period, by default): "
+        "did you mean period: 20 s?"
     ]
 
 
 def test_batches_at_another_interval_than_the_period_are_told_for_batch_policies_only(file):
     assert read(file)[1] == []
     (told,) = read(file, "period=5 s")[1]
-    assert told.startswith("a batch of tasks arrives every 20.0 s (arrivals.iat), and is placed every 5.00 s (period)")
+    assert told.startswith("a batch of tasks arrives every 20.0 s (arrivals.iat), but is placed every 5.00 s (period)")
     assert read(file, "period=5 s", "policy=high", "options={}")[1] == []
     study = vs.study({"scenario": without("period", "options"), "axes": {"policy": ["bf", "high"]}})
     with pytest.warns(vs.InputWarning, match="policy=bf: a batch of tasks arrives every 20"):
@@ -179,7 +179,7 @@ def test_a_period_among_the_options_is_understood_and_its_new_place_told(tmp_pat
     found, told = read(_written(tmp_path, document), *overrides, check_policy=resolve)
     assert found.period_us == 5e6
     assert "period_us" not in found.options
-    assert sum("options.period_us is the scenario's own key now: write period: 5" in text for text in told) == 1
+    assert sum("options.period_us is now a key of the scenario: write period: 5" in text for text in told) == 1
 
 
 def test_a_period_twice_in_one_place_or_a_wrong_one_is_an_error_where_it_stands(tmp_path):

@@ -380,7 +380,7 @@ def test_many_types_of_servers_are_told_once_and_not_each_period():
             warnings.simplefilter("always")
             assert len(vs.simulate(case, engine="reference").periods["period"]) >= 4
         (only,) = told
-        assert "the servers are of 70 types, more than the 64" in str(only.message)
+        assert "the servers have 70 types, more than the 64" in str(only.message)
 
 
 def test_an_optimum_of_a_large_case_or_another_reading_is_refused():
@@ -599,5 +599,5 @@ def test_a_period_far_too_short_is_refused():
         Path(__file__).parents[2] / "examples" / "energy.yaml", ["period=1e-9", "policy=high", "options={}"]
     )
     scenario = vs.changed(scenario, policy="bf")
-    with pytest.raises(vs.InputError, match="that the clock can tell apart at"):
+    with pytest.raises(vs.InputError, match="that advances the clock at"):
         vs.simulate(scenario)

@@ -1,1 +1,1 @@
-"""ACT: the event loop, what actions do, and the façade."""
+"""ACT: the event loop, the effect of actions, and the façade."""

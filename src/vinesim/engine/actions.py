@@ -1,4 +1,4 @@
-"""ACT: what an action and a finish do to the state. Source: VineSim report, sections 4.5, 5.1 and 5.4.3."""
+"""ACT: how an action and a finish change the state. Source: VineSim report, sections 4.5, 5.1 and 5.4.3."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from vinesim.state.layout import DROPPED, OVERFULL, PENDING
 
 @inlined
 def _set_load(model, state, unit, load):
-    """Change a unit's load, and keep the index of units with room in step with it."""
+    """Change a unit's load, and update the index of units with room."""
     unit = not_negative(unit)
     had_room = queries.has_room(model, state, unit)
     state.unit_load[unit] = load
@@ -31,7 +31,7 @@ def _set_load(model, state, unit, load):
 
 @inlined
 def _index_room(model, state, unit, had_room):
-    """Bring the index of units with room in step with a unit that has changed."""
+    """Update the index of units with room for a unit that has changed."""
     has_room = queries.has_room(model, state, unit)
     if has_room != had_room:
         everywhere, p = model.affinity.shape[0], not_negative(model.unit_type[unit])
@@ -50,7 +50,7 @@ def _index_room(model, state, unit, had_room):
 
 @inlined
 def _take_from_group(model, state, task):
-    """The task is no longer pending: move the head of its group past all that have started."""
+    """Make the task no longer pending: move the head of its group past all tasks that have started."""
     group = group_of(model, task)
     state.group_pending[group] -= 1
     state.run[0].n_pending -= 1
@@ -75,7 +75,7 @@ def _take_from_group(model, state, task):
 
 @inlined
 def _next_of_group(model, state, task):
-    """The next pending task of the group; the number of tasks if there is none."""
+    """Return the next pending task of the group; the number of tasks if there is none."""
     n_arrived = state.run[0].n_arrived
     task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
     while task < n_arrived and state.task_unit[task] != PENDING:
@@ -85,7 +85,7 @@ def _next_of_group(model, state, task):
 
 @inlined
 def broken_rule(model, state, action, may_overcommit):
-    """The first rule that the action breaks, 0 if none."""
+    """Return the first rule that the action breaks, 0 if none."""
     task, unit = action.task, action.unit
     if task < 0 or task >= state.run[0].n_arrived:
         return UNKNOWN_TASK
@@ -110,7 +110,7 @@ def broken_rule(model, state, action, may_overcommit):
 
 @inlined
 def perform(model, state, action, may_overcommit):
-    """Start or drop what the action says, or note which rule it breaks. Returns whether it was legal."""
+    """Start or drop what the action says, or record which rule it breaks. Returns whether it was legal."""
     run = state.run[0]
     rule = broken_rule(model, state, action, may_overcommit)
     if rule != 0:
@@ -152,9 +152,9 @@ def perform(model, state, action, may_overcommit):
 
 @kernel
 def _join(model, state, task, unit, count, transfer, execution):
-    """Consolidate: the next count - 1 tasks of the group go with ``task``, as one on its unit. Their data moves one
-    after the other, their operations add up, the overhead is paid once; the factor of ``task`` counts for all. Returns
-    the times of all as one."""
+    """Consolidate the next count - 1 tasks of the group with ``task`` on its unit. Their data is transferred one after
+    another, their operations are added, the overhead is paid once; the factor of ``task`` applies to all. Returns the
+    times of all as one."""
     overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     last, follower = task, task
@@ -182,8 +182,8 @@ def _join(model, state, task, unit, count, transfer, execution):
 
 @inlined
 def finish(model, state, task):
-    """COMPUTATION_FINISH: the task, and those consolidated with it, leave their unit. Returns the unit; -1 after an
-    error: the finish of a task that stays there is beyond all numbers."""
+    """COMPUTATION_FINISH: remove the task, and its followers, from their unit. Returns the unit; -1 after an error: the
+    finish of a task that stays there exceeds the range of numbers."""
     run = state.run[0]
     unit = not_negative(state.task_unit[task])
     state.unit_tasks[unit] -= 1
@@ -203,7 +203,7 @@ def finish(model, state, task):
 
 @kernel
 def move(model, state, task, unit):
-    """A running task migrates to another unit; its finish time is unchanged. No unit of the two shares its speed."""
+    """Migrate a running task to another unit; its finish time is unchanged. Neither unit may share its speed."""
     old = np.int64(state.task_unit[task])
     state.unit_tasks[old] -= 1
     demand = queries.demand(model, state, task, old)
@@ -215,7 +215,7 @@ def move(model, state, task, unit):
 
 @kernel
 def _broken_rule_of_move(model, state, task, unit):
-    """The first rule that moving a running task breaks, 0 if none; room is looked at when all have moved."""
+    """Return the first rule that moving a running task breaks, 0 if none; room is checked after all moves."""
     if unit >= model.unit_type.shape[0]:
         return UNKNOWN_UNIT
     if model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] <= 0.0:
@@ -229,8 +229,9 @@ def _broken_rule_of_move(model, state, task, unit):
 
 @kernel
 def place(model, state, tasks, units, moves, may_overcommit):
-    """A batch policy's answer: the running tasks of which ``moves`` is true move, all before the first start; only the
-    loads after that must be legal. Then pending tasks start, unit -1 leaves them. Returns whether all was legal."""
+    """Carry out a batch policy's answer: move the running tasks for which ``moves`` is true, all before the first
+    start, so that only the loads after that must be legal. Then start pending tasks; unit -1 leaves them. Returns
+    whether all was legal."""
     run = state.run[0]
     for i in range(tasks.shape[0]):
         if moves[i]:
@@ -255,7 +256,7 @@ def place(model, state, tasks, units, moves, may_overcommit):
 
 @kernel
 def set_open(model, state, units, is_open):
-    """The units' node comes up, or goes down: what they run stays as it is."""
+    """Mark the units' node as up or down; tasks running there are not changed."""
     for i in range(units.shape[0]):
         unit = units[i]
         had_room = queries.has_room(model, state, unit)
@@ -265,7 +266,7 @@ def set_open(model, state, units, is_open):
 
 @kernel
 def interrupt(model, state, tasks, is_follower):
-    """Running tasks, rising, leave their units, which run nothing else, and are pending again."""
+    """Remove running tasks, in increasing order, from their units, which run nothing else; they are pending again."""
     run = state.run[0]
     run.interrupted = tasks[0] if tasks.shape[0] > 0 else -1
     for i in range(tasks.shape[0]):
@@ -288,7 +289,7 @@ def interrupt(model, state, tasks, is_follower):
 
 @inlined
 def _return_to_group(model, state, task):
-    """The task is pending again: move the head of its group back to it if it is older."""
+    """Make the task pending again: move the head of its group back to it if it is older."""
     group = group_of(model, task)
     head, was_pending = state.group_head[group], state.group_pending[group] > 0
     state.group_pending[group] += 1

@@ -1,5 +1,5 @@
-"""Kernels run on threads of their own, beside the main thread: Python handles a signal only when the main thread comes
-back to it, and a kernel whose policy never answers never comes back."""
+"""Run kernels on threads of their own, beside the main thread. Python handles a signal only when the main thread
+returns to it, and a kernel whose policy never answers never returns."""
 
 import os
 import signal
@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-LOOK_S = 0.25  # how often the waiting thread looks up
+LOOK_S = 0.25  # how often the waiting thread checks
 
 
 class Left(Exception):
-    """The waiting thread has left the work to itself: it may go on for ever."""
+    """The waiting thread has left the work to itself; it may run forever."""
 
 
 class _Worker:
-    """A thread that does one piece of work after the other. It ends with the process, whatever it does."""
+    """A thread that does one piece of work after another. It ends with the process, whatever it is doing."""
 
     def __init__(self) -> None:
         self._go, self._done = threading.Lock(), threading.Lock()
@@ -36,11 +36,11 @@ class _Worker:
         return self._done.acquire(timeout=within_s)
 
     def leave(self) -> None:
-        """The thread ends when its work does."""
+        """Let the thread end when its work does."""
         self._is_left = True
 
     def outcome(self) -> tuple[Any, BaseException | None]:
-        """The result, and the error if there was one."""
+        """Return the result, and the error if there was one."""
         found = self._result, self._error
         self._work = self._result = self._error = None
         return found
@@ -50,7 +50,7 @@ class _Worker:
             self._go.acquire()
             try:
                 self._result = self._work()  # type: ignore[misc]
-            except BaseException as wrong:  # the waiting thread's, as if it had done the work itself
+            except BaseException as wrong:  # raised in the waiting thread, as if it had done the work itself
                 self._error = wrong
             self._done.release()
 
@@ -61,10 +61,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def beside(works: list[Callable[[], Any]], look: Callable[[], bool] | None = None) -> list[Any]:
-    """The results of some pieces of work, done side by side while this thread waits and can be interrupted.
+    """Return the results of several pieces of work, done in parallel while this thread waits and can be interrupted.
 
-    ``look`` is called now and then; when it returns True the work is left to itself and :class:`Left` raised. So it is
-    with any error of ``look``, a signal's handler among them. The first error of the work is raised when all is done.
+    ``look`` is called at intervals; if it returns True the work is left to itself and :class:`Left` is raised. The same
+    happens for any error in ``look``, including in a signal's handler. The first error of the work is raised at the
+    end.
     """
     if len(works) == 1 and not _is_interruptible():
         return [works[0]()]

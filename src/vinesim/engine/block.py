@@ -1,8 +1,8 @@
-"""Many runs of one model, one after the other, in one call of a kernel.
+"""Many runs of one model, one after another, in one call of a kernel.
 
-``run_events`` below stands for the event loop of a policy: ``engine/compiled.py`` binds both. Before each run what the
-run before it changed is set back, and nothing else: a run that finished leaves the event queue empty, and its tasks'
-times are all written anew.
+``run_events`` below stands for the event loop of a policy: ``engine/compiled.py`` binds both. Before each run only what
+the previous run changed is reset: a run that finished leaves the event queue empty, and all its tasks' times are
+overwritten.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from vinesim.state.layout import PENDING, RUN, State
 
 NOT_RUN = -1
 WHOLE_RUN = 1 << 62  # events
-KEPT = {  # what a finished run leaves as it was, or what the next run writes before it reads it
+KEPT = {  # what a finished run leaves unchanged, or what the next run writes before it reads it
     "task_init_us",
     "task_start_us",
     "task_finish_us",
@@ -32,16 +32,16 @@ KEPT = {  # what a finished run leaves as it was, or what the next run writes be
 
 
 class Fresh(NamedTuple):
-    """Arrays that runs change, as bytes, and what they held before the first."""
+    """Arrays that runs change, as bytes, and what they held before the first run."""
 
     changed: tuple[np.ndarray, ...]  # by every run
     before: tuple[np.ndarray, ...]
-    kept: tuple[np.ndarray, ...]  # only by runs that did not finish all tasks
+    kept: tuple[np.ndarray, ...]  # changed only by runs that did not finish all tasks
     kept_before: tuple[np.ndarray, ...]
 
 
 class Columns(NamedTuple):
-    """What remains of each of K runs; a task column that nobody wants has no rows."""
+    """What is kept of each of K runs; a task column that is not wanted has no rows."""
 
     task_unit: np.ndarray  # [K, N] int32, or [0, N]
     task_init_us: np.ndarray  # [K, N] float64, or [0, N]
@@ -58,7 +58,7 @@ WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
 
 
 def fresh(state: State, scratch: Any) -> Fresh:
-    """Note what the state and the policy's arrays hold now, to be set back to."""
+    """Save what the state and the policy's arrays hold now, for resetting them."""
     arrays = {name: getattr(state, name) for name in State._fields}
     changed = [array for name, array in arrays.items() if name not in KEPT] + list(scratch)
     kept = [array for name, array in arrays.items() if name in KEPT]
@@ -67,7 +67,7 @@ def fresh(state: State, scratch: Any) -> Fresh:
 
 
 def columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
-    """Columns for some runs."""
+    """Allocate columns for a number of runs."""
     made = {
         name: np.empty((n_runs if name in wanted else 0, n_tasks), np.int32 if name in WHOLE else np.float64)
         for name in TASK_COLUMNS
@@ -87,7 +87,7 @@ def _set_back(arrays, before):
 
 @kernel
 def _is_plain(state):
-    """Whether every task started, on its own."""
+    """Whether every task started on its own."""
     plain = True
     for task in range(state.task_unit.shape[0]):
         plain &= (state.task_unit[task] >= 0) & (state.task_follower[task] < 0)
@@ -96,7 +96,7 @@ def _is_plain(state):
 
 @kernel
 def _forget(state):
-    """The times of tasks that did not start are those of an earlier run."""
+    """Clear the times of tasks that did not start, which come from an earlier run."""
     for task in range(state.task_unit.shape[0]):
         if state.task_unit[task] < 0:
             state.task_init_us[task] = np.nan
@@ -112,7 +112,7 @@ def _copy(rows, k, values):
 
 @kernel
 def _copy_until(rows, k, times, end_us):
-    """What lies after the end of the run did not happen."""
+    """Copy times, without those after the end of the run."""
     for i in range(times.shape[0]):
         rows[k, i] = times[i] if times[i] <= end_us else np.nan
 
@@ -122,7 +122,7 @@ def _keep(state, columns, k, end_us):
     """Write the run's columns to row k."""
     if columns.task_unit.shape[0] > 0:
         for task in range(state.task_unit.shape[0]):
-            columns.task_unit[k, task] = max(state.task_unit[task], PENDING)  # what was dropped did not start
+            columns.task_unit[k, task] = max(state.task_unit[task], PENDING)  # a dropped task did not start
     if columns.task_init_us.shape[0] > 0:
         _copy(columns.task_init_us, k, state.task_init_us)
     if columns.task_start_us.shape[0] > 0:
@@ -147,7 +147,7 @@ def run_block(
     fresh,
     columns,
 ):
-    """Run once for each seed, with the arrivals of its row if there is one; ``arrival`` is what the model looks at.
+    """Run once for each seed, with the arrivals of its row if there is one; the model reads them from ``arrival``.
 
     Stops after a run in which the policy broke its contract.
     """

@@ -35,12 +35,12 @@ from vinesim.state.layout import PENDING, Model, State
 from vinesim.state.scratch import build_options, build_scratch
 
 PACKAGE = Path(__file__).parent.parent
-LONG_CODE = 300  # bytes of bytecode of a policy's helper that stays a call: inlined, the longest took 3 times as long
+LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
 
 
 @lru_cache(maxsize=1)
 def _kernels() -> bytes:
-    """Hash of everything that the package itself compiles into a loop."""
+    """Return a hash of everything in the package that is compiled into a loop."""
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
     for folder in ("state", "engine"):
         for path in sorted((PACKAGE / folder).glob("*.py")):
@@ -49,14 +49,14 @@ def _kernels() -> bytes:
 
 
 class Bound(NamedTuple):
-    """What one policy's ``decide`` was made into."""
+    """The result of binding the loop to a policy's ``decide``."""
 
     loop: Any  # the event loop, compiled when it is first called
-    counts_free: bool  # whether the state must keep the counts of units with room for it
+    counts_free: bool  # whether the state must count the units with room for it
 
 
 def bound(decide: Any) -> Bound:
-    """The event loop for one policy's ``decide``.
+    """Return the event loop for one policy's ``decide``.
 
     The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
     """
@@ -68,7 +68,7 @@ def bound(decide: Any) -> Bound:
 
 
 def bound_block(decide: Any) -> Any:
-    """The same for ``run_block``, which does many runs in one call."""
+    """Return the same for ``run_block``, which does many runs in one call."""
     digest = _digest(decide)
     if digest not in _blocks:
         _blocks[digest] = _compiled(block.run_block, digest, run_events=bound(decide).loop)
@@ -84,12 +84,12 @@ _blocks: dict[str, Any] = {}
 
 
 def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> Any:
-    """A policy's function as a kernel; the plain functions that it calls become kernels too, the long ones calls.
+    """Make a policy's function a kernel; the plain functions that it calls become kernels too, long ones as calls.
 
     Kernels of a policy check array bounds: a wrong index is an error with its line, not a wrong answer.
     """
     if function not in made:
-        made[function] = None  # a function that calls itself keeps its plain name
+        made[function] = None  # a recursive function keeps its plain name
         globals_ = dict(function.__globals__)
         for name in function.__code__.co_names:
             value = globals_.get(name)
@@ -106,17 +106,17 @@ def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> 
 
 
 def _compiled(source: Any, digest: str, **names: Any) -> Any:
-    """A kernel with some names bound, cached on disk under a name of its own: Numba's cache looks at the file that a
-    function is in, not at those that it calls."""
+    """Return a kernel with some names bound, cached on disk under a name of its own, because Numba's own cache checks
+    only the file that a function is in, not those that it calls."""
     bound = types.FunctionType(source.__code__, {**source.__globals__, **names}, f"{source.__name__}_{digest[:16]}")
     bound.__qualname__ = bound.__name__
     bound.__module__ = source.__module__
     try:
         return numba.njit(cache=True, **OPTIONS)(bound)
-    except RuntimeError:  # no folder that the cache could be written to
+    except RuntimeError:  # no writable folder for the cache
         warnings.warn(
-            "compiled policies cannot be kept: neither the package's folder nor the home folder can be written. "
-            "Set NUMBA_CACHE_DIR to a folder that can, or every run compiles anew",
+            "compiled policies cannot be cached: neither the package's folder nor the home folder is writable. "
+            "Set NUMBA_CACHE_DIR to a writable folder, or every run compiles again",
             InputWarning,
             stacklevel=2,
         )
@@ -144,8 +144,8 @@ class CompiledRun:
     def advance(
         self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
     ) -> int:
-        """Handle events; returns why it stopped (engine/loop.py), or LEFT when ``gives_up``, asked now and then, said
-        so: this run then stays as it is, and a thread goes on with what it had. Without ``gives_up`` it cannot be left.
+        """Handle events; return why it stopped (engine/loop.py), or LEFT if ``gives_up``, which is asked at intervals,
+        said so: then this run stays as it is, and a thread continues with it. Without ``gives_up`` it cannot be left.
         """
         try:
             if gives_up is None:
@@ -175,29 +175,29 @@ class CompiledRun:
         )
 
     def pending(self) -> np.ndarray:
-        """The pending tasks, oldest first."""
+        """Return the pending tasks, oldest first."""
         n_arrived = int(self.state.run[0]["n_arrived"])
         return np.flatnonzero(self.state.task_unit[:n_arrived] == PENDING)
 
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
-        """What a batch policy answered: move running tasks, then start pending ones; unit -1 leaves a task as it is."""
+        """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
         if not bound_placement()(self.model, self.state, tasks, units, moves, self._may_overcommit):
             raise broken(self.state.run[0])
 
     def open(self, units: np.ndarray) -> None:
-        """The units' node comes up."""
+        """Mark the units' node as up."""
         bound_outage()(self.model, self.state, units, True)
 
     def close(self, units: np.ndarray) -> None:
-        """The units' node goes down; they take no more tasks."""
+        """Mark the units' node as down; they take no more tasks."""
         bound_outage()(self.model, self.state, units, False)
 
     def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
-        """The running tasks, rising, are pending again: all those of their units."""
+        """Make the running tasks, in increasing order, pending again: all those on their units."""
         bound_interruption()(self.model, self.state, tasks, is_follower)
 
     def ask_after_outage(self) -> None:
-        """The policy is asked next, at this instant."""
+        """Ask the policy next, at this instant."""
         self.state.run["had_outage"] = 1
         self.state.run["timer_us"] = self.state.run["now_us"]
 
@@ -225,8 +225,8 @@ class CompiledRun:
         return self.state.unit_load
 
     def is_due(self, tasks: np.ndarray) -> np.ndarray:
-        """Of running tasks on units that share their speed: those that have had all their time, and end at this
-        instant, one after the other."""
+        """For running tasks on units that share their speed: whether they have had all their service, and end at this
+        instant, one after another."""
         model, state, due = self.model, self.state, np.zeros(len(tasks), bool)
         unit = state.task_unit[tasks]
         shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
@@ -234,19 +234,19 @@ class CompiledRun:
         return due
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The task columns that the run filled."""
+        """Return the task columns that the run filled."""
         names = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
         return {name: getattr(self.state, name) for name in names}
 
     def followers(self) -> np.ndarray:
-        """The tasks that were consolidated with another one, their leader."""
+        """Return the tasks that were consolidated with another task, their leader."""
         following = self.state.task_follower
         return np.sort(following[following >= 0]).astype(np.int64)
 
 
 @lru_cache(maxsize=1)
 def bound_placement() -> Any:
-    """``place_all``, compiled when it is first called."""
+    """Return ``place_all``, compiled when it is first called."""
     return _compiled(place_all, _kernels().hex())
 
 
@@ -257,7 +257,7 @@ def place_all(model_arrays, state_arrays, tasks, units, moves, may_overcommit):
 
 @lru_cache(maxsize=1)
 def bound_outage() -> Any:
-    """``open_all``, compiled when it is first called."""
+    """Return ``open_all``, compiled when it is first called."""
     return _compiled(open_all, _kernels().hex())
 
 
@@ -267,7 +267,7 @@ def open_all(model_arrays, state_arrays, units, is_open):
 
 @lru_cache(maxsize=1)
 def bound_interruption() -> Any:
-    """``interrupt_all``, compiled when it is first called."""
+    """Return ``interrupt_all``, compiled when it is first called."""
     return _compiled(interrupt_all, _kernels().hex())
 
 

@@ -1,4 +1,4 @@
-"""A word when the compiler starts: that is when a policy's machine code is not on the disk, and at no other time."""
+"""Tell the user when the compiler starts, which happens only if a policy's machine code is not on disk."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from typing import Any
 
 @contextmanager
 def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> Iterator[None]:
-    """Say that a policy is being compiled when Numba begins to: it looks for the code on the disk before that."""
+    """Report that a policy is being compiled when Numba starts; it looks for the code on disk before that."""
     if on_message is None or "numba" not in sys.modules:  # nothing can be compiled
         yield
         return

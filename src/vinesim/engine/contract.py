@@ -1,4 +1,4 @@
-"""The rules that a policy's actions must keep, and the error that names the broken one."""
+"""The rules that a policy's actions must follow, and the error that names the broken one."""
 
 import math
 import traceback
@@ -11,13 +11,13 @@ from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.state.layout import Model
 
-# Why an engine stopped handling events; LEFT: it did not, and who waited has left it.
+# Why an engine stopped handling events; LEFT: it did not stop, but the waiting thread has left it.
 GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT = range(6)
 
 # The rules that a policy may break; RULES has their words.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_UNTIL_THE_PAST = range(1, 8)
 SHARES_SPEED, IS_DOWN = 8, 9
-OUT_OF_TIME = -1  # in place of a rule: the clock cannot count the time of a task, whatever the policy did
+OUT_OF_TIME = -1  # in place of a rule: the clock cannot represent the time of a task, whatever the policy did
 
 RULES = (
     "",
@@ -35,7 +35,7 @@ RULES = (
 
 
 def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: Any) -> Any:
-    """``call(*arguments)``, which runs a policy's ``function``; that one's errors become a :class:`PolicyError`."""
+    """Return ``call(*arguments)``, which runs a policy's ``function``; errors in that become a :class:`PolicyError`."""
     try:
         return call(*arguments)
     except (InputError, PolicyError):
@@ -58,34 +58,34 @@ class BrokenContract(Exception):
         super().__init__(RULES[rule])
 
     def as_policy_error(self, name: str, now_us: float) -> PolicyError:
-        """The error for the user."""
+        """Return the error for the user."""
         what = f"task {self.task} on unit {self.unit}" if self.task != -1 else "a time that is not after now"
         return PolicyError(f"policy {name} at {now_us:g} us asked for {what}: {RULES[self.rule]}")
 
 
 class OutOfTime(Exception):
-    """A task that takes no time as the clock counts it, though it takes some, or that ends beyond all numbers."""
+    """A task takes so little time that the clock does not advance, or ends beyond the range of numbers."""
 
     def __init__(self, task: int, unit: int, service_us: float):
         self.task, self.unit, self.service_us = task, unit, float(service_us)
         super().__init__(f"task {task}: {service_us:g} us")
 
     def as_input_error(self, scenario: Scenario, model: Model, now_us: float) -> InputError:
-        """The error for the user."""
+        """Return the error for the user."""
         job = int(model.task_job[self.task])
         kind = scenario.workload.task_types[int(scenario.workload.job_task_type[job])].name
         on = scenario.datacenter.processor_types[int(model.unit_type[self.unit])].name
         if float(now_us) + self.service_us < math.inf:
-            expected = f"a time that moves the clock on: at {now_us:g} us it goes by {np.spacing(now_us):g} us"
+            expected = f"a time that advances the clock: at {now_us:g} us its step is {np.spacing(now_us):g} us"
         else:
             expected = f"an end before {np.finfo(np.float64).max:.2g} us, the largest number; now is {now_us:g} us"
-        remedy = "Look at its size, and at the unit of the arrivals."
+        remedy = "Check its size, and the unit of the arrivals."
         where = f"workload: task {self.task} ({kind}, job {job})"
         return InputError([Problem(where, expected, f"{self.service_us:g} us on {on}", remedy)])
 
 
 def broken(run: Any) -> BrokenContract | OutOfTime:
-    """What a compiled engine noted in its record."""
+    """Return the error that a compiled engine recorded."""
     task, unit = int(run["error_task"]), int(run["error_unit"])
     if run["error"] == OUT_OF_TIME:
         return OutOfTime(task, unit, float(run["error_us"]))

@@ -1,4 +1,4 @@
-"""A hash of all that a compiled policy is made of: its code, that of its helpers, and the values they refer to."""
+"""A hash of everything that a compiled policy consists of: its code, that of its helpers, and the values they use."""
 
 import hashlib
 import inspect
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def fingerprint(function: Any) -> bytes:
-    """Digest of a function as it is loaded now; equal in every process as long as nothing that counts is edited."""
+    """Return the digest of a function as it is loaded now; equal in every process until something in it is edited."""
     digest = hashlib.sha256()
     _feed(digest, function, set())
     return digest.digest()
@@ -42,7 +42,7 @@ def _feed(digest: Any, value: Any, seen: set[int]) -> None:
 
 
 def _name(value: Any) -> str:
-    """Of a class, a built-in function or an object, without its address."""
+    """Return the name of a class, a built-in function or an object, without its address."""
     kind = value if isinstance(value, type) else type(value)
     return f"{kind.__module__}.{kind.__qualname__} {getattr(value, '__name__', '')}"
 
@@ -64,7 +64,7 @@ def _feed_function(digest: Any, function: Any, seen: set[int]) -> None:
 
 
 def _feed_module(digest: Any, module: ModuleType, names: tuple[str, ...], seen: set[int]) -> None:
-    """The attributes of a module that a function may mean, as they are loaded."""
+    """Feed the attributes of a module that a function may use, as they are loaded."""
     if module.__name__.split(".")[0] in ("numpy", "numba", "math", "vinesim"):
         return
     for name in names:

@@ -1,7 +1,7 @@
-"""The event loop. There is one; every policy and every system of the papers runs in it.
+"""The event loop. There is only one; every policy and every system of the papers runs in it.
 
 ``decide`` below stands for the policy: ``engine/compiled.py`` binds the loop to one. The loop is ``run_events``; the
-functions around it are its steps. Its meaning, for the reader, is ``engine/reference.py``.
+functions around it are its steps. Its meaning, for the reader, is in ``engine/reference.py``.
 """
 
 import numpy as np
@@ -58,10 +58,10 @@ def run_events(
 ):
     """Handle events until there are none, the horizon or a pause is next, or ``max_events`` were handled.
 
-    It pauses for what is done from Python: a period of a batch policy, or an outage.
+    It pauses for what is done in Python: a period of a batch policy, or an outage.
     Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER. After each event the policy is asked until it
-    wants nothing more; it is not asked while nothing is pending, or no unit has room unless it may over-commit. One
-    that sees every event is asked once after each whatever is pending, and not spared while no unit has room.
+    wants nothing more; it is not asked while nothing is pending, or while no unit has room unless it may over-commit. A
+    policy that sees every event is asked at least once after each, whatever is pending, and even if no unit has room.
     """
     model, state, scratch = by_reference(model_arrays), by_reference(state_arrays), by_reference(scratch_arrays)
     run = state.run[0]
@@ -105,5 +105,5 @@ def run_events(
             if not perform(model, state, action, may_overcommit):
                 return BROKEN
         if run.n_pending == 0:
-            run.timer_us = np.inf  # whoever waited has started
+            run.timer_us = np.inf  # the waiting tasks have started
     return GO_ON

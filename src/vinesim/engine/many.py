@@ -1,7 +1,8 @@
-"""Many runs of one scenario that differ only in when the jobs arrive and in the seed, at compiled speed.
+"""Many runs of one scenario that differ only in arrival times and seed, at compiled speed.
 
 The policy is compiled once and the model built once. Each thread has one state; it does a block of runs in one call of
-a kernel (``engine/block.py``), and then their numbers in one go. The meaning is that of :func:`simulate`, run by run.
+a kernel (``engine/block.py``), and then computes their numbers together. The meaning is that of :func:`simulate`, run
+by run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,8 +36,8 @@ from vinesim.state import queries
 from vinesim.state.build import build_model, build_state
 from vinesim.state.scratch import build_options, build_scratch
 
-BLOCK_BYTES = 3 << 20  # task columns of a block: the larger, the fewer calls from Python; a cache is to hold them
-NEEDED = {  # the task columns behind each number, beside the finish times
+BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
+NEEDED = {  # the task columns needed for each number, besides the finish times
     "jobs.wait_us": ("task_init_us",),
     "jobs.bounded_slowdown": ("task_init_us",),
     "tasks.by_type": ("task_unit",),
@@ -50,9 +51,9 @@ Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
 
 
 class Runs(Table):
-    """The numbers of K runs: a column [K] for each, under its dotted name in summary.json; NaN where there is none.
+    """The numbers of K runs: a column [K] for each, under its dotted name in summary.json; NaN if there is none.
 
-    ``exit_reason``, a text, is always there.
+    The text ``exit_reason`` is always included.
     """
 
 
@@ -70,11 +71,11 @@ def simulate_many(
     """Run a scenario K times and return the numbers that :func:`simulate` gives for each run alone, bit for bit.
 
     Run k has the arrivals ``arrival_us[k]`` ([K, J] us; None: the scenario's) and the seed ``seeds[k]`` ([K]; None: the
-    scenario's). ``record`` names the numbers wanted by how their names begin, as ``("jobs.latency_us.mean",
-    "utilization")``; what is not wanted costs nothing. ``workers`` is the number of threads, one a core by default.
-    Batch policies, those that plan and those that draw an order of the units are run one by one, some 30 times slower.
+    scenario's). ``record`` selects the numbers by the start of their names, such as ``("jobs.latency_us.mean",
+    "utilization")``; others cost nothing. ``workers`` is the number of threads, by default one per core. Batch
+    policies, policies that plan and policies that draw an order of the units run one by one, about 30 times slower.
     Raises what :func:`simulate` raises, and :class:`InputError` for arrivals or seeds that do not fit, and for arrivals
-    of a scenario whose applications set the deadlines by them.
+    of a scenario whose applications set deadlines relative to them.
     """
     check_options(percentiles, warm_up)
     times, numbers = _runs(scenario, arrival_us, seeds)
@@ -107,23 +108,23 @@ def simulate_many(
         stop.add_note(f"under the policy {policy.name or type(policy).__name__}")
         raise
     except _Failed as failed:
-        alone(failed.k)  # raises what is wrong, with the policy's name and line
+        alone(failed.k)  # raises the error, with the policy's name and line
         raise
 
 
 def _runs(scenario: Scenario, arrival_us: Any, seeds: Any) -> tuple[np.ndarray | None, np.ndarray]:
-    """Arrivals [K, J] or None, and seeds [K]; checked."""
+    """Return arrivals [K, J] or None, and seeds [K], after checking them."""
     n_jobs, problems = scenario.workload.n_jobs, []
     if arrival_us is not None and scenario.applications and scenario.workload.deadline_us is not None:
         remedy = "Run a study with other `arrivals`: each run then has deadlines of its own."
-        raise InputError([Problem("arrival_us", "none, as applications set the deadlines", "arrivals", remedy)])
+        raise InputError([Problem("arrival_us", "none, because applications set the deadlines", "arrivals", remedy)])
     times = None if arrival_us is None else np.ascontiguousarray(arrival_us, np.float64)
     if times is not None and (times.ndim != 2 or times.shape[1] != n_jobs):
-        raise InputError([Problem("arrival_us", f"rows of {n_jobs} times, one a job", f"shape {times.shape}")])
+        raise InputError([Problem("arrival_us", f"rows of {n_jobs} times, one per job", f"shape {times.shape}")])
     n_runs = len(seeds) if seeds is not None else 1 if times is None else len(times)
     numbers = np.full(n_runs, scenario.seed) if seeds is None else np.asarray(seeds, np.int64)
     if numbers.ndim != 1 or not len(numbers) or (times is not None and len(times) != len(numbers)):
-        expected = "one a run, of one run at least" if times is None else f"one for each of the {len(times)} arrivals"
+        expected = "one per run, at least one run" if times is None else f"one for each of the {len(times)} arrivals"
         raise InputError([Problem("seeds", expected, f"shape {numbers.shape}")])
     for k in np.flatnonzero(numbers < 0)[:5]:
         problems.append(Problem(f"seeds[{k}]", "an integer from 0 to 2^63 - 1", f"{numbers[k]}"))
@@ -145,7 +146,7 @@ class _Failed(Exception):
 
 
 class _Blocks:
-    """The runs in blocks, and what all of them share."""
+    """The runs in blocks, and what they all share."""
 
     def __init__(
         self,
@@ -176,8 +177,8 @@ class _Blocks:
         self._first_worker[0].call(0, 0)
 
     def run(self) -> list[Piece]:
-        """The numbers of all runs."""
-        ahead = iter(range(0, self.n_runs, self.size))  # shared: whoever is free takes the next block
+        """Return the numbers of all runs."""
+        ahead = iter(range(0, self.n_runs, self.size))  # shared: each free thread takes the next block
 
         def work() -> list[Piece]:
             worker = self._first_worker.pop() if self._first_worker else _Worker(self)
@@ -190,12 +191,12 @@ class _Blocks:
         try:
             return [piece for done in beside([work] * self.n_workers) for piece in done]
         finally:
-            for _ in ahead:  # after Ctrl-C whoever goes on does so for one block only
+            for _ in ahead:  # after Ctrl-C threads that continue finish only one block
                 pass
 
 
 class _Worker:
-    """One thread's state and columns."""
+    """The state and columns of one thread."""
 
     def __init__(self, blocks: _Blocks):
         self.blocks = blocks
@@ -211,7 +212,7 @@ class _Worker:
         self._fresh = block.fresh(state, scratch)
 
     def call(self, first: int, end: int) -> np.ndarray:
-        """Do some runs and return their arrivals, [K, J], or [0, J] where these are the scenario's."""
+        """Do some runs and return their arrivals, [K, J], or [0, J] if they are the scenario's."""
         blocks = self.blocks
         times = np.empty((0, len(self.arrival))) if blocks.times is None else blocks.times[first:end]
         horizon_us, random = float(blocks.scenario.horizon_us), blocks.random[first:end]
@@ -219,7 +220,7 @@ class _Worker:
         return times
 
     def numbers(self, first: int) -> Iterator[Piece]:
-        """Do one block of runs. Raises :class:`_Failed` with the first that ends with an error."""
+        """Do one block of runs. Raises :class:`_Failed` with the first run that ends with an error."""
         blocks, columns = self.blocks, self.columns
         end = min(first + blocks.size, blocks.n_runs)
         columns.why[:] = block.NOT_RUN
@@ -237,7 +238,7 @@ class _Worker:
             yield first + np.atleast_1d(rows), self._measure(rows, times)
 
     def _measure(self, rows: Any, times: np.ndarray) -> dict[str, Any]:
-        """The numbers of some rows that all finished, or of one."""
+        """Return the numbers of some rows that all finished, or of one."""
         blocks, run = self.blocks, self.columns.run[rows]
         if np.size(rows) == len(times) and np.ndim(rows):
             rows = slice(0, np.size(rows))  # no copy
@@ -266,7 +267,7 @@ class _Worker:
 
 
 def _streams(seeds: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
-    """[K] uint64: where the policy's random stream begins in each run; 0 for a policy that draws nothing."""
+    """[K] uint64: the initial state of the policy's random stream in each run; 0 for a policy that draws nothing."""
     if not {queries.random_free, queries.random_below} & functions_of(policy.decide):
         return np.zeros(len(seeds), np.uint64)
     distinct, which = np.unique(seeds, return_inverse=True)
@@ -274,13 +275,13 @@ def _streams(seeds: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
 
 
 def _of_summary(summary: Mapping[str, Any], wanted: Record) -> dict[str, Any]:
-    """The wanted numbers of one run's summary."""
+    """Return the wanted numbers of one run's summary."""
     found = {name: value for name, value in flat(summary) if wanted(name) and not isinstance(value, str)}
     return {**found, "exit_reason": summary["exit_reason"]}
 
 
 def _joined(pieces: Sequence[Piece], n_runs: int) -> Runs:
-    """All pieces as columns, runs in order."""
+    """Return all pieces as columns, with the runs in order."""
     columns: dict[str, np.ndarray] = {}
     for rows, numbers in pieces:
         for name, value in numbers.items():

@@ -1,4 +1,4 @@
-"""Outages: at their instants, between the events of the loop, nodes go down and come up."""
+"""Outages: nodes go down and come up between the events of the loop."""
 
 import math
 from collections import defaultdict
@@ -15,7 +15,7 @@ from vinesim.state.layout import Model
 
 
 class OutageClock:
-    """The outages of one run: when the next one begins or ends, what happens then, and what was lost."""
+    """The outages of one run: when the next one begins or ends, what it does, and what was lost."""
 
     def __init__(self, run: Run, model: Model, scenario: Scenario):
         self.run = run
@@ -33,11 +33,11 @@ class OutageClock:
 
     @property
     def next_us(self) -> float:
-        """When the next outage begins or ends; infinite if none does."""
+        """Return when the next outage begins or ends; infinite if none does."""
         return self._times[self._n_done] if self._n_done < len(self._times) else math.inf
 
     def tick(self) -> None:
-        """Nodes come up, then nodes go down; then the policy is to be asked."""
+        """Bring nodes up, then take nodes down; then the policy must be asked."""
         time_us = self.next_us
         for outage in self._ends[time_us]:
             self.run.open(self._units[outage])
@@ -50,7 +50,7 @@ class OutageClock:
         self._n_done += 1
 
     def _interrupt(self, units: np.ndarray, time_us: float) -> None:
-        """What runs on the units is lost, and pending again."""
+        """Make what runs on the units pending again, and record it as lost."""
         columns = self.run.columns()
         unit = columns["task_unit"]
         tasks = np.flatnonzero(np.isin(unit, units) & (unit >= 0) & (columns["task_finish_us"] > time_us))
@@ -64,7 +64,7 @@ class OutageClock:
         self.run.interrupt(tasks, is_follower)
 
     def lost(self) -> Lost:
-        """All runs of tasks that were lost, in the order in which they were."""
+        """Return all lost runs of tasks, in the order in which they were lost."""
         if not self._lost:
             nothing = np.empty(0)
             whole = np.empty(0, np.int64)
@@ -73,7 +73,7 @@ class OutageClock:
 
 
 def check_policy(scenario: Scenario, policy: Policy) -> None:
-    """Raise :class:`InputError` for a policy that cannot have outages."""
+    """Raise :class:`InputError` for a policy that does not support outages."""
     name = policy.name or type(policy).__name__
     if not isinstance(policy, OnlinePolicy):
         raise InputError([Problem("outages", f"an online policy; {name} is a batch policy", "outages")])

@@ -1,4 +1,4 @@
-"""What remains of a run when its engine has stopped."""
+"""What is kept of a run when its engine has stopped."""
 
 import math
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ def collect(
     may_overcommit: bool,
     proven: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """The columns that the engine filled. A task that was running when the run was cut off has no finish, and one
-    whose data was still on its way no start."""
+    """Return the columns that the engine filled. A task that was running when the run was cut off has no finish, and
+    one whose data was still in transfer has no start."""
     columns = run.columns()
-    columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # what was dropped did not start
+    columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # dropped tasks did not start
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
         for name in ("task_start_us", "task_finish_us"):
@@ -51,12 +51,12 @@ def collect(
 
 
 def may_share_units(model: Model, may_overcommit: bool) -> bool:
-    """Whether tasks can be on a unit at the same time, even if none are consolidated."""
+    """Whether several tasks can be on a unit at the same time, even if none are consolidated."""
     return has_shared_speed(model) or len(model.task_demand) > 0 or may_overcommit
 
 
 def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
-    """In words: which tasks are left, and what the first of them waits for."""
+    """Say in words which tasks are left, and what the first of them waits for."""
     pending = run.pending()
     task = int(pending[0])
     work, types = scenario.workload, scenario.datacenter.processor_types

@@ -1,4 +1,4 @@
-"""How long to wait for an engine that is at work: who watches the run is told how far it is, and may stop it."""
+"""How long to wait for a working engine: report the run's progress, and let the observer stop it."""
 
 import time
 from collections.abc import Callable
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from vinesim.engine.run import Run
 
-SAY_S = 3.0  # a decision that takes longer is told
-LEAVE_S = 1.0  # a run that is to stop is left if one decision takes longer
+SAY_S = 3.0  # a decision that takes longer is reported
+LEAVE_S = 1.0  # a run that should stop is left if one decision takes longer
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     n_events: int
     now_us: float
@@ -21,7 +21,7 @@ class Progress:
 
 
 class Patience:
-    """Looks at one run from outside, also while its engine works on another thread."""
+    """Watches one run from outside, even while its engine works on another thread."""
 
     def __init__(
         self,
@@ -38,29 +38,29 @@ class Patience:
         self.is_stopped = False
 
     def looks_up(self) -> bool:
-        """Tell how far the run is. Returns whether it is to stop."""
+        """Report the run's progress. Returns whether it should stop."""
         if self._on_progress is not None and not self.is_stopped:
             run = self._run
             self.is_stopped = bool(self._on_progress(Progress(run.n_events, run.now_us, run.n_done, self._n_tasks)))
         return self.is_stopped
 
     def gives_up(self) -> bool:
-        """The same while the engine works. Returns whether the run is to stop and the policy does not answer."""
+        """Do the same while the engine works. Returns whether the run should stop and the policy does not answer."""
         waited_s = self._waited_s()
         if waited_s > SAY_S and self._on_message is not None:
-            self._on_message(f"{self.words()}; Ctrl-C ends the run with what is done")
+            self._on_message(f"{self.words()}; Ctrl-C ends the run and keeps what is done")
             self._on_message = None
         return self.looks_up() and waited_s > LEAVE_S
 
     def words(self) -> str:
-        """Where the run is."""
+        """Say where the run is."""
         waited_s, now_us = self._waited_s(), self._run.now_us
         if waited_s < LEAVE_S:
             return f"at {now_us:g} us, under the policy {self._policy}"
         return f"the policy {self._policy}, asked at {now_us:g} us, has not answered for {waited_s:.0f} s"
 
     def _waited_s(self) -> float:
-        """For how long nothing has happened in the run: one decision takes that long."""
+        """Return how long nothing has happened in the run, that is how long one decision has taken."""
         run, now_s = self._run, time.perf_counter()
         mark = (run.n_events, run.n_pending, run.n_done)
         if mark != self._mark:

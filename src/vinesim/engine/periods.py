@@ -1,4 +1,4 @@
-"""PERIOD events: ask a batch policy to place what is pending, and start it."""
+"""PERIOD events: ask a batch policy to place the pending tasks, and start them."""
 
 import math
 
@@ -14,11 +14,11 @@ from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
 from vinesim.state.layout import Model, has_shared_speed
 
-MAX_PERIODS = 10_000_000  # from one event to the next, where each must be gone through
+MAX_PERIODS = 10_000_000  # from one event to the next, if each must be processed
 
 
 class PeriodClock:
-    """The periods of one run: when the next one is, what happens then, and what is noted of it."""
+    """The periods of one run: when the next one is, what it does, and what is recorded of it."""
 
     def __init__(self, policy: BatchPolicy, run: Run, model: Model, scenario: Scenario):
         self.policy, self.run, self.model = policy, run, model
@@ -29,7 +29,7 @@ class PeriodClock:
         self._check_clock(min(scenario.workload.arrival_us[-1], scenario.horizon_us))
         self.moves = Moves(scenario.workload.n_tasks) if policy.replaces_running else None
         if scenario.accounting.energy == "eq2" and self.accounts.has_power and has_shared_speed(model):
-            expected = "run_time or eq1xT: the time left of tasks that share the speed of a unit is not known"
+            expected = "run_time or eq1xT: the remaining time of tasks that share a unit's speed is unknown"
             raise InputError([Problem("accounting.energy", expected, "'eq2'")])
         if policy.needs_power and not self.accounts.has_power:
             names = [p.name for p in scenario.datacenter.processor_types]
@@ -38,7 +38,7 @@ class PeriodClock:
             name = policy.name or type(policy).__name__
             expected = f"a dynamic_power of each type of unit, for the policy {name}"
             raise InputError(
-                [Problem("processor_types", expected, f"none of {missing}", "Give it, W a unit of demand.")]
+                [Problem("processor_types", expected, f"none of {missing}", "Give it, in W per unit of demand.")]
             )
 
     @property
@@ -46,8 +46,8 @@ class PeriodClock:
         return self.period * self.period_us
 
     def tick(self) -> bool:
-        """Place the tasks of one period, and count the periods after it in which nothing can change. Returns False when
-        nothing can ever happen again: nothing was started, nothing runs, and no job is to come."""
+        """Place the tasks of one period, and count the following periods in which nothing can change. Returns False if
+        nothing can ever happen again: nothing was started, nothing runs, and no more jobs will arrive."""
         run = self.run
         run.set_clock(self.next_us)
         tasks, servers = self.questions.at(run.now_us)
@@ -71,7 +71,7 @@ class PeriodClock:
         return bool(is_placed.any() or next_us < math.inf)
 
     def _answer(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
-        """The policy's, of the right kind."""
+        """Return the policy's answer, after checking its type and shape."""
         placed = np.asarray(asked(self.policy.place, self.policy.place, tasks, servers))
         if placed.shape != tasks.task.shape or placed.dtype.kind not in "iu":
             name = self.policy.name or type(self.policy).__name__
@@ -87,10 +87,10 @@ class PeriodClock:
         return float(arrival_us[later]) if later < len(arrival_us) else math.inf
 
     def _periods_until(self, until_us: float, asks_again: bool) -> int:
-        """How many periods after this one end before the next event: those that need not be gone through one by one.
+        """Return how many periods after this one end before the next event and need not be processed one by one.
 
-        0 where they must be: the policy would be asked about tasks and may move them at any time, or each period takes
-        another energy. Raises :class:`InputError` if they are too many then.
+        0 if they must be processed: because the policy would be asked about tasks and may move them at any time, or
+        because each period takes another energy. Raises :class:`InputError` if they are then too many.
         """
         period_us, is_steady = self.period_us, self.policy.steady or not asks_again
         self._check_clock(until_us)
@@ -101,13 +101,13 @@ class PeriodClock:
             return n
         if n > MAX_PERIODS:
             name, found = self.policy.name or type(self.policy).__name__, f"{period_us:g} us: {n:,} of them"
-            why = "for the accounting eq2" if is_steady else f"as {name} is not steady"
+            why = "for the accounting eq2" if is_steady else f"because {name} is not steady"
             expected = f"at most {MAX_PERIODS:,} periods from one event to the next, {why}"
             raise InputError([Problem("period_us", expected, found)])
         return 0
 
     def _unmoved(self, n: int) -> int:
-        """Of the next n periods those up to which the policy would leave all tasks where they are, by bisection: it is
+        """Return how many of the next n periods leave all tasks where they are, found by bisection: the policy is
         steady, so what holds now and later holds in between."""
 
         def moves_nothing(ahead: int) -> bool:
@@ -127,20 +127,21 @@ class PeriodClock:
         return low
 
     def _check_clock(self, time_us: float) -> None:
-        """Raise :class:`InputError` if a period does not move the clock on from that time."""
+        """Raise :class:`InputError` if a period does not advance the clock from that time."""
         if time_us < math.inf and not time_us + self.period_us > time_us:
-            expected = f"a period that the clock can tell apart at {time_us:g} us"
+            expected = f"a period that advances the clock at {time_us:g} us"
             raise InputError([Problem("period_us", expected, f"{self.period_us:g} us")])
 
     def _note(self, moved_from: np.ndarray) -> float:
-        """Add the period to the accounts. Returns when the first task that runs finishes, infinite if none runs."""
+        """Add the period to the accounts. Returns when the first running task finishes, infinite if none runs."""
         now, codes = self.run.now_us, self.accounts.codes
         tasks, servers, finish_us = self.questions.running()
         has_begun, remaining = ~np.isnan(tasks.remaining_us), finish_us - now
         own = np.searchsorted(codes, self.model.unit_type[tasks.unit])
 
         def elsewhere(rows: slice) -> np.ndarray:
-            """The time [c, types in use] on each type: what began now would take another time on another type."""
+            """Return the time [c, types in use] on each type; a task that began now takes another time on another
+            type."""
             some = tasks.rows(rows)
             time = servers.time_us(some, codes)
             if len(self.model.task_factor):

@@ -1,4 +1,4 @@
-"""What a batch policy is asked: the state of a run as arrays of tasks and units."""
+"""The question to a batch policy: the state of a run as arrays of tasks and units."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Questions:
         self._policy, self._run, self._model, self._accounts = policy, run, model, accounts
 
     def at(self, now_us: float) -> tuple[BatchTasks, BatchServers]:
-        """What the policy is asked now, or would be at a later time if nothing happened until then."""
+        """Return what the policy is asked now, or would be asked at a later time if nothing happened until then."""
         columns, chosen = self._run.columns(), self._run.pending()
         load = np.array(self._run.unit_load)
         if self._policy.replaces_running:
@@ -30,8 +30,8 @@ class Questions:
         return self._tasks(chosen, columns, is_running, now_us), self._servers(load)
 
     def running(self) -> tuple[BatchTasks, BatchServers, np.ndarray]:
-        """The tasks that run, as if those that began now were still pending, the units, and when the tasks finish [M],
-        us."""
+        """Return the running tasks, as if those that began now were still pending, the units, and when the tasks finish
+        [M], us."""
         columns, now_us = self._run.columns(), self._run.now_us
         chosen = self._running(columns)
         has_begun = columns["task_init_us"][chosen] < now_us
@@ -39,7 +39,7 @@ class Questions:
         return tasks, servers, columns["task_finish_us"][chosen]
 
     def _running(self, columns: Columns) -> np.ndarray:
-        """The tasks that run, the oldest first; with ``new_first`` those that were placed last, in front."""
+        """Return the running tasks, oldest first; with ``new_first`` those placed last come first."""
         found = np.flatnonzero((columns["task_unit"] >= 0) & (columns["task_finish_us"] > self._run.now_us))
         found = found[~self._run.is_due(found)]
         if not self._policy.new_first:

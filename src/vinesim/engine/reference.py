@@ -1,7 +1,7 @@
 """The reference engine: the same meaning in plain Python, for the reader. No index, no Numba, no speed.
 
-Every unit and every pending task is looked at wherever the question is asked. Property tests demand the task tables
-of this engine and of the compiled one to be equal bit for bit.
+Every question looks at every unit and every pending task. Property tests require the task tables of this engine and of
+the compiled one to be equal bit for bit.
 Source: VineSim report, section 5.4 (VineProcessor, task queue, time machine).
 """
 
@@ -76,7 +76,7 @@ class ReferenceState:
 
     def next_finish_us(self) -> float:
         while self.time_machine and self.queued.get(self.time_machine[0][2]) != self.time_machine[0][1]:
-            heapq.heappop(self.time_machine)  # it was moved
+            heapq.heappop(self.time_machine)  # its event was moved
         return self.time_machine[0][0] if self.time_machine else math.inf
 
     def next_arrival_us(self) -> float:
@@ -99,18 +99,18 @@ class ReferenceState:
     def requeue_first(self, unit: int, load: float) -> None:
         for task in self.running[unit]:
             self.queued.pop(task, None)
-            self.task_finish_us[task] = math.inf  # not known: others may join
+            self.task_finish_us[task] = math.inf  # unknown: others may join
         if self.running[unit]:
             first = min(self.running[unit], key=lambda task: self.work_due[task])
             left = max(0.0, self.work_due[first] - self.work_done[unit])
             finish_us = self.now_us + left / self.speed(unit, load)
             if finish_us == math.inf:
                 raise OutOfTime(first, unit, left / self.speed(unit, load))
-            self.task_finish_us[first] = max(finish_us, self.task_start_us[first])  # not before, by a bit of the clock
+            self.task_finish_us[first] = max(finish_us, self.task_start_us[first])  # rounding must not put it before
             self.queue_finish(first)
 
     def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:
-        """Raise OutOfTime if the task takes a time that does not move the clock on, or ends beyond all numbers."""
+        """Raise OutOfTime if the task's time does not advance the clock, or ends beyond the range of numbers."""
         if not self.now_us < self.now_us + transfer + execution < math.inf and transfer + execution != 0.0:
             raise OutOfTime(task, unit, transfer + execution)
 
@@ -184,7 +184,7 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
 
 
 def finish(state: ReferenceState) -> tuple[int, int]:
-    """COMPUTATION_FINISH: the earliest task leaves its unit. Returns the two."""
+    """COMPUTATION_FINISH: remove the task that finishes earliest from its unit. Returns both."""
     _, _, task = heapq.heappop(state.time_machine)
     del state.queued[task]
     unit = state.task_unit[task]
@@ -204,7 +204,7 @@ def finish(state: ReferenceState) -> tuple[int, int]:
 
 
 def arrive(state: ReferenceState) -> int:
-    """ARRIVAL: the next job arrives. Returns the job."""
+    """ARRIVAL: let the next job arrive. Returns the job."""
     job = state.next_job
     state.pending += range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
     state.next_job += 1
@@ -222,7 +222,7 @@ def run_events(
     pause_us: float,
     max_events: int,
 ) -> int:
-    """Handle events in the order (time, kind, sequence); returns why it stopped, as engine/loop.py does."""
+    """Handle events in the order (time, kind, sequence); return why it stopped, like engine/loop.py."""
     model = state.model
     for _ in range(max_events):
         finish_us = state.next_finish_us()
@@ -261,7 +261,7 @@ def run_events(
                 break
             start(state, action, may_overcommit)
         if not state.pending:
-            state.timer_us = math.inf  # whoever waited has started
+            state.timer_us = math.inf  # the waiting tasks have started
     return GO_ON
 
 
@@ -271,7 +271,7 @@ def has_room(state: ReferenceState) -> bool:
 
 
 class ReferenceRun:
-    """One run of the reference engine, behind the same methods as the compiled one's."""
+    """One run of the reference engine, with the same methods as the compiled engine's."""
 
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
         self.state = ReferenceState(model, seed)
@@ -282,13 +282,13 @@ class ReferenceRun:
         self._sees_every_event = policy.sees_every_event
 
     def compile(self) -> None:
-        """Nothing is compiled."""
+        """Do nothing: nothing is compiled."""
 
-    @np.errstate(over="ignore")  # as compiled code does: what is beyond all numbers is infinite
+    @np.errstate(over="ignore")  # as in compiled code: what exceeds the range of numbers is infinite
     def advance(
         self, horizon_us: float, pause_us: float, max_events: int, gives_up: Callable[[], bool] | None = None
     ) -> int:
-        """As the compiled engine does, but on this thread: signals are handled between any two lines."""
+        """Do the same as the compiled engine, but on this thread: signals are handled between any two lines."""
         return run_events(
             self.state,
             self._decide,
@@ -306,7 +306,7 @@ class ReferenceRun:
 
     @np.errstate(over="ignore")
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
-        """As engine/actions.py does: all moves, then room for them, then the starts."""
+        """Do the same as engine/actions.py: all moves, then the check for room, then the starts."""
         model, state = self.state.model, self.state
         moved = [(int(tasks[i]), int(units[i])) for i in np.flatnonzero(moves)]
         for task, unit in moved:
@@ -386,8 +386,8 @@ class ReferenceRun:
         return np.array(self.state.unit_load)
 
     def is_due(self, tasks: np.ndarray) -> np.ndarray:
-        """Of running tasks on units that share their speed: those that have had all their time, and end at this
-        instant, one after the other."""
+        """For running tasks on units that share their speed: whether they have had all their service, and end at this
+        instant, one after another."""
         state = self.state
         units = [state.task_unit[task] for task in tasks]
         due = [

@@ -1,10 +1,10 @@
-"""Units whose tasks share their speed: processor sharing beyond a given parallelism.
+"""Units whose tasks share their speed: processor sharing above a given parallelism.
 
-Every running task of a unit gets the same share, so one clock per unit measures the full-speed service that each of
-its tasks has had (``work_done``); a task is due when that clock has gone on by its service time. Only the task that
-is due first has its finish in the event queue; the event moves when a task joins or leaves. The finish of the others is
-infinite: not known.
-Source: Symphony paper, section on the resource map (a CPU runs several requests); egalitarian processor sharing.
+Every running task of a unit gets the same share, so one clock per unit measures the full-speed service that each of its
+tasks has had (``work_done``); a task is due when that clock has advanced by its service time. Only the task that is due
+first has its finish in the event queue; the event moves when a task joins or leaves. The finish of the others is
+infinite, that is, unknown. Source: Symphony paper, section on the resource map (a CPU runs several requests);
+egalitarian processor sharing.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ from vinesim.state.kernel import inlined, kernel
 
 @inlined
 def speed(model, unit, load):
-    """Share of full speed of each task on the unit."""
+    """Return the share of full speed of each task on the unit."""
     parallelism = model.unit_parallelism[unit]
     return 1.0 if load <= parallelism else parallelism / load
 
 
 @kernel
 def advance(model, state, unit):
-    """Bring the unit's work clock up to now."""
+    """Advance the unit's work clock to now."""
     now = state.run[0].now_us
     state.work_done[unit] += (now - state.work_at_us[unit]) * speed(model, unit, state.unit_load[unit])
     state.work_at_us[unit] = now
@@ -31,15 +31,15 @@ def advance(model, state, unit):
 
 @kernel
 def note_out_of_time(state, task, unit, service_us):
-    """The clock cannot count the time of a task."""
+    """Record that the clock cannot represent the time of a task."""
     run = state.run[0]
     run.error, run.error_task, run.error_unit, run.error_us = OUT_OF_TIME, task, unit, service_us
 
 
 @kernel
 def requeue(model, state, unit, load):
-    """Put the finish of the task that is due first into the event queue, in place of the one that is there. Returns
-    whether it is a number."""
+    """Put the finish of the task that is due first into the event queue, replacing the present one. Returns whether it
+    is a finite number."""
     first = np.int64(-1)
     task = state.work_first[unit]
     while task >= 0:
@@ -57,15 +57,15 @@ def requeue(model, state, unit, load):
         if finish_us == np.inf:
             note_out_of_time(state, first, unit, left / speed(model, unit, load))
             return False
-        state.task_finish_us[first] = max(finish_us, state.task_start_us[first])  # not before, by a bit of the clock
+        state.task_finish_us[first] = max(finish_us, state.task_start_us[first])  # rounding must not put it before
         event_queue.push(state, first)
     return True
 
 
 @kernel
 def start(model, state, task, unit, load, service_us):
-    """A task joins the unit, whose load becomes ``load``; alone it would take ``service_us``. Returns whether the next
-    finish there is a number."""
+    """Let a task join the unit, whose load becomes ``load``; alone it would take ``service_us``. Returns whether the
+    next finish there is a finite number."""
     advance(model, state, unit)
     state.work_due[task] = state.work_done[unit] + service_us
     state.task_finish_us[task] = np.inf
@@ -82,8 +82,8 @@ def start(model, state, task, unit, load, service_us):
 
 @kernel
 def finish(model, state, task, unit, load):
-    """A task whose finish was taken from the event queue leaves the unit, whose load becomes ``load``. Returns whether
-    the next finish there is a number."""
+    """Let a task whose finish was taken from the event queue leave the unit, whose load becomes ``load``. Returns
+    whether the next finish there is a finite number."""
     advance(model, state, unit)
     state.work_event[unit] = -1
     last, other = np.int64(-1), state.work_first[unit]
@@ -98,7 +98,7 @@ def finish(model, state, task, unit, load):
 
 @kernel
 def forget(model, state, unit):
-    """All tasks of the unit are interrupted."""
+    """Forget all tasks of the unit: they are interrupted."""
     advance(model, state, unit)
     queued = state.work_event[unit]
     if queued >= 0:

@@ -1,4 +1,4 @@
-"""Run a scenario: the one verb. Scenario -> Model -> State -> Result."""
+"""Run a scenario, the central function: Scenario -> Model -> State -> Result."""
 
 import math
 import time
@@ -37,7 +37,7 @@ from vinesim.state.layout import Model
 from vinesim.state.queries import nothing
 
 Engine = Literal["compiled", "reference"]
-CHUNK_S = 0.1  # how long the engine works before it looks up
+CHUNK_S = 0.1  # how long the engine works before progress is reported
 
 
 def simulate(
@@ -51,9 +51,9 @@ def simulate(
 ) -> Result:
     """Run a scenario to its end and return the result.
 
-    ``engine="reference"`` runs the same in plain Python, slowly. ``percentiles`` of the summary are by nearest rank, or
-    ``"linear"``; its latencies leave out the jobs of the ``warm_up`` (``"mser5"``, ``{"jobs": N}``, ``{"share": x}``).
-    ``on_progress`` is called about ten times a second; when it returns True the run ends as INTERRUPTED. ``on_message``
+    ``engine="reference"`` runs the same in plain Python, slowly. ``percentiles`` of the summary are by nearest rank or
+    ``"linear"``; latencies exclude the jobs of the ``warm_up`` (``"mser5"``, ``{"jobs": N}``, ``{"share": x}``).
+    ``on_progress`` is called about ten times a second; if it returns True the run ends as INTERRUPTED. ``on_message``
     gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
@@ -61,7 +61,7 @@ def simulate(
     scenario.network.warn_if_unordered()
     warn_of_parallel_jobs(scenario.workload)
     policy = resolve(scenario.policy, scenario.options)
-    code = policy_content(scenario.policy, scenario.options)  # now, as its file may be edited before it is asked for
+    code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
     if scenario.outages:
         check_policy(scenario, policy)
     new_run = _engine(engine, policy)
@@ -134,9 +134,9 @@ def check_options(percentiles: str, warm_up: WarmUp | None) -> None:
 
 
 def unit_order_of(policy: OnlinePolicy, scenario: Scenario) -> np.ndarray | None:
-    """The order in which the policy wants the units for the scenario's seed, if not by (rack, shelf)."""
+    """Return the order in which the policy wants the units for the scenario's seed, if not (rack, shelf)."""
     if type(policy).unit_order is OnlinePolicy.unit_order:
-        return None  # no stream is drawn from: that would be a thirtieth of a small run
+        return None  # draws no stream, which would take a thirtieth of a small run
     n_units = scenario.datacenter.n_units
     order = policy.unit_order(n_units, stream(scenario.seed, "policy.order"))
     if order is not None and not np.array_equal(np.sort(order), np.arange(n_units)):
@@ -153,10 +153,10 @@ def _advance(
     patience: Patience,
     answers: bool,
 ) -> tuple[ExitReason, str]:
-    """Let the engine work in chunks of about CHUNK_S until the run ends. Returns why, and more in words.
+    """Let the engine work in chunks of about CHUNK_S until the run ends. Returns why, and details in words.
 
-    The first chunk of a policy that is known to answer, and all where a batch policy decides, are done on this thread:
-    another one takes a twelfth of the time of a small run, and more on a busy machine.
+    The first chunk of a policy that is known to answer, and all chunks if a batch policy decides, are done on this
+    thread: another thread takes a twelfth of the time of a small run, and more on a busy machine.
     """
     n_tasks, chunk, gives_up = scenario.workload.n_tasks, 1 << 14, None if answers else patience.gives_up
     while True:
@@ -177,7 +177,7 @@ def _advance(
             outages.tick()
         if why == AT_PAUSE and clock is not None:
             if clock.next_us >= scenario.horizon_us:
-                return ExitReason.HORIZON, ""  # what was placed now would not run
+                return ExitReason.HORIZON, ""  # what is placed now would not run
             if not clock.tick():
                 return ExitReason.STALLED, why_stalled(scenario, model, run)
         took = time.perf_counter() - begun
@@ -198,7 +198,7 @@ def _engine(engine: str, policy: Policy) -> Callable[..., Run]:
             [
                 Problem(
                     "engine",
-                    f"reference, as the policy {policy.name or type(policy).__name__} is plain Python",
+                    f"reference, because the policy {policy.name or type(policy).__name__} is plain Python",
                     "compiled",
                     "Run it with --engine reference.",
                 )
@@ -211,7 +211,7 @@ def _engine(engine: str, policy: Policy) -> Callable[..., Run]:
 
 @contextmanager
 def announce_compilation(policy: Policy, on_message: Callable[[str], None] | None) -> Iterator[None]:
-    """Say that a policy is being compiled, if it is; a compiler error becomes the user's."""
+    """Report that a policy is being compiled, if it is; turn compiler errors into messages for the user."""
     name = policy.name or type(policy).__name__
     try:
         with told_when_compiling(name, on_message):
@@ -223,17 +223,17 @@ def announce_compilation(policy: Policy, on_message: Callable[[str], None] | Non
             raise
         raise PolicyError(
             f"policy {name} cannot be compiled: {_first_lines(wrong)}\n"
-            "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "
+            "Use only numbers, arrays and the queries, and no new arrays; or set compiled = False and run it with "
             "--engine reference."
         ) from None
 
 
 def _first_lines(error: Exception) -> str:
-    """What Numba says is wrong, without its advice."""
+    """Return what Numba says is wrong, without its advice."""
     if "attribute 'task' of type" in str(error) or "expected Action" in str(error):
-        return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
+        return "decide must return start(...), wait_until(...) or nothing() on every path"
     if "NRT required" in str(error):
-        return "it makes a list, an array or another new object"
+        return "it creates a list, an array or another new object"
     if "Untyped global name" in str(error):
         return str(error)[str(error).index("Untyped global name") :].splitlines()[0]
     lines = [line for line in str(error).splitlines() if line.strip()]
@@ -242,7 +242,7 @@ def _first_lines(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class _Idle(OnlinePolicy):
-    """Starts nothing: what the loop is bound to while a batch policy places the tasks."""
+    """Starts nothing: the loop is bound to this while a batch policy places the tasks."""
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:

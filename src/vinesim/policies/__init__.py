@@ -1,4 +1,4 @@
-"""Schedulers. What one needs to write a policy is importable from here: the contract and the queries."""
+"""Schedulers. Everything needed to write a policy can be imported from here: the contract and the queries."""
 
 from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, OnlinePolicy, Policy
 from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push

@@ -1,8 +1,8 @@
-"""What a policy's outcome depends on beside its name: the code in its file, and in the modules beside it.
+"""What a policy's outcome depends on besides its name: the code in its file, and in the modules beside it.
 
-Covered are the file itself, and the modules and packages in its folder that it imports, directly or through one
-another. Not covered: packages installed elsewhere, modules imported by a name made at run time, and data files that the
-policy reads by itself.
+This covers the file itself, and the modules and packages in its folder that it imports, directly or indirectly. It does
+not cover packages installed elsewhere, modules imported by a name computed at run time, and data files that the policy
+reads by itself.
 """
 
 import ast
@@ -20,7 +20,7 @@ _BYTES_A_READ = 1 << 20
 
 
 def file_content(path: Path) -> str:
-    """The hash of a file's bytes. Raises :class:`InputError` if it cannot be read."""
+    """Return the hash of a file's bytes. Raises :class:`InputError` if it cannot be read."""
     digest = hashlib.sha256()
     with opened(path) as stream:
         while piece := stream.read(_BYTES_A_READ):
@@ -29,14 +29,14 @@ def file_content(path: Path) -> str:
 
 
 def code_of_file(path: Path) -> list[Any]:
-    """The hash of a Python file, and of each module beside it that it uses, by name."""
+    """Return the hash of a Python file, and of each module beside it that it uses, by name."""
     found = {file.relative_to(path.parent).as_posix(): file_content(file) for file in _with_modules(path)}
     own = found.pop(path.name)
     return [own, found]
 
 
 def _with_modules(path: Path) -> list[Path]:
-    """The file and what it imports from its folder."""
+    """Return the file and what it imports from its folder."""
     found: dict[Path, None] = {}
     ahead = [path]
     while ahead:
@@ -54,7 +54,7 @@ def _with_modules(path: Path) -> list[Path]:
 
 
 def _imported(path: Path) -> Iterator[str]:
-    """First words of the modules that a file imports; nothing for a file that is no Python."""
+    """Yield the first words of the modules that a file imports; nothing if the file is not Python."""
     tree = _parsed(path)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -68,11 +68,11 @@ def _parsed(path: Path) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # an error when the policy is loaded
+        return None  # reported when the policy is loaded
 
 
 def code_of_class(kind: type) -> Any:
-    """The code behind a policy class; nothing for VineSim's own, which its version tells."""
+    """Return the code behind a policy class; None for VineSim's own, which are identified by the version."""
     if kind.__module__.startswith("vinesim."):
         return None
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -82,8 +82,8 @@ def code_of_class(kind: type) -> Any:
 
 
 def defaults_in_file(path: Path, name: str) -> dict[str, Any]:
-    """The defaults of the options of a class, as far as the file itself says them in plain values; its code is read,
-    not run. Without a ``name``: of the only class there."""
+    """Return the defaults of a class's options, as far as the file gives them as literals; its code is read, not run.
+    Without a ``name``, those of the file's only class."""
     tree = _parsed(path)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)} if tree is not None else {}
     if not name and len(classes) == 1:
@@ -100,7 +100,7 @@ def defaults_in_file(path: Path, name: str) -> dict[str, Any]:
 
 
 def _source(kind: type) -> list[str]:
-    """The text of a class made in a script or notebook, and of the functions that it uses."""
+    """Return the text of a class made in a script or notebook, and of the functions that it uses."""
     from vinesim.policies.declarations import functions_of
 
     rule = getattr(kind, "decide", None) or getattr(kind, "place", None)

@@ -1,4 +1,4 @@
-"""The policy contract: what a scheduler is. Written out, with the reasons, in docs/explanation/design.md."""
+"""The policy contract: what a scheduler is. docs/explanation/design.md explains it, with the reasons."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from vinesim.state.scratch import OptionValue
 
 @lru_cache(maxsize=256)
 def _hints(kind: Any) -> dict[str, Any]:
-    """The types of a policy's options; looking them up took a sixth of a small run."""
+    """Return the types of a policy's options; cached, because looking them up took a sixth of a small run."""
     return get_type_hints(kind)
 
 
@@ -25,21 +25,21 @@ def _hints(kind: Any) -> dict[str, Any]:
 class Policy:
     """What every scheduler declares: its options are the dataclass's fields, its promises the class's attributes.
 
-    An option that changes a promise sets it on the object, in ``__post_init__``.
+    An option that changes a promise sets it on the object in ``__post_init__``.
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # paper and section
     work_conserving: ClassVar[bool] = False  # leaves no unit idle while a pending task could start on it
-    starts_in_order: ClassVar[bool] = False  # starts the tasks in the order in which they arrived
+    starts_in_order: ClassVar[bool] = False  # starts the tasks in the order of arrival
     deterministic: ClassVar[bool] = True  # draws nothing from the policy's random stream
     needs_estimates: ClassVar[bool] = False  # looks at execution or transfer times
     may_overcommit: ClassVar[bool] = False  # may load a unit beyond its capacity
-    may_drop: ClassVar[bool] = False  # may give a task up, which then never runs
+    may_drop: ClassVar[bool] = False  # may drop a task, which then never runs
 
     def values_of_options(self) -> dict[str, OptionValue]:
-        """The options as a kernel sees them: numbers; None is infinite; a choice tells of each word whether it is the
-        one, so that ``view.options.mode.only`` is true or false."""
+        """Return the options as a kernel sees them: numbers; None is infinite; a choice maps each word to whether it is
+        chosen, so that ``view.options.mode.only`` is true or false."""
         values: dict[str, OptionValue] = {}
         kind: Any = type(self)
         hints = _hints(kind)
@@ -59,14 +59,14 @@ class Policy:
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
-        """The words, or numbers, of each option that is a choice."""
+        """Return the words, or numbers, of each option that is a choice."""
         kind: Any = cls
         hints = _hints(kind)
         return {i.name: get_args(hints[i.name]) for i in fields(cls) if get_origin(hints[i.name]) is Literal}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> "Policy":
-        """Build from options by name, text allowed (``in_order=yes``); every wrong one is reported."""
+        """Build from options by name, text allowed (``in_order=yes``); all wrong options are reported."""
         known = {item.name: item for item in fields(cls)}
         kind: Any = cls
         hints = _hints(kind)
@@ -89,14 +89,14 @@ class Policy:
                 problems.append(Problem(f"policy.options.{name}", str(wrong), repr(value), remedy))
         for name, item in known.items():
             if name not in options and item.default is MISSING and item.default_factory is MISSING:
-                problems.append(Problem(f"policy.options.{name}", "a value", "none", "The option has no default."))
+                problems.append(Problem(f"policy.options.{name}", "a value", "none", "Add it: it has no default."))
         if problems:
             raise InputError(problems)
         return cls(**values)
 
 
 def _convert(value: Any, hint: Any) -> Any:
-    """The option's value as its type; ValueError says what was expected."""
+    """Convert the option's value to its type; ValueError says what was expected."""
     if get_origin(hint) is Literal:
         if value in get_args(hint):
             return value
@@ -133,7 +133,7 @@ class Plan(NamedTuple):
     """What a policy that ``plans`` decided before the run."""
 
     scratch: Mapping[str, np.ndarray]  # contents of its scratch arrays
-    proven: Mapping[str, Any] | None = None  # objective, bound_us that no schedule is below, status of the solver
+    proven: Mapping[str, Any] | None = None  # objective, lower bound bound_us, and the solver's status
     took_s: float = 0.0
 
 
@@ -142,17 +142,17 @@ class OnlinePolicy(Policy):
     """A scheduler that is asked after every event.
 
     ``decide(model, state, view)`` answers with :func:`~vinesim.state.queries.start`, ``start_consolidated``,
-    ``wait_until`` or ``nothing``, and is asked again until it starts nothing. It is compiled, so it uses numbers,
-    arrays and the queries only; it may write to nothing but ``view.scratch``.
+    ``wait_until`` or ``nothing``, and is asked again until it starts nothing. It is compiled, so it may use only
+    numbers, arrays and the queries; it may write only to ``view.scratch``.
 
     It is asked while something is pending and some unit has room. A policy that ``sees_every_event``, to learn from
-    completions, is asked at least once after each event, and while something is pending even when no unit has room;
-    ``view.task`` of a FINISH is then the task that ended. When nothing can start it must return ``nothing()``.
+    completions, is asked at least once after each event, and while something is pending even if no unit has room;
+    ``view.task`` of a FINISH is then the task that ended. If nothing can start it must return ``nothing()``.
     """
 
-    sees_every_event: ClassVar[bool] = False  # is asked after every event, also when there is nothing to start
+    sees_every_event: ClassVar[bool] = False  # is asked after every event, even if there is nothing to start
     plans: ClassVar[bool] = False  # decides before the run, from the whole workload: see plan
-    groups: ClassVar[tuple[str, ...]] = ()  # beside its type, what tells tasks apart: see GROUP_KEYS
+    groups: ClassVar[tuple[str, ...]] = ()  # what distinguishes tasks besides their type: see GROUP_KEYS
     scratch: ClassVar[
         Mapping[str, tuple[str, str]]
     ] = {}  # name -> (dtype, size: one of state.scratch.SIZES, or a product of them: groups*types*256)
@@ -160,54 +160,54 @@ class OnlinePolicy(Policy):
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
     def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
-        """A permutation to replace the units' (rack, shelf) order, or None.
+        """Return a permutation to replace the units' (rack, shelf) order, or None.
 
-        A policy that replaces the order must not ask for tiers or for the closest unit: neighbours are scattered then.
+        A policy that replaces the order must not use tiers or the closest unit, because neighbours are then scattered.
         """
         return None
 
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
-        """What to do with all the workload, for ``decide`` to follow. Called once before the run, in Python, if the
-        policy ``plans``; ``model`` is what ``decide`` is given, ``on_message`` prints a line where there is
-        somebody to read.
+        """Decide what to do with the whole workload, for ``decide`` to follow. Called once before the run, in Python,
+        if the policy ``plans``; ``model`` is the one that ``decide`` gets, ``on_message`` prints a line if there is a
+        reader for it.
         """
         raise NotImplementedError
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        """The rule. Called at each decision point."""
+        """The rule, called at each decision point."""
         raise NotImplementedError
 
 
 class BatchTasks(NamedTuple):
-    """The tasks that a batch policy places, oldest first, or with ``new_first`` newest first; M of them."""
+    """The tasks that a batch policy places, oldest first, or newest first with ``new_first``; M of them."""
 
     task: np.ndarray  # [M] int64: number of the task
     unit: np.ndarray  # [M] int32: where it runs, -1 = pending
     task_type: np.ndarray  # [M] int32
     operations: np.ndarray  # [M] float64
     demand: np.ndarray  # [M] float64: NaN = one slot, infinite = the whole unit; see `amounts`
-    remaining_us: np.ndarray  # [M] float64: until it finishes if it runs (infinite: not known), else NaN
-    measured_us: np.ndarray  # [M, P] float64: measured times, or [0, 0] where operations / affinity decides
-    request: np.ndarray  # [M, Q] float64: least of each of Q resources that the unit's type must provide, or [0, 0]
+    remaining_us: np.ndarray  # [M] float64: until it finishes if it runs (infinite: unknown), else NaN
+    measured_us: np.ndarray  # [M, P] float64: measured times, or [0, 0] if operations / affinity applies
+    request: np.ndarray  # [M, Q] float64: minimum of each of Q resources that the unit's type must provide, or [0, 0]
 
     def rows(self, chosen: slice | np.ndarray) -> "BatchTasks":
-        """Some of the tasks, or all in another order."""
+        """Return some of the tasks, or all in another order."""
         return BatchTasks(*(column[chosen] if len(column) else column for column in self))
 
 
 class BatchServers(NamedTuple):
-    """The units as a batch policy sees them; loads are without the tasks that it is given."""
+    """The units as a batch policy sees them; loads do not include the tasks that it is given."""
 
     unit_type: np.ndarray  # [U] int32
     capacity: np.ndarray  # [U] float64
     load: np.ndarray  # [U] float64
     affinity: np.ndarray  # [P, T] float64: operations per us, 0 = cannot run
     idle_power_w: np.ndarray  # [P] float64: power of a unit that is awake, without that of its tasks
-    dynamic_power_w: np.ndarray  # [P] float64: power of its tasks, W for each unit of demand; NaN: not known
-    sleep_power_w: np.ndarray  # [P] float64: power of a unit without tasks; idle_power_w where it never sleeps
+    dynamic_power_w: np.ndarray  # [P] float64: power of its tasks, W per unit of demand; NaN: unknown
+    sleep_power_w: np.ndarray  # [P] float64: power of a unit without tasks; idle_power_w if it never sleeps
     overhead_us: np.ndarray  # [P, T] float64: us before a task computes
-    resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = the resource is not of its kind
+    resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = this type does not have the resource
     period_us: float = PERIOD_US  # until the policy is asked again
 
     def can_run(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
@@ -219,8 +219,8 @@ class BatchServers(NamedTuple):
         return able
 
     def time_us(self, tasks: BatchTasks, types: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """[M, P] us: how long each task takes on a unit of each type from now on, with the overhead if it does not run
-        yet; infinite where it cannot run. A task that runs takes its remaining time wherever it is moved."""
+        """[M, P] us: how long each task takes on a unit of each type from now on, including the overhead if it does not
+        run yet; infinite if it cannot run. A running task takes its remaining time wherever it is moved."""
         speed = np.ascontiguousarray(self.affinity.T[:, types])
         with np.errstate(divide="ignore", invalid="ignore"):
             if len(tasks.measured_us):
@@ -237,18 +237,18 @@ class BatchServers(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchPolicy(Policy):
-    """A scheduler that is asked from Python at every period with all that is pending.
+    """A scheduler that is asked from Python at every period about all pending tasks.
 
-    ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. A period begins at each multiple of
-    the scenario's ``period_us``; the first at 0, after the jobs that arrive then. The answer depends on the arguments
-    and the options only: a policy remembers nothing, and is not asked where there is nothing to place.
+    ``place(tasks, servers)`` returns the unit of each task, -1 to leave it pending. Periods begin at multiples of the
+    scenario's ``period_us``; the first at 0, after the jobs that arrive then. The answer may depend only on the
+    arguments and the options: a policy remembers nothing, and is not asked if there is nothing to place.
     """
 
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
-    new_first: ClassVar[bool] = False  # and the pending ones come first, then those of the latest period
+    new_first: ClassVar[bool] = False  # then pending tasks come first, followed by those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units
-    steady: ClassVar[bool] = False  # leaves tasks where they are at all times between two at which it does
+    steady: ClassVar[bool] = False  # if it leaves tasks in place at two times, it does so at all times in between
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
-        """The rule. Called once a period."""
+        """The rule, called once per period."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""A policy must declare what it uses: a query about groups of tasks needs the groups that it tells apart."""
+"""Check that a policy declares what it uses: a query about groups needs the groups that the policy distinguishes."""
 
 import inspect
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "a
 
 
 def check_declarations(policy: Policy) -> None:
-    """Raise :class:`InputError` for a policy that is not put together as the contract says."""
+    """Raise :class:`InputError` for a policy that does not follow the contract."""
     name = policy.name or type(policy).__name__
     shape = [Problem(f"policy {name}", expected, found) for expected, found in _faults(policy)]
     if shape:
@@ -31,7 +31,7 @@ def check_declarations(policy: Policy) -> None:
             f"policy {name}",
             f'groups = ("{group}",), as it calls {query.__name__}',
             f"groups = {policy.groups!r}",
-            "Tasks are told apart only by what groups names.",
+            "Tasks are distinguished only by what groups names.",
         )
         for query, group in NEEDS_GROUP.items()
         if query in used and group not in policy.groups
@@ -41,7 +41,7 @@ def check_declarations(policy: Policy) -> None:
 
 
 def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
-    """(expected, found) of each fault in how the class is written."""
+    """Yield (expected, found) for each fault in how the class is written."""
     kind = type(policy)
     known = {item.name for item in fields(policy)}
     for attribute, hint in vars(kind).get("__annotations__", {}).items():
@@ -49,9 +49,9 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
             yield f"@dataclass(frozen=True) above class {kind.__name__}", f"an option {attribute} without it"
     for name, words in kind.choices().items():
         if wrong := [word for word in words if not isinstance(word, int | float) and not is_word(word)]:
-            yield f"an option {name} whose words are Python names, as view.options.{name}.word", repr(wrong[0])
+            yield f"an option {name} whose words are Python names, such as view.options.{name}.word", repr(wrong[0])
     if "period_us" in known:
-        yield "no option period_us: the period is the scenario's, and servers.period_us tells it", "one"
+        yield "no option period_us: the period belongs to the scenario, use servers.period_us", "one"
     if not isinstance(policy, OnlinePolicy):
         return
     decide = inspect.getattr_static(kind, "decide")
@@ -73,7 +73,7 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
             is_legal = False
         if not is_legal:
             yield (
-                f'scratch: name -> (dtype, size), as "last": ("i8", "units"); sizes {", ".join(SIZES)}',
+                f'scratch: name -> (dtype, size), such as "last": ("i8", "units"); sizes {", ".join(SIZES)}',
                 (f"{array!r}: {declared!r}"),
             )
 
@@ -84,13 +84,13 @@ def is_word(text: Any) -> bool:
 
 
 def functions_of(function: Any) -> set[Any]:
-    """A function and all that it refers to, directly, through others, or as attributes of a module."""
+    """Return a function and all functions that it refers to, directly, through others, or as attributes of a module."""
     seen: set[Any] = set()
     ahead = [function]
     while ahead:
         value = ahead.pop()
         value = getattr(value, "py_func", value)
-        if not inspect.isfunction(value) or value in seen:  # what is no function may have no hash
+        if not inspect.isfunction(value) or value in seen:  # other objects may not be hashable
             continue
         seen.add(value)
         closure = inspect.getclosurevars(value)

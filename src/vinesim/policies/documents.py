@@ -1,4 +1,4 @@
-"""Scenario files with the policies that they name: what is read as another file was meant to be."""
+"""Read scenario files with the policies that they name, and fix what older files wrote differently."""
 
 import os
 import warnings
@@ -22,10 +22,10 @@ CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
 
 
 class PolicyCheck:
-    """The check of a policy with its options; of one in a file only with ``runs_files``, as its code is run for that.
+    """Checks a policy with its options; a policy in a file only with ``runs_files``, because that runs its code.
 
     Attributes:
-        unchecked: the policies that were left out for that reason.
+        unchecked: the policies that were not checked for that reason.
     """
 
     def __init__(self, *, runs_files: bool = True):
@@ -47,12 +47,12 @@ def read_scenario(
     settings: Mapping[str, Any] | None = None,
     check_policy: CheckPolicy | None = None,
 ) -> Scenario:
-    """The scenario of a YAML file; file names in it start from its folder.
+    """Read the scenario of a YAML file; file names in it are relative to its folder.
 
-    ``overrides`` are ``key=value`` changes, as ``arrivals.iat=5`` or ``datacenter.racks[0].units.GPU=30``, the value in
-    YAML; ``settings`` are values by such keys, put in after them. Of the file's options those that another policy does
-    not know are left out, with a warning. ``check_policy(policy, options)`` is called too, so that its
-    :class:`InputError` comes with the others; without it no policy's file is loaded, but for one that a change names.
+    ``overrides`` are ``key=value`` changes, such as ``arrivals.iat=5`` or ``datacenter.racks[0].units.GPU=30``, the
+    value in YAML; ``settings`` are values by such keys, applied after them. If the policy is replaced, options in the
+    file that it does not know are left out, with a warning. ``check_policy(policy, options)`` is called too, so that
+    its :class:`InputError` joins the others; without it no policy's file is loaded, except one that a change names.
     Raises :class:`InputError` with file, line and column of every problem.
     """
     source = scenario_file.read_source(path, overrides).changed(settings or {})
@@ -70,9 +70,9 @@ def scenario_from(
     check_policy: CheckPolicy | None = None,
     tell: Callable[[str], object] | None = None,
 ) -> Scenario:
-    """The scenario of a document; ``tell`` gets what is to be told about it. Raises :class:`InputError`.
+    """Build the scenario of a document; ``tell`` is called with warnings about it. Raises :class:`InputError`.
 
-    The code of a policy's file is run only for a check of it, or, without any check, where a change names the file.
+    The code of a policy's file is run only to check it or, without a check, if a change names the file.
     """
     if isinstance(check_policy, PolicyCheck):
         loads_files = check_policy.runs_files
@@ -87,8 +87,8 @@ def scenario_from(
 
 
 def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> tuple[YamlSource, list[str]]:
-    """The document with its period in its place and without the options that only a replaced policy knows; and what is
-    to be told about both."""
+    """Return the document with its period in place and without the options that only a replaced policy knows, and the
+    warnings about both."""
     if not isinstance(source.data, dict) or not isinstance(source.data.get("options"), dict):
         return source, []
     source, told = _period_moved(source)
@@ -107,7 +107,7 @@ def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> t
 
 
 def _period_moved(source: YamlSource) -> tuple[YamlSource, list[str]]:
-    """The document with the period of batch policies where it belongs, for files that have it among the options."""
+    """Move the period of batch policies to its place, for files that have it among the options."""
     old, new = PERIOD_AMONG_OPTIONS, ("period",)
     if old[1] not in source.data["options"]:
         return source, []
@@ -119,11 +119,11 @@ def _period_moved(source: YamlSource) -> tuple[YamlSource, list[str]]:
     else:
         source.add(old, "the period once", f"it here and as period: {source.data['period']}", "Keep period:.")
         source = source.without(old)
-    return source, [f"{dotted(old)} is the scenario's own key now: write period: {value}"]
+    return source, [f"{dotted(old)} is now a key of the scenario: write period: {value}"]
 
 
 def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, loads_files: bool) -> list[str]:
-    """A word if batches of tasks arrive at another interval than that at which a batch policy places them."""
+    """Return a warning if batches of tasks arrive at another interval than that at which a batch policy places them."""
     iat = (source.data.get("arrivals") or {}).get("iat")
     if iat is None or (iat_us := time_us(iat, "")) == scenario.period_us:
         return []
@@ -135,18 +135,18 @@ def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, loads_files:
     default = ", by default" if scenario.period_us == PERIOD_US and source.data.get("period") is None else ""
     every, period = format_time_us(iat_us), format_time_us(scenario.period_us)
     return [
-        f"a batch of tasks arrives every {every} (arrivals.iat), and is placed every {period} (period{default}): "
-        f"is period: {iat} meant?"
+        f"a batch of tasks arrives every {every} (arrivals.iat), but is placed every {period} (period{default}): "
+        f"did you mean period: {iat}?"
     ]
 
 
 def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:
-    """Whether the inter-arrival time is that of batches: by the generator, or by a table that counts periods."""
+    """Whether the inter-arrival time is that of batches, because of the generator or of a table that counts periods."""
     if workload.get("generator") is not None:
         return GENERATORS[workload["generator"]].in_batches
     if not is_table(workload["file"]):
         return False
-    from vinesim.formats.scenario.workload_table import has_periods  # DuckDB takes 0.1 s to import
+    from vinesim.formats.scenario.workload_table import has_periods  # importing DuckDB takes 0.1 s
 
     try:
         return has_periods(folder / workload["file"])

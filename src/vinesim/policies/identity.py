@@ -1,8 +1,8 @@
-"""What decides the outcome of a run, in one place: the ids of scenarios and of a sweep's runs are made of it.
+"""What decides the outcome of a run, in one place: the ids of scenarios and of a sweep's runs are computed from it.
 
-Of a policy these count: its class, the code in its file and in the modules beside it (see ``policies.code``), to the
-last comment, and the options whose values are not their defaults; so a default that is spelled out changes nothing.
-Of VineSim's own code the version counts.
+A policy counts with its class, the code in its file and in the modules beside it (see ``policies.code``), to the last
+comment, and the options whose values differ from their defaults; so spelling out a default changes nothing. VineSim's
+own code counts with its version.
 """
 
 import hashlib
@@ -25,9 +25,9 @@ _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def content_id(scenario: Scenario, policy: list[Any] | None = None) -> str:
-    """A hash of all that decides the outcome of a scenario: 16 hex digits.
+    """Return a hash of everything that decides the outcome of a scenario: 16 hex digits.
 
-    ``policy`` is its :func:`policy_content` of an earlier time; by default that of now.
+    ``policy`` is an earlier result of :func:`policy_content`; by default it is computed now.
     """
     digest = hashlib.sha256()
     feed(digest, ["vinesim scenario", VERSION])
@@ -45,9 +45,9 @@ def policy_content(
     folder: Path = Path(),
     code_of: Callable[[Path], Any] = code_of_file,
 ) -> list[Any]:
-    """What counts of a policy and the options beside it: class, code, options. No code of a file is run.
+    """Return what counts of a policy and its options: class, code, options. No code of a file is run.
 
-    ``folder`` is where the name of a policy's file starts from. A name that is no policy's stands for itself.
+    The name of a policy's file is relative to ``folder``. A name that is not a policy's stands for itself.
     """
     if isinstance(policy, str):
         file, rest = split_policy(policy)
@@ -76,7 +76,7 @@ def _defaults(kind: type[Policy]) -> dict[str, Any]:
 
 
 def _not_default(options: Any, defaults: Mapping[str, Any]) -> Any:
-    """The options without those that have their defaults' values."""
+    """Return the options without those that have their default values."""
     if not isinstance(options, Mapping):
         return options or {}
     plain = {name: _plain(name, value, defaults.get(name)) for name, value in options.items()}
@@ -84,8 +84,8 @@ def _not_default(options: Any, defaults: Mapping[str, Any]) -> Any:
 
 
 def _plain(name: str, value: Any, default: Any) -> Any:
-    """An option's value as its default is one: a quantity or a text of digits as a number, yes and no as true and
-    false; as it is where that is not known."""
+    """Convert an option's value to the type of its default: a quantity or digits to a number, yes and no to true and
+    false; unchanged if the type is unknown."""
     if isinstance(value, bool) and default in ("yes", "no"):
         return "yes" if value else "no"
     if not isinstance(value, str):

@@ -1,6 +1,6 @@
-"""Names in a policy's functions that stand for nothing, found from their byte code before anything runs or compiles.
+"""Find undefined names in a policy's functions from their byte code, before anything runs or compiles.
 
-Checked are names of the module and of its modules' contents; and what a decision reads of ``view.options``,
+Checked are names of the module and of its modules' contents, and what a decision reads of ``view.options``,
 ``view.scratch`` and ``view`` itself. Attributes of anything else are left to the run.
 """
 
@@ -24,8 +24,8 @@ Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view.op
 
 
 def unknown_names(policy: Policy) -> list[Problem]:
-    """A problem for each name without a meaning in ``decide`` or ``place``, and in what they call of the files in
-    their folder. VineSim's own policies have none."""
+    """Return a problem for each undefined name in ``decide`` or ``place``, and in what they call in the files of their
+    folder. VineSim's own policies have none."""
     rule: Any = policy.decide if isinstance(policy, OnlinePolicy) else getattr(type(policy), "place", None)
     if rule is None:
         return []
@@ -51,7 +51,7 @@ def unknown_names(policy: Policy) -> list[Problem]:
 
 
 def _short(file: str) -> str:
-    """A file as the user would write it, if it lies below where they are."""
+    """Write a file as the user would, if it lies below the current folder."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
@@ -59,7 +59,7 @@ def _short(file: str) -> str:
 def _faults(
     function: FunctionType, code: CodeType, view: str | None, parts: Parts
 ) -> Iterator[tuple[int, str, Collection[str]]]:
-    """(line, name, what there is) of each name without a meaning, in a code and those nested in it."""
+    """Yield (line, name, known names) of each undefined name in a code object and those nested in it."""
     names = {**vars(builtins), **function.__globals__}
     for line, path in _paths(code):
         yield from _fault(line, path, view, parts, names)
@@ -95,7 +95,7 @@ def _fault(
 
 
 def _paths(code: CodeType) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """(line, "global" or "local", name, attribute, attribute ...) of each name that a code reads."""
+    """Yield (line, "global" or "local", name, attribute, attribute ...) of each name that a code object reads."""
     path: tuple[str, ...] = ()
     line = code.co_firstlineno
     for step in dis.get_instructions(code):

@@ -54,36 +54,36 @@ BUILT_IN: tuple[type[Policy], ...] = (
 )
 ENTRY_POINTS = "vinesim.policies"
 _LOG = logging.getLogger(__name__)
-_folders: set[str] = set()  # of the policy files that were loaded
+_folders: set[str] = set()  # of the policy files that have been loaded
 
 
 @cache
 def policies() -> Mapping[str, type[Policy]]:
-    """Every registered policy by name: the built-in ones, then those of installed packages."""
+    """Return every registered policy by name: the built-in ones, then those of installed packages."""
     found = {policy.name: policy for policy in BUILT_IN}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             found.setdefault(entry.name, entry.load())
-        except Exception as wrong:  # one broken package must not take the others with it
+        except Exception as wrong:  # one broken package must not affect the others
             warnings.warn(f"policy {entry.name} of an installed package: {wrong}", InputWarning, stacklevel=2)
     return found
 
 
 def resolve(policy: Any, options: Mapping[str, Any] | None = None) -> Policy:
-    """The policy object for a name, ``file.py:Class``, class or object, with its options.
+    """Return the policy object for a name, ``file.py:Class``, class or object, with its options.
 
     Raises :class:`InputError` for an unknown policy, a file that cannot be loaded, or wrong options.
     """
     options = options or {}
     if isinstance(policy, Policy):
         if options:
-            raise InputError([Problem("policy.options", "none beside a policy object", ", ".join(options))])
+            raise InputError([Problem("policy.options", "no options with a policy object", ", ".join(options))])
         return _checked(policy)
     return _checked(find(policy).from_options(options))
 
 
 def _checked(policy: Policy) -> Policy:
-    """The policy. Raises :class:`InputError` if it is put together wrongly or uses names that mean nothing."""
+    """Return the policy. Raises :class:`InputError` if its declaration is wrong or it uses undefined names."""
     check_declarations(policy)
     if problems := unknown_names(policy):
         raise InputError(problems)
@@ -91,7 +91,7 @@ def _checked(policy: Policy) -> Policy:
 
 
 def find(policy: Any) -> type[Policy]:
-    """The policy class of a name, ``file.py:Class``, or itself. Raises :class:`InputError` if there is none."""
+    """Return the policy class of a name, ``file.py:Class``, or the class itself. Raises :class:`InputError`."""
     if isinstance(policy, type) and issubclass(policy, Policy):
         return policy
     name = str(policy)
@@ -99,13 +99,13 @@ def find(policy: Any) -> type[Policy]:
         return _from_file(name)
     if name not in policies():
         expected = "one of " + ", ".join(policies()) + ", or file.py:Class"
-        remedy = did_you_mean(name, policies()) or "`vinesim policies` explains each."
+        remedy = did_you_mean(name, policies()) or "`vinesim policies` explains them."
         raise InputError([Problem("policy", expected, repr(name), remedy)])
     return policies()[name]
 
 
 def _from_file(spec: str) -> type[Policy]:
-    """Load ``file.py:Class``; the class may be left out if the file has one policy."""
+    """Load ``file.py:Class``; the class can be omitted if the file has one policy."""
     file, rest = split_policy(spec)
     path, name = Path(file), rest.removeprefix(":")
     if not path.is_file():
@@ -117,10 +117,10 @@ def _from_file(spec: str) -> type[Policy]:
     beside = str(path.absolute().parent)
     _folders.add(beside)
     for other in [m for m in sys.modules.values() if _is_in(m, _folders)]:
-        del sys.modules[other.__name__]  # helpers beside it may have been edited too; others may be called as they are
+        del sys.modules[other.__name__]  # helpers beside it may have been edited too
     sys.modules[module_name] = module
     sys.path.insert(0, beside)
-    try:  # not by Python's importer: its byte code cache takes a file for unchanged if its time in seconds is
+    try:  # not by Python's importer: its cache considers a file unchanged if its time in whole seconds is
         exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
     except (Exception, SystemExit) as wrong:
         line = getattr(wrong, "lineno", None) or _line_in(wrong, path)
@@ -144,13 +144,13 @@ def _from_file(spec: str) -> type[Policy]:
 
 
 def _import_remedy(wrong: BaseException) -> str:
-    """The name that was meant by one that VineSim does not have, or nothing."""
+    """Suggest the intended name for one that VineSim does not have, or return an empty text."""
     found = re.match(r"cannot import name '(\w+)' from '(vinesim[\w.]*)'", str(wrong))
     return did_you_mean(found[1], dir(sys.modules[found[2]])) if found else ""
 
 
 def _is_in(module: Any, folders: set[str]) -> bool:
-    """Whether a module's file lies in one of the folders itself."""
+    """Whether a module's file lies directly in one of the folders."""
     file = getattr(module, "__file__", None)
     return (
         isinstance(file, str)
@@ -160,7 +160,7 @@ def _is_in(module: Any, folders: set[str]) -> bool:
 
 
 def _line_in(error: BaseException, path: Path) -> int:
-    """The last line of a file that an error passed through."""
+    """Return the last line of a file that an error passed through."""
     line, trace = 1, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == str(path):

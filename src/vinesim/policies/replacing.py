@@ -1,7 +1,7 @@
-"""One policy in place of another: which of the options beside it stay.
+"""Replace a policy: which of its options are kept.
 
-An option that was given for another policy stays where the new one knows it, and is left out, which is told, where it
-does not. What is given together with the new policy, or after it, is never left out: what is wrong there is an error.
+Options given for the old policy are kept if the new policy knows them; the others are left out, with a warning. Options
+given together with the new policy, or after it, are never left out: wrong ones are errors.
 """
 
 import warnings
@@ -18,10 +18,10 @@ from vinesim.policies.registry import find
 
 
 def changed(scenario: Scenario, **new: Any) -> Scenario:
-    """A copy of the scenario with some of its values replaced, checked as a whole.
+    """Return a copy of the scenario with some values replaced, checked as a whole.
 
-    With another ``policy`` and no ``options`` beside it, the options that the new policy knows stay; the others are
-    left out, with a warning.
+    With another ``policy`` and no ``options``, the options that the new policy knows are kept; the others are left out,
+    with a warning.
     """
     if not new:
         return scenario
@@ -33,9 +33,9 @@ def changed(scenario: Scenario, **new: Any) -> Scenario:
 
 
 def fitting(options: Mapping[str, Any], old: Any, new: Any) -> tuple[dict[str, Any], list[str]]:
-    """The options of the old policy without those that the new one does not know, and the names of these.
+    """Return the old policy's options without those that the new one does not know, and the names of those.
 
-    A name that the old one does not know either stays, for the check of the options to refuse.
+    A name that the old policy does not know either is kept, so that the check of the options rejects it.
     """
     known, meant = known_options(new), known_options(old, loads_files=False)
     if known is None:
@@ -45,8 +45,8 @@ def fitting(options: Mapping[str, Any], old: Any, new: Any) -> tuple[dict[str, A
 
 
 def known_options(policy: Any, *, loads_files: bool = True) -> frozenset[str] | None:
-    """The names of a policy's options; None if they are not known: there is no such policy, or it is in a file that is
-    not to be loaded. A policy object takes none beside it."""
+    """Return the names of a policy's options; None if unknown, because there is no such policy, or because it is in a
+    file that must not be loaded. A policy object takes none."""
     if isinstance(policy, Policy):
         return frozenset()
     kind = kind_of(policy, loads_files=loads_files)
@@ -54,7 +54,7 @@ def known_options(policy: Any, *, loads_files: bool = True) -> frozenset[str] | 
 
 
 def kind_of(policy: Any, *, loads_files: bool) -> type[Policy] | None:
-    """The class of a policy; None if there is none, or if its file is not to be loaded."""
+    """Return the class of a policy; None if there is none, or if its file must not be loaded."""
     if isinstance(policy, Policy):
         return type(policy)
     if not loads_files and is_file(policy):
@@ -71,7 +71,7 @@ def is_file(policy: Any) -> bool:
 
 
 def in_folder(policy: Any, folder: Path) -> Any:
-    """The policy as seen from here, where the name of its file starts from ``folder``."""
+    """Return the policy with its file name, which is relative to ``folder``, as seen from here."""
     if not is_file(policy):
         return policy
     file, rest = split_policy(policy)
@@ -79,7 +79,7 @@ def in_folder(policy: Any, folder: Path) -> Any:
 
 
 def words(left_out: list[str], old: Any, new: Any) -> str:
-    """The warning about options that are left out."""
+    """Return the warning about options that are left out."""
     those = "an option" if len(left_out) == 1 else "options"
     return f"{those} of the policy {_name(old)} left out, as {_name(new)} has no such: {', '.join(left_out)}"
 

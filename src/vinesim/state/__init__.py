@@ -1,1 +1,1 @@
-"""Compiled arrays, event queue, indexes, and the queries of policies."""
+"""Compiled arrays, the event queue, indexes, and the queries of policies."""

@@ -1,6 +1,6 @@
 """A set of integers as bits in three levels of 64-bit words: next member, k-th member, insert, remove in O(1).
 
-Holds 64^3 words of 64 bits at two look-ups a step; larger sets scan the words of the top level.
+Holds 64^3 words of 64 bits with two look-ups per step; larger sets scan the words of the top level.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @intrinsic
 def trailing_zeros(typing_context, word):
-    """Number of 0 bits below the lowest 1 of a word that is not 0."""
+    """Return the number of 0 bits below the lowest 1 of a word that is not 0."""
 
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], context.get_constant(types.boolean, True))
@@ -26,7 +26,7 @@ def trailing_zeros(typing_context, word):
 
 @intrinsic
 def leading_zeros(typing_context, word):
-    """Number of 0 bits above the highest 1 of a word that is not 0."""
+    """Return the number of 0 bits above the highest 1 of a word that is not 0."""
 
     def codegen(context, builder, signature, args):
         return builder.ctlz(args[0], context.get_constant(types.boolean, True))
@@ -36,7 +36,7 @@ def leading_zeros(typing_context, word):
 
 @intrinsic
 def count_ones(typing_context, word):
-    """Number of 1 bits of a word."""
+    """Return the number of 1 bits of a word."""
 
     def codegen(context, builder, signature, args):
         return builder.ctpop(args[0])
@@ -46,7 +46,7 @@ def count_ones(typing_context, word):
 
 @intrinsic
 def bits_of(typing_context, value):
-    """The bits of a float64; for numbers of 0 or more they sort as the numbers do."""
+    """Return the bits of a float64; for numbers of 0 or more they sort as the numbers do."""
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], context.get_value_type(types.uint64))
@@ -88,7 +88,7 @@ def contains(words, row, i):
 
 @inlined
 def at_or_after(words, words_1, words_2, row, i):
-    """The smallest member that is i or more; -1 if there is none."""
+    """Return the smallest member that is i or more; -1 if there is none."""
     w = i >> 6
     if w >= words.shape[1]:
         return -1
@@ -124,7 +124,7 @@ def highest(word):
 
 @inlined
 def at_or_before(words, words_1, words_2, row, i):
-    """The largest member that is i or less; -1 if there is none."""
+    """Return the largest member that is i or less; -1 if there is none."""
     if i < 0:
         return -1
     w = i >> 6

@@ -1,4 +1,4 @@
-"""Scenario -> Model and State: the arrays that a run works on, all allocated here."""
+"""Scenario -> Model and State: builds the arrays that a run works on, all allocated here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,8 +22,8 @@ NOT_PROVIDED = -1.0
 def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.ndarray | None = None) -> Model:
     """Compile a scenario.
 
-    ``groups`` names what else than the task type tells a policy's tasks apart (see ``GROUP_KEYS``); ``unit_order``
-    is a permutation of the units that replaces the (rack, shelf) order.
+    ``groups`` names what distinguishes a policy's tasks besides their type (see ``GROUP_KEYS``); ``unit_order`` is a
+    permutation of the units that replaces the (rack, shelf) order.
     """
     center, work = scenario.datacenter, scenario.workload
     order = np.lexsort((center.shelf, center.rack))
@@ -101,11 +101,11 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
 
 
 def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The places in use, and the number of that of each unit and of each task's data.
+    """Return the places in use, and the node of each unit and of each task's data, numbering these places.
 
-    Without data all of it is at place 0, which is then node 0.
+    Tasks without data have it at place 0, which is then node 0.
     """
-    if n_places > 10_000_000:  # mostly empty: sort what is there
+    if n_places > 10_000_000:  # mostly empty: sort the places in use
         both = np.concatenate([unit_place, data_place])
         nodes, number = np.unique(both, return_inverse=True)
         return nodes, number[: len(unit_place)], number[len(unit_place) :]
@@ -117,7 +117,7 @@ def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tup
 
 
 def _demands(work: Workload, capacity: np.ndarray) -> np.ndarray:
-    """[N] the tasks' demands; [0] where each takes the whole of any unit, on types of these capacities."""
+    """[N] the tasks' demands; [0] if each takes the whole of any unit, on types with these capacities."""
     sizes = capacity.min(), capacity.max()
     if work.demand is None:
         is_whole = all(amount_of(ONE_SLOT, size) == size for size in sizes)
@@ -127,14 +127,14 @@ def _demands(work: Workload, capacity: np.ndarray) -> np.ndarray:
 
 
 def _read_only(column: np.ndarray) -> np.ndarray:
-    """A view that nobody can write through: some columns are the scenario's own."""
+    """Return a read-only view, because some columns are the scenario's own."""
     view = column.view()
     view.flags.writeable = False
     return view
 
 
 def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
-    """Where each of 0 .. n - 1 begins in a sorted column; all empty when the units are in another order."""
+    """Return where each of 0 .. n - 1 begins in a sorted column; all empty if the units have another order."""
     if not is_sorted:
         return np.zeros(n + 1, np.int32)
     return np.searchsorted(values, np.arange(n + 1)).astype(np.int32)
@@ -143,7 +143,7 @@ def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
 def _group(
     scenario: Scenario, keys: Sequence[str], data_node: np.ndarray | None, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Number the groups of tasks that the keys tell apart, and chain the tasks of each."""
+    """Number the groups of tasks that the keys distinguish, and chain the tasks of each."""
     work = scenario.workload
     wanted = work.preferred_type.astype(np.int64)
     names = [p.name for p in scenario.datacenter.processor_types]
@@ -151,7 +151,7 @@ def _group(
         wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
     unknown = set(keys) - set(GROUP_KEYS)
     if unknown:
-        raise ValueError(f"unknown group keys {sorted(unknown)}; there are {', '.join(GROUP_KEYS)}")
+        raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
     per_job = np.asarray(work.job_task_type, np.int64)
     n_codes = len(work.task_types)
     code = per_job if not keys else np.repeat(per_job, counts)
@@ -219,7 +219,7 @@ def _first_members(kinds: np.ndarray, application: np.ndarray, member: np.ndarra
 
 
 def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> dict[str, np.ndarray]:
-    """What the applications registered, by the workload's codes; ``rack`` and ``shelf`` are of the units."""
+    """Return what the applications registered, by the workload's codes; ``rack`` and ``shelf`` are the units'."""
     listed = listed_by_code(scenario.workload, scenario.applications) if scenario.applications else []
     units = bit_levels.empty(len(listed), len(rack))[0]
     n_shelves = scenario.datacenter.n_shelves
@@ -250,9 +250,9 @@ def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: bool = False) -> State:
-    """The state before the first event: every unit idle, no job arrived.
+    """Return the state before the first event: every unit idle, no job arrived.
 
-    ``counts_free`` keeps the counts of units with room, which make ``random_free`` fast.
+    ``counts_free`` keeps the counts of units with room that make ``random_free`` fast.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)

@@ -1,8 +1,8 @@
-"""Pass a NamedTuple of arrays to kernels as one pointer.
+"""Pass a NamedTuple of arrays to kernels as a single pointer.
 
 A NamedTuple of 30 arrays is 200 machine words, copied into every call that a kernel makes. Kernels that take a
-reference read its fields by the same names, and the compiler has one argument to carry instead of 200: the event loop
-compiled in 17 s before.
+reference read its fields by the same names, and the compiler handles one argument instead of 200: without this, the
+event loop took 17 s to compile.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def read_field(context, builder, typ, value, attr):
 
 @intrinsic
 def by_reference(typing_context, arrays):
-    """A reference to a NamedTuple, valid until the calling kernel returns."""
+    """Return a reference to a NamedTuple, valid until the calling kernel returns."""
     if not isinstance(arrays, types.BaseNamedTuple):
         return None
 

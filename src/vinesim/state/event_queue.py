@@ -1,11 +1,11 @@
 """The event queue: finish times of running tasks, earliest first, first in first out among equals.
 
-A monotone radix heap: no event lies before the one taken last, so an event waits in the bucket named by the highest
-byte in which its time differs from that one. An event moves down at most 7 times, in practice twice, however many
-wait; a binary heap of 100,000 events is 5 times slower. Times are float64 of 0 or more: their bits sort as they do.
+It is a monotone radix heap: no event is earlier than the last one taken, so an event waits in the bucket of the highest
+byte in which its time differs from that one. An event moves down at most 7 times, in practice twice, however many wait;
+a binary heap of 100,000 events is 5 times slower. Times are float64 of 0 or more, whose bits sort as the numbers do.
 
-The tasks of a job often start together and finish together. A task that is queued right after the one before it in the
-trace, for the same time, goes with that one: it is in no bucket of its own. That made the event loop 1.4 times faster.
+The tasks of a job often start and finish together. A task that is queued right after the previous one in the trace, for
+the same time, is attached to it instead of being put into a bucket. That made the event loop 1.4 times faster.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from vinesim.state.bits import ONE, ZERO, bits_of, leading_zeros, lowest
 from vinesim.state.kernel import inlined, kernel, not_negative
 
 N_LEVELS, N_BUCKETS = 8, 256
-FOLLOWS = -2  # as queue_next: comes right after the task before it in the trace
+FOLLOWS = -2  # as queue_next: attached to the previous task in the trace
 
 
 @inlined
@@ -68,8 +68,8 @@ def push(state, task):
     time_us, newest = state.task_finish_us[task], run.queue_newest
     run.queue_newest = task
     if newest >= 0 and newest == task - 1 and time_us == state.task_finish_us[newest]:
-        is_waiting = bits_of(time_us) != run.queue_last  # what finishes later than the last event taken is still there
-        if is_waiting and state.queue_previous.shape[0] == 0:  # nothing is ever cancelled
+        is_waiting = bits_of(time_us) != run.queue_last  # a finish later than the last event taken is still queued
+        if is_waiting and state.queue_previous.shape[0] == 0:  # events are never cancelled
             state.queue_next[task] = FOLLOWS
             return
     _append(state, _bucket(bits_of(time_us), run.queue_last), task, time_us)
@@ -77,7 +77,7 @@ def push(state, task):
 
 @inlined
 def _take(state, task):
-    """The task leaves the queue; the one that goes with it is next."""
+    """Remove the task from the queue; the task attached to it is next."""
     following = task + 1
     goes_along = following < state.queue_next.shape[0] and state.queue_next[following] == FOLLOWS
     state.run[0].queue_now = following if goes_along else -1
@@ -86,7 +86,7 @@ def _take(state, task):
 
 @inlined
 def next_us(state):
-    """Time of the earliest event, infinite if there is none."""
+    """Return the time of the earliest event, infinite if there is none."""
     run = state.run[0]
     if run.queue_now >= 0:
         return state.task_finish_us[run.queue_now]
@@ -134,7 +134,7 @@ def pop(state):
 
 @kernel
 def cancel(state, task):
-    """Take the event of a task out of the queue, wherever it waits."""
+    """Remove the event of a task from the queue, wherever it is."""
     time_us = state.task_finish_us[task]
     b = _bucket(bits_of(time_us), state.run[0].queue_last)
     before, after = state.queue_previous[task], state.queue_next[task]

@@ -1,7 +1,7 @@
-"""The queries of ``state/queries.py``, answered from the indexes: what a compiled policy calls.
+"""The queries of ``state/queries.py``, answered from the indexes: this is what a compiled policy calls.
 
 Each function here is the compiled form of the query of the same name and must give the same answer; property tests
-compare the two through whole runs.
+compare the two over whole runs.
 """
 
 import inspect
@@ -25,7 +25,7 @@ TO_UNIT = 2.0**-53
 def compiled_form_of(
     query: Callable[..., Any], inline: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make ``body`` what compiled code runs for a call of ``query``; the long ones stay calls, which compile faster."""
+    """Make ``body`` what compiled code runs for a call of ``query``; long bodies stay calls, which compile faster."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         def typed(*args: Any, **kwargs: Any) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ def compiled_form_of(
     return register
 
 
-# Their bodies are fit for both engines: what they ask for in turn is answered from the indexes here.
+# These bodies work in both engines: the queries that they call are answered from the indexes here.
 for same in (
     queries.arrival_us,
     queries.deadline_us,
@@ -216,7 +216,7 @@ def time_on_type_us(model, state, task, processor_type):
 
 @inlined
 def first_with_room(model, state, task, p, low, high):
-    """The first unit of type p in [low, high) that has room for the task; units with any room are in the index."""
+    """Return the first unit of type p in [low, high) with room for the task; the index holds units with any room."""
     unit = at_or_after(state.free, state.free_1, state.free_2, p, low)
     while unit >= 0 and unit < high:
         if queries.fits(model, state, task, unit):
@@ -227,13 +227,13 @@ def first_with_room(model, state, task, p, low, high):
 
 @kernel
 def first_in_range(model, state, task, p, low, high):
-    """The same as a call: inlined a dozen times it made closer_to_data compile for 12 s."""
+    """Do the same as a call: inlined a dozen times it made closer_to_data compile for 12 s."""
     return first_with_room(model, state, task, p, low, high)
 
 
 @inlined
 def first_of_type(model, state, task, p, distance):
-    """The first unit of type p, at one tier or any (-1), that has room for the task."""
+    """Return the first unit of type p, at one tier or any (-1), that has room for the task."""
     if distance < 0:
         return first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
     return first_at_tier(model, state, task, p, distance)
@@ -241,7 +241,7 @@ def first_of_type(model, state, task, p, distance):
 
 @kernel
 def first_at_tier(model, state, task, p, distance):
-    """The first unit of type p at one tier that has room for the task."""
+    """Return the first unit of type p at one tier that has room for the task."""
     n_units = model.unit_type.shape[0]
     node = data_node(model, task)
     rack = model.node_rack[node]
@@ -327,7 +327,7 @@ def node_tasks(model, state, node):
 
 @compiled_form_of(queries.least_busy, inline=False)
 def least_busy(model, state, task, processor_type):
-    """Looks at the units of the type with room, until it finds one on an idle node."""
+    """Look at the units of the type with room, until one on an idle node is found."""
     best, fewest = np.int64(-1), np.int64(0)
     if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
         return best
@@ -350,7 +350,7 @@ def has_nodes(model, state, task, processor_type, n):
     last, found = np.int64(-1), np.int64(0)
     unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
     while unit >= 0 and found < n:
-        node = np.int64(model.unit_node[unit])  # units of a node follow one another
+        node = np.int64(model.unit_node[unit])  # the units of a node are consecutive
         if node != last and queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
             last = node
             found += 1
@@ -384,7 +384,7 @@ def group(model, state, task):
 
 @kernel
 def last_with_room(model, state, task, p, low, high):
-    """The last unit of type p in [low, high) that has room for the task."""
+    """Return the last unit of type p in [low, high) that has room for the task."""
     unit = at_or_before(state.free, state.free_1, state.free_2, p, high - 1)
     while unit >= low:
         if queries.fits(model, state, task, unit):
@@ -395,7 +395,7 @@ def last_with_room(model, state, task, p, low, high):
 
 @inlined
 def split_at_shelf(model, rack, shelf):
-    """The first unit of a rack that stands on the shelf or above it."""
+    """Return the first unit of a rack that is on the shelf or above it."""
     low, high = np.int64(model.rack_node[rack]), np.int64(model.rack_node[rack + 1])
     while low < high:
         middle = (low + high) >> 1
@@ -408,7 +408,7 @@ def split_at_shelf(model, rack, shelf):
 
 @kernel
 def closest_in_rack(model, state, task, p, rack, shelf, best, best_v):
-    """The unit of a rack at the least shelf distance below best_v, else best; below the shelf before above it."""
+    """Return the unit of a rack at the smallest shelf distance below best_v, else best; lower shelves before higher."""
     low, high = np.int64(model.rack_first[rack]), np.int64(model.rack_first[rack + 1])
     split = split_at_shelf(model, rack, shelf)
     below = last_with_room(model, state, task, p, low, split)
@@ -428,7 +428,7 @@ def closest_in_rack(model, state, task, p, rack, shelf, best, best_v):
 
 @kernel
 def closest_of_type(model, state, task, p):
-    """The closest unit of type p, with its distances: (unit, rack distance, shelf distance)."""
+    """Return the closest unit of type p, with its distances: (unit, rack distance, shelf distance)."""
     far = np.int64(1) << np.int64(40)
     node = data_node(model, task)
     rack, shelf = np.int64(model.node_rack[node]), np.int64(model.node_shelf[node])
@@ -466,7 +466,7 @@ def closest_free(model, state, task):
 
 @inlined
 def word_of_types(model, state, kind, w):
-    """One word of the set of units with room whose type can run the task type."""
+    """Return one word of the set of units with room whose type can run the task type."""
     if model.runs_everywhere[kind]:
         return state.free[model.affinity.shape[0], w]
     word = ZERO
@@ -480,7 +480,7 @@ def word_of_types(model, state, kind, w):
 
 @inlined
 def count_in_block(model, state, kind, block):
-    """Units with room in a block of 4096 units, of the types that can run the task type."""
+    """Count the units with room in a block of 4096 units, of the types that can run the task type."""
     if model.runs_everywhere[kind]:
         return np.int64(state.free_count[model.affinity.shape[0], block])
     n = np.int64(0)
@@ -494,7 +494,7 @@ def count_in_block(model, state, kind, block):
 
 @kernel
 def random_among_fitting(model, state, task, kind):
-    """Without counts, or with demands, which make room differ from unit to unit: look at the units one by one."""
+    """Check the units one by one, if there are no counts or if demands make room differ from task to task."""
     n = np.int64(0)
     for w in range(state.free.shape[1]):
         word = word_of_types(model, state, kind, w)
@@ -526,7 +526,7 @@ def random_free(model, state, task):
 
 @kernel
 def random_among_counted(model, state, kind):
-    """Whole-unit tasks: skip block by block, then word by word, to the unit that was drawn."""
+    """For whole-unit tasks: skip block by block, then word by word, to the unit that was drawn."""
     n = np.int64(0)
     for block in range(state.free_count.shape[1]):
         n += count_in_block(model, state, kind, block)

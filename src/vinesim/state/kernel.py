@@ -1,9 +1,9 @@
 """How the package compiles its kernels.
 
 ``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting made the loop 5 times slower.
-``forceinline``: small steps are part of the loop, not calls from it.
-``no_cfunc_wrapper``: nobody calls a step as a C function; a seventh of the compile time went into making that possible.
-Leaving out the wrapper for Python too would save as much again, but a call from Python then crashes the process.
+``forceinline``: small steps are part of the loop instead of being called.
+``no_cfunc_wrapper``: no step is called as a C function; making that possible took a seventh of the compile time.
+Leaving out the wrapper for Python too would save as much again, but then a call from Python crashes the process.
 """
 
 from typing import Any
@@ -23,8 +23,8 @@ policy_call = njit(boundscheck=True, **STEP)
 
 @intrinsic
 def not_negative(typing_context, number):
-    """An integer that is 0 or more, as the compiler is told: it then leaves out Numba's check whether an index counts
-    from the end. That check was a sixth of the event loop."""
+    """Tell the compiler that an integer is 0 or more, so that it leaves out Numba's check whether an index counts from
+    the end. That check was a sixth of the event loop."""
 
     def codegen(context, builder, signature, args):
         value = context.cast(builder, args[0], signature.args[0], types.int64)

@@ -1,7 +1,7 @@
-"""The compiled arrays: Model (read-only), State (the only thing that changes), View (what a policy is shown).
+"""The compiled arrays: Model (read-only), State (the only thing that changes), View (what a policy sees).
 
 Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, N tasks, G groups of tasks,
-A applications (0 where the scenario lists none).
+A applications (0 if the scenario lists none).
 Units are in tie-break order: (rack, shelf), then position in the deployment.
 """
 
@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # of a capacity: demands such as 0.1 do not add up exactly
-PENDING, DROPPED = -1, -2  # as a task's unit: not started, or given up by the policy
+FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
+PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 
 
 class Model(NamedTuple):
-    """A scenario as arrays. Nothing writes to it."""
+    """A scenario as read-only arrays."""
 
     unit_type: np.ndarray  # [U] int32: processor type
     unit_node: np.ndarray  # [U] int32: node
-    unit_capacity: np.ndarray  # [U] float64: what its tasks' demands may add up to
+    unit_capacity: np.ndarray  # [U] float64: upper limit on the sum of its tasks' demands
     unit_parallelism: np.ndarray  # [U] float64: demand up to which tasks run at full speed
     unit_order: np.ndarray  # [U] int64: this unit's row in the deployment
     node_rack: np.ndarray  # [V] int32
@@ -35,31 +35,31 @@ class Model(NamedTuple):
     tier_latency_us: np.ndarray  # [3] float64: us
     job_arrival_us: np.ndarray  # [J] float64: not decreasing
     job_first: np.ndarray  # [J + 1] int64: first task of each job
-    job_deadline_us: np.ndarray  # [J] float64, or [0] where no job has one
+    job_deadline_us: np.ndarray  # [J] float64, or [0] if no job has one
     task_job: np.ndarray  # [N] int32
     task_operations: np.ndarray  # [N] float64
-    task_data_bytes: np.ndarray  # [N] float64, or [0] where no task has data
-    task_data_node: np.ndarray  # [N] int32, or [0] where no task has data
-    task_demand: np.ndarray  # [N] float64, NaN = one slot, inf = the unit; or [0] where each takes all of any unit
-    task_group: np.ndarray  # [N] int32, or [0] where there is one group
-    task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] where there is one group
-    task_times_us: np.ndarray  # [N, P] float64: measured times, or [0, 0] where operations / affinity decides
-    task_factor: np.ndarray  # [N] float64: what the true time is multiplied with, or [0]
+    task_data_bytes: np.ndarray  # [N] float64, or [0] if no task has data
+    task_data_node: np.ndarray  # [N] int32, or [0] if no task has data
+    task_demand: np.ndarray  # [N] float64, NaN = one slot, inf = the unit; or [0] if each takes all of any unit
+    task_group: np.ndarray  # [N] int32, or [0] if there is one group
+    task_next: np.ndarray  # [N] int32: next task of the same group, N after the last; or [0] if there is one group
+    task_times_us: np.ndarray  # [N, P] float64: measured times, or [0, 0] if operations / affinity applies
+    task_factor: np.ndarray  # [N] float64: factor on the true time, or [0]
     task_estimate_us: np.ndarray  # [N] float64: the scheduler's estimates of the run times, or [0]
-    task_request: np.ndarray  # [N, Q] float64: least of each of the Q resources, or [0, 0]
-    type_resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = the resource is not of its kind
+    task_request: np.ndarray  # [N, Q] float64: minimum of each of the Q resources, or [0, 0]
+    type_resource: np.ndarray  # [P, Q] float64: what a unit of the type provides, -1 = it does not have the resource
     type_is_cpu: np.ndarray  # [P] bool: a CPU; else an accelerator
     type_sms: np.ndarray  # [P] float64: its attribute sms (multiprocessors of a GPU), 0 if it has none
     group_task_type: np.ndarray  # [G] int32
     group_preferred: np.ndarray  # [G] int32: preferred processor type, -1 = none; if the policy groups by it
     group_application: np.ndarray  # [G] int32: if the policy groups by it
-    group_first_member: np.ndarray  # [G] int32: group of the first member of the same gangs: itself, if it is no gang
+    group_first_member: np.ndarray  # [G] int32: group of the first member of the same gangs; itself without a gang
     application_max_consolidated: np.ndarray  # [A] int64: requests that may start as one
-    application_load: np.ndarray  # [A] float64: requests per second that it expects
+    application_load: np.ndarray  # [A] float64: expected requests per second
     application_relative_deadline_us: np.ndarray  # [A] float64: us from arrival to deadline
     application_gang_size: np.ndarray  # [A] int64: tasks of a request, each on a node of its own; 1 = no gang
     application_nodes: np.ndarray  # [A, P] int64: nodes that hold its data and have a unit of the type
-    application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, a bit each
+    application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, one bit each
 
 
 RUN = np.dtype(
@@ -71,7 +71,7 @@ RUN = np.dtype(
         ("n_pending", "i8"),  # tasks that have arrived and not started
         ("n_with_room", "i8"),  # units whose load is below their capacity
         ("n_done", "i8"),
-        ("had_outage", "i8"),  # nodes went down or came up, and the policy has not been asked since
+        ("had_outage", "i8"),  # nodes went down or came up since the policy was last asked
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
         ("random", "u8"),  # state of the policy's random stream
@@ -82,30 +82,30 @@ RUN = np.dtype(
         ("error", "i8"),  # the rule that the policy broke, or OUT_OF_TIME; 0 = none
         ("error_task", "i8"),
         ("error_unit", "i8"),
-        ("error_us", "f8"),  # of OUT_OF_TIME: how long the task takes
+        ("error_us", "f8"),  # for OUT_OF_TIME: how long the task takes
     ],
     align=True,
 )
 
 
 class State(NamedTuple):
-    """What a run changes. All of it is allocated before the run."""
+    """What a run changes; all of it is allocated before the run."""
 
     run: np.ndarray  # [1] of RUN: clock and counters
     task_unit: np.ndarray  # [N] int32: where the task runs or ran, or PENDING, or DROPPED
     task_init_us: np.ndarray  # [N] float64: when it was given to the unit
     task_start_us: np.ndarray  # [N] float64: when its data was there
-    task_finish_us: np.ndarray  # [N] float64: when it finishes, as known now
+    task_finish_us: np.ndarray  # [N] float64: when it finishes, as currently known
     task_follower: np.ndarray  # [N] int32: the next follower of the same leader, -1 = none
     task_interrupted: np.ndarray  # [N] int32: the next such task, -1 = none; [0] without outages
     unit_open: np.ndarray  # [U] float64: its capacity, 0 while its node is down
     unit_load: np.ndarray  # [U] float64: demand of the tasks that run on it
-    unit_tasks: np.ndarray  # [U] int32: how many run on it; consolidated tasks count as one
-    free: np.ndarray  # [P + 1, W] uint64: units with room, a bit each; row P is all types
+    unit_tasks: np.ndarray  # [U] int32: number of tasks running on it; consolidated tasks count as one
+    free: np.ndarray  # [P + 1, W] uint64: units with room, one bit each; row P is all types
     free_1: np.ndarray  # [P + 1, W / 64] uint64: which words of `free` are not 0
     free_2: np.ndarray  # [P + 1, W / 4096] uint64: which words of `free_1` are not 0
     free_count: np.ndarray  # [P + 1, U / 4096] int64: units with room per block of 4096; [P + 1, 0]: not counted
-    heads: np.ndarray  # [1, N / 64] uint64: the first pending task of each group, a bit each; 1 word if one group
+    heads: np.ndarray  # [1, N / 64] uint64: the first pending task of each group, one bit each; 1 word if one group
     heads_1: np.ndarray
     heads_2: np.ndarray
     group_head: np.ndarray  # [G] int64: first task of the group that has not started (it may not have arrived)
@@ -114,7 +114,7 @@ class State(NamedTuple):
     queue_tail: np.ndarray  # [8 * 256] int64
     queue_min_us: np.ndarray  # [8 * 256] float64: earliest time in a bucket
     queue_used: np.ndarray  # [8 * 4] uint64: which buckets of a level hold events
-    queue_next: np.ndarray  # [N] int32: next event of the same bucket, -1 = none; FOLLOWS: comes with the task before
+    queue_next: np.ndarray  # [N] int32: next event of the same bucket, -1 = none; FOLLOWS: attached to the task before
     queue_previous: np.ndarray  # [N] int32; [0] if no event is ever cancelled
     work_done: np.ndarray  # [U] float64: shared units: us of full-speed service given to each task so far
     work_at_us: np.ndarray  # [U] float64: shared units: the time of that figure
@@ -125,19 +125,19 @@ class State(NamedTuple):
 
 
 def has_shared_speed(model: Model) -> bool:
-    """Whether some unit's tasks may share its speed."""
+    """Whether any unit's tasks may share its speed."""
     return bool((model.unit_parallelism < model.unit_capacity).any())
 
 
 class View(NamedTuple):
-    """What a policy is shown beside the model and the state when it is asked."""
+    """What a policy sees besides the model and the state when it is asked."""
 
     now_us: float
     event: int  # what happened: FINISH, ARRIVAL, TIMER or OUTAGE
     unit: int  # the unit of a FINISH, else -1
     job: int  # the job of an ARRIVAL, else -1
-    task: int  # the task of a FINISH, the leader of those consolidated; else -1
-    options: Any  # the policy's options, by name; a choice is the number of its word
+    task: int  # the task of a FINISH, a leader if tasks were consolidated; else -1
+    options: Any  # the policy's options, by name; a choice has one field per word, true for the chosen one
     scratch: Any  # the policy's own arrays, by name
 
 

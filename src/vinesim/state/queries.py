@@ -1,7 +1,7 @@
-"""What a policy may ask. These bodies are the meaning, for the reader and for the reference engine; each looks at
-every unit or every pending task. The compiled engine answers the same from indexes: ``state/indexed.py``.
+"""What a policy can ask. These bodies define the meaning, for the reader and for the reference engine; each looks at
+every unit or every pending task. The compiled engine gives the same answers from indexes: ``state/indexed.py``.
 
-``model`` and ``state`` are what ``decide`` was given; tasks, units and types are integers; -1 stands for none.
+``model`` and ``state`` are what ``decide`` was given; tasks, units and types are integers; -1 means none.
 """
 
 import math
@@ -14,12 +14,12 @@ LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # tiers of distance from a task's data
 
 
 def nothing() -> Action:
-    """The policy has nothing more to start until the next event."""
+    """Return the action of a policy that has nothing more to start until the next event."""
     return Action(-1, 0, -1, math.inf)
 
 
 def wait_until(time_us: float) -> Action:
-    """Nothing now; ask again at that time at the latest."""
+    """Start nothing now, but ask again at that time at the latest."""
     return Action(-1, 0, -1, time_us)
 
 
@@ -34,28 +34,29 @@ def start_consolidated(task: int, count: int, unit: int) -> Action:
 
 
 def drop(task: int) -> Action:
-    """Give a pending task up: it never runs. Its job has no finish, and a deadline of it is missed."""
+    """Drop a pending task: it never runs. Its job has no finish, and misses its deadline."""
     return Action(task, 0, -1, math.inf)
 
 
 def more_at_once(model: Any, state: Any) -> bool:
-    """Whether another finish or arrival comes at this very instant: a policy that decides once an instant waits."""
+    """Whether another finish or arrival comes at this very instant, so that a policy that decides once per instant
+    waits."""
     return state.next_finish_us() == state.now_us or state.next_arrival_us() == state.now_us
 
 
 def n_arrived(model: Any, state: Any) -> int:
-    """How many tasks have arrived so far: those of lower numbers, as tasks arrive in the order of their numbers."""
+    """Return how many tasks have arrived: those with lower numbers, because tasks arrive in order."""
     return model.job_first[state.next_job]
 
 
 def oldest_pending(model: Any, state: Any) -> int:
-    """The task that has been pending longest."""
+    """Return the task that has been pending longest."""
     return state.pending[0] if state.pending else -1
 
 
 def next_pending(model: Any, state: Any, task: int) -> int:
-    """The oldest pending task, younger than ``task``, of a group that has none older: the next one worth a try when
-    ``task`` found no unit, as the rest of its group would find none either."""
+    """Return the oldest pending task, younger than ``task``, of a group without an older one. It is the next task to
+    try if ``task`` found no unit, because the rest of its group would find none either."""
     groups = set()
     for other in state.pending:
         group = state.group_of(other)
@@ -66,7 +67,7 @@ def next_pending(model: Any, state: Any, task: int) -> int:
 
 
 def first_pending(model: Any, state: Any, group: int) -> int:
-    """The oldest pending task of a group."""
+    """Return the oldest pending task of a group."""
     for task in state.pending:
         if state.group_of(task) == group:
             return task
@@ -74,48 +75,48 @@ def first_pending(model: Any, state: Any, group: int) -> int:
 
 
 def group_size(model: Any, state: Any, task: int) -> int:
-    """How many tasks of a task's group are pending: what ``start_consolidated`` may take at most."""
+    """Return how many tasks of a task's group are pending, the most that ``start_consolidated`` can take."""
     return sum(state.group_of(other) == state.group_of(task) for other in state.pending)
 
 
 def task_type(model: Any, state: Any, task: int) -> int:
-    """A task's type."""
+    """Return a task's type."""
     return state.task_type_of(task)
 
 
 def preferred_type(model: Any, state: Any, task: int) -> int:
-    """A task's preferred processor type. The policy's groups must name ``preferred_type``."""
+    """Return a task's preferred processor type. The policy's groups must name ``preferred_type``."""
     return state.preferred_of(task)
 
 
 def arrival_us(model: Any, state: Any, task: int) -> float:
-    """When a task's job arrived."""
+    """Return when a task's job arrived."""
     return model.job_arrival_us[model.task_job[task]]
 
 
 def job_of(model: Any, state: Any, task: int) -> int:
-    """A task's job."""
+    """Return a task's job."""
     return model.task_job[task]
 
 
 def deadline_us(model: Any, state: Any, task: int) -> float:
-    """When a task's job should be done; infinite if it has no deadline."""
+    """Return when a task's job is due; infinite if it has no deadline."""
     return model.job_deadline_us[model.task_job[task]] if len(model.job_deadline_us) else math.inf
 
 
 def application(model: Any, state: Any, task: int) -> int:
-    """A task's application, -1 if it has none. The policy's groups must name ``application``."""
+    """Return a task's application, -1 if it has none. The policy's groups must name ``application``."""
     return model.group_application[state.group_of(task)]
 
 
 def operations(model: Any, state: Any, task: int) -> float:
-    """A task's number of operations: its size."""
+    """Return a task's number of operations, its size."""
     return model.task_operations[task]
 
 
 def estimate_us(model: Any, state: Any, task: int) -> float:
-    """The scheduler's estimate of a task's run time: the workload's; without one the mean of its execution times on
-    the deployed processor types that can run it."""
+    """Return the scheduler's estimate of a task's run time: that of the workload, or else the mean of its execution
+    times on the deployed processor types that can run it."""
     if len(model.task_estimate_us):
         return model.task_estimate_us[task]
     total, n = 0.0, 0
@@ -127,13 +128,13 @@ def estimate_us(model: Any, state: Any, task: int) -> float:
 
 
 def meets(model: Any, state: Any, task: int, unit: int, share: float = 1.0) -> bool:
-    """Whether the unit's type provides ``share`` of all that the task requests. Resources that its type does not have,
-    as the cores of a GPU, do not count."""
+    """Whether the unit's type provides ``share`` of everything that the task requests. Resources that its type does not
+    have, such as the cores of a GPU, do not count."""
     return meets_on_type(model, state, task, model.unit_type[unit], share)
 
 
 def meets_on_type(model: Any, state: Any, task: int, processor_type: int, share: float = 1.0) -> bool:
-    """The same for any unit of a processor type."""
+    """Whether the same holds for units of a processor type."""
     for q in range(model.task_request.shape[1]):
         provided = model.type_resource[processor_type, q]
         if provided >= 0.0 and model.task_request[task, q] * share > provided:
@@ -142,14 +143,14 @@ def meets_on_type(model: Any, state: Any, task: int, processor_type: int, share:
 
 
 def demand(model: Any, state: Any, task: int, unit: int) -> float:
-    """How much of a unit's capacity a task takes."""
+    """Return how much of a unit's capacity a task takes."""
     if len(model.task_demand) == 0:
         return model.unit_capacity[unit]
     return amount_of(model.task_demand[task], model.unit_capacity[unit])
 
 
 def has_room(model: Any, state: Any, unit: int) -> bool:
-    """Whether the unit has any room now, be it for a small task."""
+    """Whether the unit has any room now, even if only for a small task."""
     return state.unit_load[unit] < state.unit_open[unit] * FULL
 
 
@@ -159,18 +160,19 @@ def is_up(model: Any, state: Any, unit: int) -> bool:
 
 
 def first_interrupted(model: Any, state: Any) -> int:
-    """The first task that the outages of an OUTAGE event interrupted: it is pending again. -1 if there is none."""
+    """Return the first task that the outages of an OUTAGE event interrupted; it is pending again. -1 if there is
+    none."""
     return state.interrupted[0] if state.interrupted else -1
 
 
 def next_interrupted(model: Any, state: Any, task: int) -> int:
-    """The next such task after ``task``."""
+    """Return the next such task after ``task``."""
     after = [other for other in state.interrupted if other > task]
     return after[0] if after else -1
 
 
 def next_with_room(model: Any, state: Any, processor_type: int, unit: int) -> int:
-    """The first unit of a processor type, ``unit`` or after it in (rack, shelf) order, that has any room."""
+    """Return the first unit of a processor type, ``unit`` or after it in (rack, shelf) order, that has any room."""
     for other in range(unit, len(model.unit_type)):
         if model.unit_type[other] == processor_type and has_room(model, state, other):
             return other
@@ -178,7 +180,7 @@ def next_with_room(model: Any, state: Any, processor_type: int, unit: int) -> in
 
 
 def fits(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the unit has room for the task now. A billionth of the capacity is taken for rounding."""
+    """Whether the unit has room for the task now, with a tolerance of a billionth of the capacity for rounding."""
     load, capacity = state.unit_load[unit], state.unit_open[unit]
     return load < capacity * FULL and load + demand(model, state, task, unit) <= capacity * OVERFULL
 
@@ -189,7 +191,7 @@ def can_start(model: Any, state: Any, task: int, unit: int) -> bool:
 
 
 def tier(model: Any, state: Any, task: int, unit: int) -> int:
-    """How far a unit is from a task's data: LOCAL (same rack and shelf), INTRA_RACK or INTER_RACK."""
+    """Return how far a unit is from a task's data: LOCAL (same rack and shelf), INTRA_RACK or INTER_RACK."""
     data = model.task_data_node[task] if len(model.task_data_node) else 0
     node = model.unit_node[unit]
     if node == data:
@@ -198,7 +200,7 @@ def tier(model: Any, state: Any, task: int, unit: int) -> int:
 
 
 def transfer_us(model: Any, state: Any, task: int, unit: int) -> float:
-    """Time to move the task's data to the unit; 0 for a task without data."""
+    """Return the time to transfer the task's data to the unit; 0 for a task without data."""
     size = model.task_data_bytes[task] if len(model.task_data_bytes) else 0.0
     if size == 0.0:
         return 0.0
@@ -207,12 +209,12 @@ def transfer_us(model: Any, state: Any, task: int, unit: int) -> float:
 
 
 def execution_us(model: Any, state: Any, task: int, unit: int) -> float:
-    """Time to compute the task on the unit at full speed, with the overhead; infinite if it cannot."""
+    """Return the time to compute the task on the unit at full speed, including the overhead; infinite if it cannot."""
     return time_on_type_us(model, state, task, model.unit_type[unit])
 
 
 def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """The same for any unit of a processor type."""
+    """Return the same for any unit of a processor type."""
     t = task_type(model, state, task)
     speed = model.affinity[processor_type, t]
     if speed <= 0.0:
@@ -223,8 +225,8 @@ def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> f
 
 
 def first_free(model: Any, state: Any, task: int, processor_type: int = -1, distance: int = -1) -> int:
-    """The first unit, in (rack, shelf) order, on which the task can start; of one type or any (-1), at one tier from
-    the task's data or any (-1)."""
+    """Return the first unit, in (rack, shelf) order, on which the task can start; of one type or any (-1), at one tier
+    from the task's data or any (-1)."""
     for unit in range(len(model.unit_type)):
         if (
             can_start(model, state, task, unit)
@@ -236,7 +238,7 @@ def first_free(model: Any, state: Any, task: int, processor_type: int = -1, dist
 
 
 def fastest_free(model: Any, state: Any, task: int) -> int:
-    """The unit with the highest affinity to the task on which it can start; the first of several."""
+    """Return the unit with the highest affinity to the task on which it can start; the first of several."""
     best, best_speed = -1, 0.0
     for unit in range(len(model.unit_type)):
         speed = model.affinity[model.unit_type[unit], task_type(model, state, task)]
@@ -246,8 +248,8 @@ def fastest_free(model: Any, state: Any, task: int) -> int:
 
 
 def is_allowed(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the unit stands on a node that holds the data of the task's application, and no other member of the same
-    gang was started on that node. The policy's groups must name ``application``."""
+    """Whether the unit is on a node that holds the data of the task's application, and no other member of the same gang
+    was started on that node. The policy's groups must name ``application``."""
     a = application(model, state, task)
     if not 0 <= a < len(model.application_max_consolidated):
         return True
@@ -266,18 +268,18 @@ def _holds_member(model: Any, state: Any, task: int, node: int) -> bool:
 
 
 def unit_tasks(model: Any, state: Any, unit: int) -> int:
-    """How many tasks run on a unit; those that were consolidated count as one."""
+    """Return how many tasks run on a unit; consolidated tasks count as one."""
     return len(state.running[unit])
 
 
 def node_tasks(model: Any, state: Any, node: int) -> int:
-    """How many tasks run on the units of a node; those that were consolidated count as one."""
+    """Return how many tasks run on the units of a node; consolidated tasks count as one."""
     return sum(len(state.running[unit]) for unit in range(model.node_first[node], model.node_first[node + 1]))
 
 
 def least_busy(model: Any, state: Any, task: int, processor_type: int) -> int:
-    """The unit of a type, allowed to the task and with room for it, whose node runs the fewest tasks; the first of
-    several."""
+    """Return the unit of a type, allowed for the task and with room for it, whose node runs the fewest tasks; the first
+    of several."""
     best, fewest = -1, 0
     for unit in range(len(model.unit_type)):
         if (
@@ -292,7 +294,7 @@ def least_busy(model: Any, state: Any, task: int, processor_type: int) -> int:
 
 
 def has_nodes(model: Any, state: Any, task: int, processor_type: int, n: int) -> bool:
-    """Whether at least n nodes have a unit of the type that is allowed to the task and has room for it."""
+    """Whether at least n nodes have a unit of the type that is allowed for the task and has room for it."""
     nodes = set()
     for unit in range(len(model.unit_type)):
         if (
@@ -305,12 +307,12 @@ def has_nodes(model: Any, state: Any, task: int, processor_type: int, n: int) ->
 
 
 def started_us(model: Any, state: Any, task: int) -> float:
-    """When a running task, or one that ended, was given to its unit."""
+    """Return when a running task, or one that ended, was given to its unit."""
     return state.task_init_us[task]
 
 
 def operations_started(model: Any, state: Any, task: int) -> float:
-    """Operations of a task and of those that were consolidated with it."""
+    """Return the operations of a task and of those that were consolidated with it."""
     total = model.task_operations[task]
     for other in state.followers[task]:
         total += model.task_operations[other]
@@ -318,7 +320,7 @@ def operations_started(model: Any, state: Any, task: int) -> float:
 
 
 def following(model: Any, state: Any, task: int) -> int:
-    """The next pending task of the same group, -1 if there is none."""
+    """Return the next pending task of the same group, -1 if there is none."""
     for other in state.pending:
         if other > task and state.group_of(other) == state.group_of(task):
             return other
@@ -326,13 +328,13 @@ def following(model: Any, state: Any, task: int) -> int:
 
 
 def group(model: Any, state: Any, task: int) -> int:
-    """A task's group."""
+    """Return a task's group."""
     return state.group_of(task)
 
 
 def closest_free(model: Any, state: Any, task: int) -> int:
-    """The unit at the least (rack distance, shelf distance) from the task's data on which it can start; the first
-    of several."""
+    """Return the unit at the smallest (rack distance, shelf distance) from the task's data on which it can start; the
+    first of several."""
     data = model.task_data_node[task] if len(model.task_data_node) else 0
     best, best_distance = -1, (math.inf, math.inf)
     for unit in range(len(model.unit_type)):
@@ -347,11 +349,11 @@ def closest_free(model: Any, state: Any, task: int) -> int:
 
 
 def random_free(model: Any, state: Any, task: int) -> int:
-    """One of the units on which the task can start, each as likely, from the policy's random stream."""
+    """Return one of the units on which the task can start, all equally likely, from the policy's random stream."""
     units = [unit for unit in range(len(model.unit_type)) if can_start(model, state, task, unit)]
     return units[random_below(state, len(units))] if units else -1
 
 
 def random_below(state: Any, n: int) -> int:
-    """An integer from 0 to n - 1, from the policy's random stream (SplitMix64; one draw a call)."""
+    """Return an integer from 0 to n - 1, from the policy's random stream (SplitMix64; one draw per call)."""
     return state.random_below(n)

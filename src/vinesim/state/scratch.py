@@ -12,7 +12,7 @@ import numpy as np
 from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
-FACTOR = "*"  # between the parts of a size, as groups*types*256
+FACTOR = "*"  # separates the factors of a size, as in groups*types*256
 SIZES = ("units", "types", "task_types", "groups", "jobs", "tasks", "queue", "one")
 
 
@@ -24,17 +24,17 @@ def _scratch_class(names: tuple[str, ...]) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Scratch classes are attributes of this module, so that the compile cache of one process fits the next."""
+    """Scratch classes are attributes of this module, so that the compile cache of one process is valid in the next."""
     if name.startswith(_PREFIX):
         return _scratch_class(tuple(name.removeprefix(_PREFIX).split("__")))
     raise AttributeError(name)
 
 
-OptionValue = float | int | dict[str, bool]  # a number, or for each word of a choice whether it is the one
+OptionValue = float | int | dict[str, bool]  # a number, or for each word of a choice whether it is chosen
 
 
 def build_options(values: Mapping[str, OptionValue]) -> Any:
-    """A record with the options as fields; a choice is a record of its words."""
+    """Return a record with the options as fields; a choice is a record of its words."""
     record = np.zeros(1, np.dtype([(name, _dtype_of(value)) for name, value in values.items()] or [("none", "i8")]))
     for name, value in values.items():
         record[name] = tuple(value.values()) if isinstance(value, dict) else value
@@ -48,7 +48,7 @@ def _dtype_of(value: OptionValue) -> Any:
 
 
 def plain_options(values: Mapping[str, OptionValue]) -> Any:
-    """The same for plain Python, where a record would answer ``size`` or ``max`` itself."""
+    """Return the same for plain Python, where a record would answer ``size`` or ``max`` itself."""
     plain = {k: SimpleNamespace(**value) if isinstance(value, dict) else value for k, value in values.items()}
     return SimpleNamespace(**plain)
 
@@ -59,7 +59,7 @@ def is_size(size: str) -> bool:
 
 
 def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
-    """The policy's arrays, zero, one a name."""
+    """Allocate the policy's arrays, filled with zeros, one per name."""
     sizes = {
         "units": len(model.unit_type),
         "types": len(model.affinity),
@@ -67,7 +67,7 @@ def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
         "groups": len(model.group_task_type),
         "jobs": len(model.job_arrival_us),
         "tasks": len(model.task_operations),
-        "queue": len(model.task_operations),  # room for every task, by position: not by the task's number
+        "queue": len(model.task_operations),  # room for every task, indexed by position rather than by task
         "one": 1,
     }
     arrays = {

@@ -1,7 +1,7 @@
 """Priority queues of tasks in plain arrays: skew heaps (Sleator and Tarjan, 1986), joined in O(log n) on average.
 
-A heap is the number of its root; tasks count from 1 here, 0 is an empty heap. ``left`` and ``right`` [N] hold the
-children of task i at i - 1 and are 0 for a task in no heap. The least ``key`` [N] comes first, and the lower number
+A heap is the number of its root; tasks are numbered from 1 here, 0 is an empty heap. ``left`` and ``right`` [N] hold
+the children of task i at i - 1, and 0 for a task in no heap. The smallest ``key`` [N] comes first, and the lower number
 among equals; with ``direction`` -1 both are reversed. Policies use these functions; compiled code runs the same bodies.
 """
 
@@ -15,7 +15,7 @@ def comes_before(key: Any, direction: int, a: int, b: int) -> bool:
 
 
 def join(key: Any, left: Any, right: Any, direction: int, a: int, b: int) -> int:
-    """One heap out of two; returns its root."""
+    """Join two heaps; return the root of the result."""
     a, b = int(a), int(b)
     root, last = 0, 0
     while a > 0 and b > 0:
@@ -38,7 +38,7 @@ def join(key: Any, left: Any, right: Any, direction: int, a: int, b: int) -> int
 
 
 def without_root(key: Any, left: Any, right: Any, direction: int, root: int) -> int:
-    """The heap without its first task; returns its new root."""
+    """Remove the first task of a heap; return its new root."""
     below = join(key, left, right, direction, left[root - 1], right[root - 1])
     left[root - 1] = 0
     right[root - 1] = 0

@@ -114,7 +114,7 @@ def test_an_error_inside_a_policy_is_its_own():
         ({"arrival_us": np.zeros((2, 9))}, "rows of 10 times"),
         ({"arrival_us": -TIMES}, r"arrival_us\[0\]"),
         ({"arrival_us": TIMES * np.nan}, "finite times"),
-        ({"seeds": []}, "one run at least"),
+        ({"seeds": []}, "at least one run"),
         ({"seeds": [1, -1]}, r"seeds\[1\]"),
         ({"seeds": [1, 2], "arrival_us": TIMES}, "one for each of the 4 arrivals"),
         ({"percentiles": "some"}, "percentiles"),

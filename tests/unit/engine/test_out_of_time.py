@@ -38,7 +38,7 @@ def scenario(operations, arrival_us=0.0, capacity=1.0, parallelism=None, policy=
 def test_a_time_that_does_not_move_the_clock_is_refused(engine, policy):
     with pytest.raises(vs.InputError) as error:
         vs.simulate(scenario([0.0, 8.0, 0.25], FAR, policy=policy), engine=engine)
-    text = "workload: task 2 (INT, job 2): expected a time that moves the clock on: at 4.5036e+15 us it goes by 1 us"
+    text = "workload: task 2 (INT, job 2): expected a time that advances the clock: at 4.5036e+15 us its step is 1 us"
     assert text in str(error.value)
     assert "found 0.25 us on CPU" in str(error.value)
 

@@ -191,7 +191,7 @@ def test_bad_questions():
     table = sweep({("a",): BASE, ("b",): BASE})
     with pytest.raises(InputError, match="by: expected an axis: policy, found 'iat'"):
         compare(table, "iat", OF, axes=["policy"])
-    with pytest.raises(InputError, match=r"of: expected a column .* Near it: jobs.latency_us.mean"):
+    with pytest.raises(InputError, match=r"of: expected a column .* Similar names: jobs.latency_us.mean"):
         compare(table, "policy", "jobs.latency_us.p99")
     with pytest.raises(InputError, match="baseline: expected a label of policy: a, b, found 'c'"):
         compare(table, "policy", OF, baseline="c")

@@ -123,9 +123,9 @@ def test_labels_may_be_mixed_or_missing():
 
 
 def test_unknown_names_and_text_are_refused():
-    with pytest.raises(InputError, match=r"'polizy'\. Near it: policy"):
+    with pytest.raises(InputError, match=r"'polizy'\. Similar names: policy"):
         summarize_points(table(), ["polizy"], ["mean"])
-    with pytest.raises(InputError, match=r"of: expected a column of the sweep, found 'means'\. Near it: mean"):
+    with pytest.raises(InputError, match=r"of: expected a column of the sweep, found 'means'\. Similar names: mean"):
         summarize_points(table(), ["policy"], ["means"])
     with pytest.raises(InputError, match="exit_reason, which is text"):
         summarize_points(table(), ["policy"], ["exit_reason"])

@@ -1,1 +1,1 @@
-"""Backfilling: jobs in order of arrival, and later ones in the gaps before the reservations of earlier ones."""
+"""Backfilling: jobs start in order of arrival, later ones in the gaps before the reservations of earlier ones."""

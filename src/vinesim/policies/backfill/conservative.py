@@ -1,4 +1,4 @@
-"""Conservative backfilling: every job that must wait has a reservation."""
+"""Conservative backfilling: every waiting job has a reservation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from vinesim.state.queries import more_at_once, nothing
 
 @dataclass(frozen=True)
 class ConservativeBackfill(OnlinePolicy):
-    """Each task reserves the earliest time at which some unit has room for it, and delays no reservation before it.
+    """Each task reserves the earliest time at which some unit has room for it, without delaying earlier reservations.
 
     Each task takes its demand of one unit that can run it and meets its requests, from its begin to its expected end.
-    It reserves as it arrives and starts when the time has come. When a unit has room earlier than was thought, tasks
-    move to earlier times, in order of arrival, until none can. What runs beyond its estimate counts as ending now; who
-    has to wait for it starts on another unit if that delays nobody, and when it ends late the reservations of its unit
-    are made anew, in order of arrival. Expected times: the workload's estimates, or else the true ones.
+    It reserves when it arrives and starts when its time has come. If a unit has room earlier than expected, tasks move
+    to earlier times, in order of arrival, until none can. A task that runs longer than its estimate counts as ending
+    now. A task that has to wait for it starts on another unit if that delays nobody; if it ends late, the reservations
+    of its unit are made anew, in order of arrival. Expected times: the workload's estimates, or else the true ones.
 
-    Ties: the earliest expected end, then (rack, shelf) order. Cost of a decision: of an arrival units + all
-    reservations; when a task ends early, pending tasks x reservations of the units that have more room by that,
-    and as much again for every task that moves: minutes for 10,000 tasks that wait with wrong estimates.
+    Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, units + all reservations;
+    if a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
+    that moves: minutes for 10,000 waiting tasks with wrong estimates.
     """
 
     name: ClassVar[str] = "conservative_backfill"

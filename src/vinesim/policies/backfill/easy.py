@@ -1,4 +1,4 @@
-"""EASY backfilling: only the first job that must wait has a reservation."""
+"""EASY backfilling: only the first waiting job has a reservation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from vinesim.state.queries import fits, more_at_once, next_with_room, nothing, t
 
 @dataclass(frozen=True)
 class EasyBackfill(OnlinePolicy):
-    """Tasks start in order of arrival; later ones fill gaps if the first that must wait is not delayed by that.
+    """Tasks start in order of arrival; later ones fill gaps if that does not delay the first waiting task.
 
-    Each task takes its demand of one unit that can run it and meets its requests. The first that finds no room reserves
-    the unit that has room for it earliest, its shadow time, by the expected ends of what runs there. A later task may
-    start now where it ends by the shadow time, takes only what the reservation leaves of that unit, or uses another
-    one. Expected times: the workload's estimates, or else the true ones. What runs beyond its estimate counts as ending
-    now. A task that no unit that is up can ever hold reserves nothing.
+    Each task takes its demand of one unit that can run it and meets its requests. The first task that finds no room
+    reserves the unit that will have room for it earliest, its shadow time, by the expected ends of the tasks there. A
+    later task may start now if it ends by the shadow time, takes only what the reservation leaves of that unit, or uses
+    another unit. Expected times: the workload's estimates, or else the true ones. A task that runs longer than its
+    estimate counts as ending now. A task that no unit now up can ever hold reserves nothing.
 
-    A task starts where it is expected to end first. Ties: (rack, shelf) order; of units to reserve, the earliest
-    expected end, then that order. Cost of a decision: units + running tasks + pending tasks x processor types.
+    A task starts where it is expected to finish first. Ties: (rack, shelf) order; among units to reserve, the earliest
+    expected end, then that order. Cost per decision: units + running tasks + pending tasks x processor types.
     """
 
     name: ClassVar[str] = "easy_backfill"
@@ -31,7 +31,7 @@ class EasyBackfill(OnlinePolicy):
     needs_estimates: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **SCRATCH,
-        "emptiest": ("i4", "types"),  # 1 + the unit of the type with the least load, but for the reserved one
+        "emptiest": ("i4", "types"),  # 1 + the unit of the type with the least load, except the reserved one
     }
 
     @staticmethod
@@ -56,7 +56,7 @@ class EasyBackfill(OnlinePolicy):
 
 
 def look_at_room(model: Any, state: Any, scratch: Any, but_for: int) -> bool:
-    """Note the emptiest unit of each type; whether any unit has room."""
+    """Record the emptiest unit of each type; return whether any unit has room."""
     has_any = False
     for p in range(len(model.affinity)):
         scratch.emptiest[p] = 0
@@ -71,7 +71,7 @@ def look_at_room(model: Any, state: Any, scratch: Any, but_for: int) -> bool:
 
 
 def first_that_fills(model: Any, state: Any, scratch: Any, item: int, reserved: int, now_us: float) -> tuple[int, int]:
-    """The first task of the queue after ``item`` that may start now, and its unit; -1, -1 if there is none."""
+    """Return the first task of the queue after ``item`` that may start now, and its unit; -1, -1 if there is none."""
     look_at_room(model, state, scratch, reserved)
     item = int(scratch.next[item - 1])
     while item > 0:
@@ -83,7 +83,7 @@ def first_that_fills(model: Any, state: Any, scratch: Any, item: int, reserved: 
 
 
 def unit_if_any(model: Any, state: Any, scratch: Any, task: int, now_us: float, reserved: int) -> int:
-    """As ``unit_now``, quick to say that there is none."""
+    """Return the same as ``unit_now``, but find out quickly if there is none."""
     if not may_fit(model, state, scratch, task, reserved):
         return -1
     return unit_now(model, state, scratch, task, now_us)

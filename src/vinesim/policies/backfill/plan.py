@@ -1,7 +1,7 @@
 """The reservations of all waiting tasks, and how they change. Source: Mu'alem and Feitelson, 2001, section 2.
 
-Reservations are made and moved in passes over the queue. A unit whose profile has got more room since the pass before
-is ``freed``; only there can a task find an earlier time than its own, so only there it looks.
+Reservations are made and moved in passes over the queue. A unit whose profile has gained room since the last pass is
+``freed``; only there can a task find an earlier time than its own, so it looks only there.
 """
 
 import math
@@ -26,17 +26,17 @@ from vinesim.state.queries import fits, is_up
 
 PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
     **SCRATCH,
-    "unplaced": ("i8", "one"),  # 1 + the oldest task that may be without a reservation, 0 = none
-    "freed": ("i4", "units"),  # units with more room than in the pass before
+    "unplaced": ("i8", "one"),  # 1 + the oldest task that may lack a reservation, 0 = none
+    "freed": ("i4", "units"),  # units with more room than in the last pass
     "n_freed": ("i8", "one"),
-    "until_pass": ("i8", "units"),  # the last pass in which the unit is looked at, 0 = it is not freed
+    "until_pass": ("i8", "units"),  # the last pass in which the unit is considered, 0 = it is not freed
     "passes": ("i8", "one"),  # passes so far
     "was_down": ("u1", "units"),
 }
 
 
 def free(scratch: Any, unit: int) -> None:
-    """The unit has more room than before: it is looked at in the rest of this pass and in the next one."""
+    """Record that the unit gained room: it is considered in the rest of this pass and in the next one."""
     if scratch.until_pass[unit] == 0:
         scratch.freed[scratch.n_freed[0]] = unit
         scratch.n_freed[0] += 1
@@ -44,27 +44,27 @@ def free(scratch: Any, unit: int) -> None:
 
 
 def give_up(scratch: Any, task: int) -> None:
-    """The task frees what it has reserved."""
+    """Free what the task has reserved."""
     unit = int(scratch.on_unit[task]) - 1
     free(scratch, unit)
     withdraw(scratch, task)
 
 
 def take_back(scratch: Any, task: int) -> None:
-    """The task loses its reservation and has to find another one."""
+    """Take the reservation from the task, which has to find another one."""
     give_up(scratch, task)
     to_be_placed(scratch, task)
 
 
 def to_be_placed(scratch: Any, task: int) -> None:
-    """The task has no reservation yet."""
+    """Record that the task has no reservation yet."""
     unplaced = int(scratch.unplaced[0])
     scratch.unplaced[0] = min(unplaced, task + 1) if unplaced > 0 else task + 1
 
 
 def hear_changes(model: Any, state: Any, view: Any) -> None:
-    """As ``hear``; a task that ends before its time, and a node that comes up, give room; one that ends late may have
-    made reservations of its unit worthless."""
+    """Do what ``hear`` does; a task that ends early, and a node that comes up, give room; a task that ends late may
+    have made reservations of its unit worthless."""
     scratch = view.scratch
     seen = int(scratch.seen[0])
     is_end = view.task >= 0 and scratch.is_running[view.task] == 1
@@ -81,7 +81,7 @@ def hear_changes(model: Any, state: Any, view: Any) -> None:
 
 
 def hear_outage(model: Any, state: Any, scratch: Any) -> None:
-    """Nothing is reserved on units that are down; units that came up are free; all without a unit may find one."""
+    """Cancel reservations on units that are down, free units that came up, and let tasks without a unit look again."""
     for unit in range(len(model.unit_type)):
         is_down = not is_up(model, state, unit)
         if is_down:
@@ -99,7 +99,7 @@ def hear_outage(model: Any, state: Any, scratch: Any) -> None:
 
 
 def take_back_all(scratch: Any, unit: int) -> None:
-    """All waiting tasks lose their reservations of the unit."""
+    """Take all reservations of the unit from the waiting tasks."""
     change = int(scratch.change_first[unit])
     while change > 0:
         if is_begin(change):
@@ -120,8 +120,8 @@ def is_late(scratch: Any, unit: int, now_us: float) -> bool:
 
 
 def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int, int]:
-    """A task whose reservation begins now and that fits, and its unit; if there is none, the oldest one that does not
-    fit, as its unit is still in use, but may begin on another one. -1, -1 if there is none."""
+    """Return a task whose reservation begins now and that fits, and its unit. If there is none, return the oldest task
+    that does not fit, because its unit is still in use, but may begin on another unit. -1, -1 if there is none."""
     delayed, other = -1, -1
     for unit in range(len(model.unit_type)):
         change = int(scratch.change_first[unit])
@@ -152,7 +152,7 @@ def settle(model: Any, state: Any, view: Any) -> None:
 
 
 def keep_freed(scratch: Any) -> None:
-    """Leave the units that the next pass looks at."""
+    """Keep only the units that the next pass considers."""
     kept = 0
     for i in range(int(scratch.n_freed[0])):
         unit = int(scratch.freed[i])
@@ -165,7 +165,7 @@ def keep_freed(scratch: Any) -> None:
 
 
 def place(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
-    """The task gets a reservation, or an earlier one if there is one."""
+    """Give the task a reservation, or an earlier one if there is one."""
     if scratch.on_unit[task] == 0:
         unit, begin_us = earliest_begin(model, state, scratch, task, now_us)
         if unit >= 0:
@@ -177,7 +177,7 @@ def place(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> Non
 
 
 def move(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> None:
-    """The task moves to the earliest begin before its own on units that were freed."""
+    """Move the task to the earliest begin before its own on units that were freed."""
     held, held_us = int(scratch.on_unit[task]) - 1, scratch.change_us[2 * task]
     if not now_us < held_us:
         return

@@ -1,8 +1,8 @@
 """The profile of each unit: how its load is expected to change, and when a task could begin on it.
 
-A running task takes its demand until its expected end, or until now if it runs beyond that. A reservation takes it
-from its begin to its expected end. The changes of a unit are a chain in order of time. They count from 1, so that 0
-stands for none: change 2 t + 1 is the begin of task t, and 2 t + 2 its end.
+A running task takes its demand until its expected end, or until now if it runs longer. A reservation takes it from its
+begin to its expected end. The changes of a unit form a chain in order of time. They are numbered from 1, so that 0
+means none: change 2 t + 1 is the begin of task t, and 2 t + 2 its end.
 """
 
 import math
@@ -21,11 +21,11 @@ PROFILE_SCRATCH: Mapping[str, tuple[str, str]] = {
     "is_running": ("u1", "tasks"),
     "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
 }
-NOWHERE = -1  # no unit that is up could ever hold the task
+NOWHERE = -1  # no unit now up could ever hold the task
 
 
 def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
-    """Put a change into the unit's chain."""
+    """Insert a change into the unit's chain."""
     scratch.change_us[change - 1] = time_us
     last, ahead = 0, int(scratch.change_first[unit])
     while ahead > 0 and scratch.change_us[ahead - 1] <= time_us:
@@ -38,7 +38,7 @@ def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
 
 
 def remove_change(scratch: Any, unit: int, change: int) -> None:
-    """Take a change out of the unit's chain."""
+    """Remove a change from the unit's chain."""
     last, ahead = 0, int(scratch.change_first[unit])
     while ahead != change:
         last, ahead = ahead, int(scratch.change_next[ahead - 1])
@@ -49,7 +49,7 @@ def remove_change(scratch: Any, unit: int, change: int) -> None:
 
 
 def task_of(change: int) -> int:
-    """The task that a change belongs to."""
+    """Return the task that a change belongs to."""
     return (change - 1) >> 1
 
 
@@ -59,14 +59,14 @@ def is_begin(change: int) -> bool:
 
 
 def reserve(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us: float) -> None:
-    """The task has the unit reserved from a time on."""
+    """Reserve the unit for the task from a time on."""
     scratch.on_unit[task] = unit + 1
     add_change(scratch, unit, 2 * task + 1, begin_us)
     add_change(scratch, unit, 2 * task + 2, expected_end_us(model, state, task, unit, begin_us))
 
 
 def withdraw(scratch: Any, task: int) -> None:
-    """Take the task's reservation back."""
+    """Cancel the task's reservation."""
     unit = int(scratch.on_unit[task]) - 1
     remove_change(scratch, unit, 2 * task + 1)
     remove_change(scratch, unit, 2 * task + 2)
@@ -74,34 +74,34 @@ def withdraw(scratch: Any, task: int) -> None:
 
 
 def run_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> None:
-    """The task, without a reservation, starts on the unit."""
+    """Start the task, which has no reservation, on the unit."""
     scratch.on_unit[task] = unit + 1
     scratch.is_running[task] = 1
     add_change(scratch, unit, 2 * task + 2, expected_end_us(model, state, task, unit, now_us))
 
 
 def stop(scratch: Any, task: int) -> None:
-    """The task no longer runs."""
+    """Record that the task no longer runs."""
     remove_change(scratch, int(scratch.on_unit[task]) - 1, 2 * task + 2)
     scratch.on_unit[task] = 0
     scratch.is_running[task] = 0
 
 
 def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
-    """Note the task's expected times on all types; infinite where it cannot run or its requests are not met."""
+    """Record the task's expected times on all types; infinite if it cannot run there or its requests are not met."""
     for p in range(len(model.affinity)):
         is_met = meets_on_type(model, state, task, p)
         scratch.expected[p] = expected_us(model, state, task, p) if is_met else math.inf
 
 
 def has_room_for(load: float, wanted: float, capacity: float) -> bool:
-    """Whether a unit of that load could take that demand."""
+    """Whether a unit with that load could take that demand."""
     return load < capacity * FULL and load + wanted <= capacity * OVERFULL
 
 
 def begin_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float, latest_us: float) -> float:
-    """The earliest time, ``latest_us`` at the latest, from which the unit has room for the task until its expected end;
-    infinite if there is none. ``look_up_expected`` must have been called for the task."""
+    """Return the earliest time, at most ``latest_us``, from which the unit has room for the task until its expected
+    end; infinite if there is none. ``look_up_expected`` must have been called for the task."""
     execution_us = scratch.expected[model.unit_type[unit]]
     capacity = state.unit_open[unit]
     if execution_us == math.inf or capacity <= 0.0:
@@ -128,13 +128,14 @@ def begin_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us:
 
 
 def takes_us(model: Any, state: Any, scratch: Any, task: int, unit: int) -> float:
-    """Transfer and expected execution of the task on the unit. As for ``begin_on``."""
+    """Return transfer plus expected execution of the task on the unit. Needs ``look_up_expected``, like
+    ``begin_on``."""
     return transfer_us(model, state, task, unit) + scratch.expected[model.unit_type[unit]]
 
 
 def earliest_begin(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> tuple[int, float]:
-    """The unit on which the task could begin earliest, and when; of several the one of the earliest expected end, then
-    the first in (rack, shelf) order. -1 and infinite if there is none."""
+    """Return the unit on which the task could begin earliest, and when. Among several, the one with the earliest
+    expected end, then the first in (rack, shelf) order. -1 and infinite if there is none."""
     look_up_expected(model, state, scratch, task)
     best, best_us, best_end_us = -1, math.inf, math.inf
     for unit in range(len(model.unit_type)):
@@ -147,8 +148,8 @@ def earliest_begin(model: Any, state: Any, scratch: Any, task: int, now_us: floa
 
 
 def unit_now(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
-    """The unit on which the task may begin now and is expected to end first, in (rack, shelf) order among equals; -1 if
-    there is none."""
+    """Return the unit on which the task may begin now and is expected to end first, in (rack, shelf) order among
+    equals; -1 if there is none."""
     look_up_expected(model, state, scratch, task)
     best, best_us = -1, math.inf
     for p in range(len(model.affinity)):

@@ -1,4 +1,4 @@
-"""The queue in order of arrival, and keeping it and the profiles in step with what happens."""
+"""The queue in order of arrival; keeps it and the profiles up to date with events."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from vinesim.state.queries import first_interrupted, next_interrupted, start
 
 SCRATCH: Mapping[str, tuple[str, str]] = {
     **PROFILE_SCRATCH,
-    "next": ("i4", "tasks"),  # the queue, a chain both ways; tasks count from 1, 0 = none
+    "next": ("i4", "tasks"),  # the queue, a doubly linked chain; tasks are numbered from 1, 0 = none
     "previous": ("i4", "tasks"),
     "first": ("i8", "one"),
     "last": ("i8", "one"),
@@ -18,7 +18,7 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
 
 
 def enter(scratch: Any, task: int) -> None:
-    """The task takes its place in the queue: the last, but for one that comes back."""
+    """Insert the task into the queue: at the end, unless it returns after an interruption."""
     item = task + 1
     before = int(scratch.last[0])
     while before > item:
@@ -36,7 +36,7 @@ def enter(scratch: Any, task: int) -> None:
 
 
 def leave(scratch: Any, task: int) -> None:
-    """The task leaves the queue."""
+    """Remove the task from the queue."""
     before, after = int(scratch.previous[task]), int(scratch.next[task])
     if before > 0:
         scratch.next[before - 1] = after
@@ -56,7 +56,8 @@ def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
 
 
 def hear(model: Any, state: Any, view: Any) -> None:
-    """Tasks arrive, end, or are interrupted by outages. Asked again about the same event, nothing is left to do."""
+    """Process arrivals, ends and interruptions by outages. If asked again about the same event, nothing is left to
+    do."""
     scratch = view.scratch
     if view.job >= 0:
         for task in range(int(scratch.seen[0]), int(model.job_first[view.job + 1])):

@@ -1,1 +1,1 @@
-"""Policies that decide task by task: the VineSim papers', and their kin."""
+"""Policies that decide task by task: those of the VineSim papers, and related ones."""

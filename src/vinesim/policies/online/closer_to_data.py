@@ -11,9 +11,9 @@ from vinesim.state.queries import closest_free, first_free, next_pending, nothin
 class CloserToData(OnlinePolicy):
     """Each task goes to the idle unit closest to its data, whatever its speed.
 
-    ``distance``: ``tiers`` is the node with the data, then its rack, then the rest; ``coordinates`` is the least rack
-    distance, then the least shelf distance. Ties: first in (rack, shelf) order. Cost of a decision: O(1) for each
-    processor type.
+    ``distance``: with ``tiers`` the node with the data comes first, then its rack, then the rest; with ``coordinates``
+    the smallest rack distance, then the smallest shelf distance. Ties: first in (rack, shelf) order. Cost per decision:
+    O(1) for each processor type.
     """
 
     name: ClassVar[str] = "closer_to_data"

@@ -20,9 +20,9 @@ from vinesim.state.queries import (
 class Delay(OnlinePolicy):
     """Each task goes to a good idle unit; ``wait_us`` after its arrival it takes the fastest idle one.
 
-    ``wait_for`` says which units are good: of its preferred ``type`` (any, if it has none), at the ``node`` of its
-    data, or in the ``rack`` of its data. Ties: first in (rack, shelf) order.
-    Cost of a decision: the groups of tasks (type x preference or place) that wait and find no unit.
+    ``wait_for`` says which units are good: those of its preferred ``type`` (any, if it has none), at the ``node`` of
+    its data, or in the ``rack`` of its data. Ties: first in (rack, shelf) order. Cost per decision: the groups of tasks
+    (type x preference or place) that wait and find no unit.
     """
 
     name: ClassVar[str] = "delay"

@@ -1,4 +1,4 @@
-"""Earliest completion: each task is committed, as it arrives, to the unit that is expected to finish it first."""
+"""Earliest completion: on arrival, each task is committed to the unit that is expected to finish it first."""
 
 import math
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class EarliestCompletion(OnlinePolicy):
-    """Each task joins, as it arrives, the queue of the unit that is expected to finish it first, be it busy now.
+    """On arrival, each task joins the queue of the unit that is expected to finish it first, even if it is busy now.
 
-    That is after what runs on the unit and what is committed to it, in order; of units that can run the task and meet
-    its requests. Each unit's queue is first in, first out; only outages send tasks to other units. Expected times:
-    transfer, then the workload's estimate or else the true time; what runs beyond it counts as ending now. Tasks that
-    share a unit keep it busy in proportion to their demands.
+    It runs after what runs on the unit and what is committed to it, in order; only units that can run the task and meet
+    its requests are considered. Each unit's queue is first in, first out; only outages send tasks to other units.
+    Expected times: transfer, then the workload's estimate or else the true time; a task that runs longer counts as
+    ending now. Tasks that share a unit keep it busy in proportion to their demands.
 
-    ``earliest_finish`` chooses among idle units only, when one is idle. Ties: (rack, shelf) order. Cost of a decision:
-    units + running tasks for an arrival, constant when a task ends.
+    ``earliest_finish`` in contrast chooses only among idle units. Ties: (rack, shelf) order. Cost per decision: units +
+    running tasks for an arrival, constant when a task ends.
     """
 
     name: ClassVar[str] = "earliest_completion"
@@ -41,14 +41,14 @@ class EarliestCompletion(OnlinePolicy):
     needs_estimates: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         "arrived": ("i8", "one"),  # tasks that have arrived: all below this number
-        "seen": ("i8", "one"),  # tasks below this number were looked at
-        "homeless": ("i8", "one"),  # 1 + the oldest task that no unit that is up could hold, 0 = none
-        "first": ("i4", "units"),  # the unit's queue, a chain; tasks count from 1, 0 = none
+        "seen": ("i8", "one"),  # tasks below this number were considered
+        "homeless": ("i8", "one"),  # 1 + the oldest task that no unit now up could hold, 0 = none
+        "first": ("i4", "units"),  # the unit's queue, a chain; tasks are numbered from 1, 0 = none
         "last": ("i4", "units"),
         "next": ("i4", "tasks"),
-        "busy_us": ("f8", "units"),  # expected time of the tasks in the unit's queue, each as its share of the unit
+        "busy_us": ("f8", "units"),  # expected time of the tasks in the unit's queue, each times its share of the unit
         "on_unit": ("i4", "tasks"),  # 1 + the unit that the task is committed to or runs on, 0 = none
-        "running": ("i4", "units"),  # what runs on the unit, a chain
+        "running": ("i4", "units"),  # the tasks running on the unit, a chain
         "next_running": ("i4", "tasks"),
         "is_running": ("u1", "tasks"),
         "end_us": ("f8", "tasks"),  # expected, of running tasks
@@ -79,7 +79,7 @@ class EarliestCompletion(OnlinePolicy):
 
 
 def hear(model: Any, state: Any, view: Any) -> None:
-    """Tasks arrive, end, or lose their units to outages. Asked again about the same event, nothing is left to do."""
+    """Process arrivals, ends and outages. If asked again about the same event, nothing is left to do."""
     scratch = view.scratch
     if view.job >= 0:
         scratch.arrived[0] = model.job_first[view.job + 1]
@@ -90,13 +90,13 @@ def hear(model: Any, state: Any, view: Any) -> None:
 
 
 def no_unit_for(scratch: Any, task: int) -> None:
-    """The task is looked at again after the next outage event."""
+    """Record that the task must be considered again after the next outage event."""
     homeless = int(scratch.homeless[0])
     scratch.homeless[0] = min(homeless, task + 1) if homeless > 0 else task + 1
 
 
 def hear_outage(model: Any, state: Any, scratch: Any) -> None:
-    """Tasks that were interrupted, committed to units that are down, or without a unit are to be committed again."""
+    """Let tasks that were interrupted, committed to units that are down, or without a unit be committed again."""
     task = first_interrupted(model, state)
     while task >= 0:
         if scratch.on_unit[task] > 0 and state.task_unit[task] == PENDING and scratch.is_running[task] == 1:
@@ -115,7 +115,7 @@ def hear_outage(model: Any, state: Any, scratch: Any) -> None:
 
 
 def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
-    """The unit that is expected to finish the task first; -1 if no unit that is up can ever hold it."""
+    """Return the unit that is expected to finish the task first; -1 if no unit now up can ever hold it."""
     for p in range(len(model.affinity)):
         is_met = meets_on_type(model, state, task, p)
         scratch.expected[p] = expected_us(model, state, task, p) if is_met else math.inf
@@ -133,7 +133,7 @@ def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: flo
 
 
 def busy_for_us(model: Any, state: Any, scratch: Any, unit: int, now_us: float) -> float:
-    """How long the unit is expected to be busy with what runs on it and is committed to it."""
+    """Return how long the unit is expected to be busy with what runs on it and is committed to it."""
     busy_us = scratch.busy_us[unit]
     item = int(scratch.running[unit])
     while item > 0:
@@ -144,17 +144,17 @@ def busy_for_us(model: Any, state: Any, scratch: Any, unit: int, now_us: float) 
 
 
 def share(model: Any, state: Any, task: int, unit: int) -> float:
-    """The task's demand as a share of the unit."""
+    """Return the task's demand as a share of the unit."""
     return demand(model, state, task, unit) / model.unit_capacity[unit]
 
 
 def takes_us(model: Any, state: Any, task: int, unit: int) -> float:
-    """How long the task is expected to keep the unit busy."""
+    """Return how long the task is expected to keep the unit busy."""
     return expected_end_us(model, state, task, unit, 0.0) * share(model, state, task, unit)
 
 
 def join(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
-    """The task is committed to the unit."""
+    """Commit the task to the unit."""
     if scratch.first[unit] > 0:
         scratch.next[scratch.last[unit] - 1] = task + 1
     else:
@@ -166,11 +166,11 @@ def join(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
 
 
 def leave(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
-    """The first task of the unit's queue leaves it."""
+    """Remove the first task of the unit's queue."""
     scratch.first[unit] = scratch.next[task]
     scratch.busy_us[unit] -= takes_us(model, state, task, unit)
     if scratch.first[unit] == 0:
-        scratch.busy_us[unit] = 0.0  # what rounding left
+        scratch.busy_us[unit] = 0.0  # remove rounding errors
 
 
 def begin(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> Any:
@@ -184,7 +184,7 @@ def begin(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: fl
 
 
 def stop(scratch: Any, task: int) -> None:
-    """The task no longer runs on its unit."""
+    """Record that the task no longer runs on its unit."""
     unit = int(scratch.on_unit[task]) - 1
     last, item = 0, int(scratch.running[unit])
     while item != task + 1:

@@ -1,4 +1,4 @@
-"""Earliest finish: weigh the unit's speed against the way its data has to go."""
+"""Earliest finish: weigh the unit's speed against the distance of the data."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from vinesim.state.queries import (
 class EarliestFinish(OnlinePolicy):
     """Each task goes to the idle unit on which transfer + overhead + execution end first.
 
-    Ties: first in (rack, shelf) order. Cost of a decision: three tiers of distance for each processor type, as all
+    Ties: first in (rack, shelf) order. Cost per decision: three tiers of distance for each processor type, because all
     units of a type at a tier finish at the same time.
     """
 

@@ -1,4 +1,4 @@
-"""How long a task is expected to take on a unit, by what schedulers are told."""
+"""How long a task is expected to take on a unit, by the scheduler's estimates."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from vinesim.state.queries import estimate_us, task_type, time_on_type_us, trans
 
 
 def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Expected execution time on a processor type; infinite if it cannot run the task.
+    """Return the expected execution time on a processor type; infinite if it cannot run the task.
 
-    Without estimates in the workload that is the true time, but for a hidden factor. An estimate stands for the mean
-    over the deployed types that can run the task; each type's share of it is as that of its time in their mean.
+    Without estimates in the workload it is the true time, except for a hidden factor. An estimate is for the mean over
+    the deployed types that can run the task; it is scaled by each type's time relative to their mean.
     """
     own_us = time_on_type_us(model, state, task, processor_type)
     if len(model.task_estimate_us) == 0 or own_us == float("inf"):
@@ -28,6 +28,6 @@ def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float
 
 
 def expected_end_us(model: Any, state: Any, task: int, unit: int, begin_us: float) -> float:
-    """Expected finish of the task if it is given to the unit at a time: transfer, then execution."""
+    """Return the expected finish of the task if it is given to the unit at a time: transfer, then execution."""
     execution_us = expected_us(model, state, task, int(model.unit_type[unit]))
     return begin_us + transfer_us(model, state, task, unit) + execution_us

@@ -11,8 +11,8 @@ from vinesim.state.queries import fastest_free, next_pending, nothing, oldest_pe
 class High(OnlinePolicy):
     """Each task goes to the idle unit with the highest affinity to it.
 
-    A task that no idle unit can run is skipped; with ``in_order`` it holds up all that came after it.
-    Ties: first in (rack, shelf) order. Cost of a decision: the number of processor types.
+    A task that no idle unit can run is skipped; with ``in_order`` it holds up all later tasks.
+    Ties: first in (rack, shelf) order. Cost per decision: the number of processor types.
     """
 
     name: ClassVar[str] = "high"
@@ -22,7 +22,7 @@ class High(OnlinePolicy):
     in_order: bool = False
 
     def __post_init__(self) -> None:
-        if self.in_order:  # the option changes what is promised
+        if self.in_order:  # the option changes a promise
             object.__setattr__(self, "starts_in_order", True)
             object.__setattr__(self, "work_conserving", False)
 

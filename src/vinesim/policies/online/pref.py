@@ -20,8 +20,8 @@ class Pref(OnlinePolicy):
     """Each task goes to an idle unit of its preferred type; one without a preference, to the fastest idle unit.
 
     ``mode``: with ``only`` the task waits for its type, with ``first`` it falls back to the fastest idle unit. A task
-    that finds no unit is skipped; with ``in_order`` it holds up all that came after it.
-    Ties: first in (rack, shelf) order. Cost of a decision: the number of processor types.
+    that finds no unit is skipped; with ``in_order`` it holds up all later tasks.
+    Ties: first in (rack, shelf) order. Cost per decision: the number of processor types.
     """
 
     name: ClassVar[str] = "pref"
@@ -32,7 +32,7 @@ class Pref(OnlinePolicy):
     in_order: bool = False
 
     def __post_init__(self) -> None:
-        if self.in_order:  # the option changes what is promised
+        if self.in_order:  # the option changes a promise
             object.__setattr__(self, "starts_in_order", True)
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""Linear constraints that every schedule keeps which ends by a given time, on which task runs on which class of units.
+"""Linear constraints on the classes of units that run each task, which every schedule with a given end satisfies.
 
-The exact model of R | r_j | Cmax says for each unit and each release time q: what is released at q or later and runs
-there fits between q and the end. Summed over the m units of a class that is ``sum p x <= m (end - q)``; and what is
-rounded by a dual feasible function fits as well, as at most k tasks longer than (end - q) / (k + 1) run on a unit.
+In the exact model of R | r_j | Cmax, for each unit and each release time q, the tasks released at q or later that run
+there fit between q and the end. Summed over the m units of a class, ``sum p x <= m (end - q)``. This also holds after
+rounding by a dual feasible function, because at most k tasks longer than (end - q) / (k + 1) run on a unit.
 Source: S. P. Fekete, J. Schepers, New classes of fast lower bounds for bin packing problems, 2001.
 """
 
@@ -13,17 +13,17 @@ import numpy as np
 
 from vinesim.policies.optimal.instance import WholeTimes
 
-MAX_PARTS = 5  # k: beyond it the rounding gains little
-MAX_RELEASES = 64  # release times that are looked at, of each class
+MAX_PARTS = 5  # k: higher values gain little
+MAX_RELEASES = 64  # release times considered for each class
 
 
 def may_run(whole: WholeTimes, end: int) -> np.ndarray:
-    """[N, C] bool: whether the task, begun at its release, is done on the class by the end."""
+    """[N, C] bool: whether the task, begun at its release, finishes on the class by the end."""
     return (whole.times >= 0) & (whole.release[:, None] + whole.times <= end)
 
 
 def add_cuts(cp: Any, whole: WholeTimes, count: np.ndarray, assigned: dict[tuple[int, int], Any], end: int) -> None:
-    """Add the constraints for schedules that end by ``end``. ``assigned`` [task, class] are the choices there are."""
+    """Add the constraints for schedules that end by ``end``. ``assigned`` [task, class] are the choices."""
     for c, m in enumerate(count.tolist()):
         tasks = np.array([task for task, k in assigned if k == c], np.int64)
         for q, members in _later(whole.release, tasks, m):
@@ -36,7 +36,7 @@ def add_cuts(cp: Any, whole: WholeTimes, count: np.ndarray, assigned: dict[tuple
 
 
 def _later(release: np.ndarray, tasks: np.ndarray, m: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Release times with the tasks that are released then or later, if they are more than the units."""
+    """Yield release times with the tasks that are released then or later, if there are more of them than units."""
     times = np.unique(release[tasks])
     for q in times[:: max(1, -(-len(times) // MAX_RELEASES))].tolist():
         members = tasks[release[tasks] >= q]

@@ -1,4 +1,4 @@
-"""What is to be scheduled: tasks with release times, and classes of units on which each task takes the same time."""
+"""What to schedule: tasks with release times, and classes of units on which each task takes the same time."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,9 +12,9 @@ from vinesim.state.queries import INTER_RACK, INTRA_RACK, LOCAL
 Objective = Literal["makespan", "sum_finish"]
 Requests = Literal["strict", "relaxed"]
 
-MAX_PAIRS = 500_000  # tasks x classes of units; the solver's model holds an interval for each
-EXACT_STEPS = 2**27  # a grid on which all times are whole may be so fine; finer ones make the solver creep
-ROUNDED_STEPS = 2**24  # otherwise times are rounded down to so many steps of the longest schedule
+MAX_PAIRS = 500_000  # tasks x classes of units; the solver's model has an interval for each
+EXACT_STEPS = 2**27  # finest grid for exact times; finer grids make the solver very slow
+ROUNDED_STEPS = 2**24  # otherwise times are rounded down to this many steps of the longest schedule
 NS_PER_US = 1000.0
 
 
@@ -24,7 +24,7 @@ class Instance:
 
     release_us: np.ndarray  # [N] float64: arrival of the task's job
     job: np.ndarray  # [N] int32: not decreasing
-    times_us: np.ndarray  # [N, C] float64: transfer and execution; infinite: cannot run
+    times_us: np.ndarray  # [N, C] float64: transfer plus execution; infinite: cannot run
     units: tuple[np.ndarray, ...]  # [C]: the units of each class
 
     @property
@@ -33,13 +33,13 @@ class Instance:
 
     @property
     def count(self) -> np.ndarray:
-        """[C] int64: units of each class."""
+        """[C] int64: number of units in each class."""
         return np.array([len(units) for units in self.units])
 
     @classmethod
     def of(cls, model: Any, requests: Requests) -> "Instance":
-        """The instance of a model. Raises :class:`InputError` for a scenario in which a unit may hold several tasks,
-        and for tasks whose requests no unit meets."""
+        """Build the instance of a model. Raises :class:`InputError` if units may hold several tasks, and for tasks
+        whose requests no unit meets."""
         _check_exclusive(model)
         by_type = times_on_types(model)
         able = np.isfinite(by_type)
@@ -56,7 +56,7 @@ class Instance:
 
 
 def times_on_types(model: Any) -> np.ndarray:
-    """[N, P] us: the true execution time on each processor type with the overhead; infinite: cannot run."""
+    """[N, P] us: the true execution time on each processor type, including the overhead; infinite: cannot run."""
     group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int32)
     kind = model.group_task_type[group]
     speed = model.affinity.T[kind]
@@ -69,7 +69,7 @@ def times_on_types(model: Any) -> np.ndarray:
 
 
 def meets_on_types(model: Any) -> np.ndarray:
-    """[N, P] bool: whether the type provides what the task requests, as the query ``meets`` says."""
+    """[N, P] bool: whether the type provides what the task requests, as the query ``meets`` defines it."""
     if not model.task_request.shape[1]:
         return np.ones((len(model.task_operations), len(model.affinity)), bool)
     provided = model.type_resource[None, :, :]
@@ -77,7 +77,7 @@ def meets_on_types(model: Any) -> np.ndarray:
 
 
 def transfers_to_nodes(model: Any) -> np.ndarray:
-    """[N, V] us: the time to move each task's data to each node."""
+    """[N, V] us: the time to transfer each task's data to each node."""
     data = model.task_data_node
     same_rack = model.node_rack[data][:, None] == model.node_rack[None, :]
     tier = np.where(same_rack, INTRA_RACK, INTER_RACK)
@@ -87,7 +87,7 @@ def transfers_to_nodes(model: Any) -> np.ndarray:
 
 
 def _pooled(model: Any, by_type: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """The units on which every task takes the same time are one class: [N, C] times, and the units of each class."""
+    """Merge units on which every task takes the same time into classes: [N, C] times, and the units of each class."""
     if len(model.task_data_bytes) and model.task_data_bytes.any():
         to_node = transfers_to_nodes(model)
         place = model.unit_node.astype(np.int64) * len(model.affinity) + model.unit_type
@@ -108,7 +108,7 @@ def _check_exclusive(model: Any) -> None:
     if has_shared_speed(model):
         problems.append(Problem("processor_types", "units that do not share their speed", "a parallelism"))
     if len(model.task_demand):
-        problems.append(Problem("workload.demand", "tasks that take a whole unit", "a demand of a part of one"))
+        problems.append(Problem("workload.demand", "tasks that take a whole unit", "a demand for part of a unit"))
     if problems:
         raise InputError([Problem(p.where, f"{p.expected}, for the policy optimal", p.found) for p in problems])
 
@@ -117,7 +117,7 @@ def _check_able(model: Any, able: np.ndarray, meets: np.ndarray) -> None:
     problems = []
     for task in np.flatnonzero(~meets.any(axis=1)):
         if not able[task, np.unique(model.unit_type)].any():
-            problems.append(Problem(f"task {task}", "a finite time on some unit", "none", "Look at its operations."))
+            problems.append(Problem(f"task {task}", "a finite time on some unit", "none", "Check its operations."))
         else:
             expected, remedy = "requests that some unit meets", "Or set the option requests=relaxed."
             problems.append(Problem(f"workload.requests of task {task}", expected, "none that can run it", remedy))
@@ -127,7 +127,7 @@ def _check_able(model: Any, able: np.ndarray, meets: np.ndarray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class WholeTimes:
-    """An instance's times as whole numbers of steps, rounded down where the grid is too coarse for them."""
+    """An instance's times as whole numbers of steps, rounded down if the grid is too coarse for them."""
 
     step_us: float
     is_rounded: bool
@@ -147,7 +147,7 @@ class WholeTimes:
 
 
 def _common_step(values_us: np.ndarray, longest_us: float) -> float | None:
-    """The largest number of which all values are multiples, if they are whole ns and it is not too small."""
+    """Return the largest number of which all values are multiples, if they are whole ns and it is not too small."""
     ns = values_us * NS_PER_US
     if ns.max(initial=0.0) >= 2.0**52 or (np.abs(ns - np.rint(ns)) > 1e-9 * np.maximum(ns, 1.0)).any():
         return None
@@ -158,7 +158,7 @@ def _common_step(values_us: np.ndarray, longest_us: float) -> float | None:
 
 
 def _steps(values_us: np.ndarray, step_us: float) -> np.ndarray:
-    """Whole steps, rounded down but for what is whole up to rounding errors."""
+    """Return whole steps, rounded down, except that values are kept that are whole up to rounding errors."""
     steps = values_us / step_us
     near = np.rint(steps)
     return np.where(np.abs(steps - near) <= 1e-9 * np.maximum(near, 1.0), near, np.floor(steps)).astype(np.int64)

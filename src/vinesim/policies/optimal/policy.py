@@ -1,4 +1,4 @@
-"""OPTIMAL: the schedule that nobody can beat, found before the run."""
+"""OPTIMAL: a provably best schedule, found before the run."""
 
 import math
 import time
@@ -16,20 +16,20 @@ from vinesim.state.queries import can_start, nothing, start
 
 @dataclass(frozen=True)
 class Optimal(OnlinePolicy):
-    """Knows the whole workload, all true times included, and follows the best schedule that a solver finds for it.
+    """Knows the whole workload, including all true times, and follows the best schedule that a solver finds for it.
 
-    No scheduler knows the future: this is what the others are compared with. ``objective`` is the makespan, or the sum
-    of the jobs' finish times (sum_finish), where the mean latency is least. ``requests`` strict: a task runs only where
-    its requests are met; relaxed: wherever its affinity is above 0. The search ends when the schedule is proven optimal
-    or after ``time_limit_s``, with the best one found; 0 takes a greedy one. ``workers`` are the solver's threads: with
-    1 a proven schedule is the same each time; several are faster, and may find another one of the same value. The
-    summary has the bound and the gap. One task a unit: no parts of one, no shared speed, no outages. Needs the package
-    ortools. Ties: as the solver finds them. Cost of a decision: the tasks of a job at its arrival; before the run, up
-    to the time limit.
+    No real scheduler knows the future: this one is a reference for the others. ``objective`` is the makespan, or the
+    sum of the jobs' finish times (sum_finish), which minimises the mean latency. ``requests`` strict: a task runs only
+    where its requests are met; relaxed: wherever its affinity is above 0. The search ends when the schedule is proven
+    optimal or after ``time_limit_s``, with the best one found; 0 uses a greedy schedule. ``workers`` are the solver's
+    threads: with 1 a proven schedule is the same each time; several are faster, but may find another schedule of the
+    same value. The summary has the bound and the gap. Each task takes a whole unit: no partial demands, no shared
+    speed, no outages. Needs the package ortools. Ties: as the solver finds them. Cost per decision: the tasks of a job
+    at its arrival; before the run, up to the time limit.
     """
 
     name: ClassVar[str] = "optimal"
-    source: ClassVar[str] = "RBSS paper, the ILP, as R | r_j | Cmax on classes of units that are alike"
+    source: ClassVar[str] = "RBSS paper, the ILP, as R | r_j | Cmax on classes of identical units"
     needs_estimates: ClassVar[bool] = True
     plans: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""A schedule: which class of units runs each task, and in which order. Its times follow from that."""
+"""A schedule: the class of units that runs each task, and the order. Its times follow from that."""
 
 import heapq
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Schedule:
     finish_us: np.ndarray  # [N]
 
     def value_us(self, instance: Instance, objective: Objective) -> float:
-        """The makespan, or the sum of the jobs' finish times."""
+        """Return the makespan, or the sum of the jobs' finish times."""
         if objective == "makespan":
             return float(self.finish_us.max())
         first = np.flatnonzero(np.diff(instance.job, prepend=-1))
@@ -27,7 +27,7 @@ class Schedule:
 
 
 def in_order(instance: Instance, order: Sequence[int], chosen: np.ndarray | None = None) -> Schedule:
-    """Give the tasks in this order to the unit of their class that is free first; without classes, to the class where
+    """Assign the tasks in this order to the unit of their class that is free first; without classes, to the class where
     they finish first."""
     n = instance.n_tasks
     free = [[(0.0, int(unit)) for unit in units] for units in instance.units]
@@ -48,20 +48,20 @@ def in_order(instance: Instance, order: Sequence[int], chosen: np.ndarray | None
 
 
 def orders(release_us: np.ndarray, times_us: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Orders of the tasks [N] worth a try: by arrival, the longest first, the shortest first, by release + time, and
-    by release - time."""
+    """Return orders of the tasks [N] to try: by arrival, longest first, shortest first, by release + time, and by
+    release - time."""
     keys = (release_us, -times_us, times_us, release_us + times_us, release_us - times_us)
     return tuple(np.argsort(key, kind="stable") for key in keys)
 
 
 def greedy(instance: Instance, objective: Objective) -> Schedule:
-    """The best of some list schedules by earliest finish."""
+    """Return the best of several list schedules by earliest finish."""
     found = [in_order(instance, order.tolist()) for order in orders(instance.release_us, instance.times_us.min(axis=1))]
     return min(found, key=lambda schedule: schedule.value_us(instance, objective))
 
 
 def turns(schedule: Schedule, n_units: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first task of each unit [U], and the task that follows each one on its unit [N]; -1 for none."""
+    """Return the first task of each unit [U], and the task that follows each one on its unit [N]; -1 for none."""
     first, following = np.full(n_units, -1, np.int64), np.full(len(schedule.unit), -1, np.int64)
     last: dict[int, int] = {}
     for task in np.lexsort((np.arange(len(schedule.unit)), schedule.finish_us, schedule.start_us)).tolist():

@@ -1,5 +1,5 @@
-"""The model of CP-SAT: an interval for each task and class of units, of which one is present; a cumulative constraint
-for each class, as its units are alike; and the cuts of ``cuts.py``.
+"""The CP-SAT model: for each task an optional interval on each class of units, exactly one present; a cumulative
+constraint for each class, since its units are identical; and the cuts of ``cuts.py``.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class ScheduleModel:
             self._minimize_sum(bound, end)
 
     def _order_alike(self, objective: Objective) -> None:
-        """Of tasks that take the same time everywhere, the older starts first: two that do not can change places."""
+        """Start the older of two tasks first if they take the same time everywhere: they could swap places."""
         single = np.bincount(self.instance.job)[self.instance.job] == 1
         free = single | (objective == "makespan")
         last: dict[tuple[int, ...], int] = {}
@@ -66,7 +66,7 @@ class ScheduleModel:
             last[kind] = task
 
     def _minimize_sum(self, bound: int, end: int) -> None:
-        """The sum of the jobs' finish times."""
+        """Minimise the sum of the jobs' finish times."""
         jobs: dict[int, list[Any]] = {}
         for task, job in enumerate(self.instance.job.tolist()):
             jobs.setdefault(job, []).append(self.ends[task])
@@ -81,7 +81,7 @@ class ScheduleModel:
         self.cp.minimize(sum(last))
 
     def _minimize_makespan(self, bound: int, end: int) -> None:
-        """With the work that is released at q or later on a class, for each q, below it: a good linear relaxation."""
+        """Minimise the makespan, with the work released at q or later on a class as a bound, for a good relaxation."""
         makespan = self.cp.new_int_var(bound, end, "")
         self.cp.add_max_equality(makespan, self.ends)
         for c, m in enumerate(self.instance.count.tolist()):
@@ -93,7 +93,7 @@ class ScheduleModel:
         self.cp.minimize(makespan)
 
     def schedule(self, value: Callable[[Any], int]) -> tuple[np.ndarray, np.ndarray]:
-        """The starts [N] and the classes [N] of a solution."""
+        """Return the starts [N] and the classes [N] of a solution."""
         starts = np.array([value(start) for start in self.starts], np.int64)
         chosen = np.empty(len(starts), np.int64)
         for (task, c), variable in self.assigned.items():

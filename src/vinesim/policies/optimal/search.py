@@ -1,8 +1,8 @@
 """Find the best schedule and prove how good it is.
 
-For the makespan a bound comes first: the least end for which the assignments to classes alone are feasible, by
-bisection (a destructive bound); each assignment found on the way makes a schedule. Then the whole model is asked in
-turns for a schedule that reaches the bound and for any better one.
+For the makespan a bound comes first: the smallest end for which the assignments to classes alone are feasible, by
+bisection (a destructive bound); each assignment found on the way gives a schedule. Then the whole model is solved
+alternately for a schedule that reaches the bound and for any better one.
 """
 
 import time
@@ -17,26 +17,26 @@ from vinesim.policies.optimal.schedule import Schedule, greedy, in_order, orders
 from vinesim.policies.optimal.schedule_model import ScheduleModel
 from vinesim.policies.optimal.solver import cp_sat, new_solver
 
-BOUND = 0.3  # of the time limit: for the destructive bound
-PROBE = 0.05  # of the time limit: for one step of it
-FIRST_TRY = 0.05  # of the time limit: for schedules that reach the bound; each further try takes twice as long
-SURE = 1e-9  # of the value: rounding errors of float64
+BOUND = 0.3  # share of the time limit: for the destructive bound
+PROBE = 0.05  # share of the time limit: for one step of it
+FIRST_TRY = 0.05  # share of the time limit: for schedules that reach the bound; doubled at each further try
+SURE = 1e-9  # relative tolerance: rounding errors of float64
 
 OnMessage = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best schedule, and what no schedule is below."""
+    """The best schedule, and the lower bound on all schedules."""
 
     schedule: Schedule
     value_us: float
     bound_us: float
-    is_optimal: bool  # the bound is reached, but for what rounding to a grid can cost
+    is_optimal: bool  # the bound is reached, up to the error from rounding to a grid
 
 
 class Search:
-    """One search: the best so far, and the time that is left."""
+    """One search: the best schedule so far, and the time that is left."""
 
     def __init__(
         self, instance: Instance, objective: Objective, limit_s: float, workers: int, on_message: OnMessage | None
@@ -54,7 +54,7 @@ class Search:
         self.least_us = float(earliest.max() if objective == "makespan" else earliest.sum())  # not rounded
 
     def run(self) -> Found:
-        """Search until it is proven or the time is over."""
+        """Search until the schedule is proven optimal or the time is over."""
         if self.objective == "makespan" and self._is_open():
             self._raise_bound(BOUND * self.limit_s)
             self._tell()
@@ -71,7 +71,7 @@ class Search:
         return max(self.bound * self.whole.step_us, self.least_us)
 
     def _is_reached(self) -> bool:
-        """Whether the bound is reached; the times of all tasks may have been rounded, in the finish time of each."""
+        """Whether the bound is reached; each task's times may have been rounded, which adds up in a finish time."""
         n = self.instance.n_tasks * (1 if self.objective == "makespan" else len(np.unique(self.instance.job)))
         rounding_us = n * self.whole.step_us if self.whole.is_rounded else 0.0
         return self.value_us - self._bound_us() <= SURE * self.value_us + rounding_us
@@ -83,7 +83,7 @@ class Search:
         return self.limit_s - (time.monotonic() - self.begun)
 
     def _tell(self) -> None:
-        """A line about the search, at most one in two seconds."""
+        """Print a line about the search, at most every two seconds."""
         now = time.monotonic()
         if self.on_message is None or now - self.told < 2.0:
             return
@@ -97,7 +97,7 @@ class Search:
         )
 
     def _take(self, starts: np.ndarray, chosen: np.ndarray) -> None:
-        """A schedule of the solver's, in real times."""
+        """Take a schedule from the solver, in real times."""
         ends = starts + self.whole.times[np.arange(len(starts)), chosen]
         order = np.lexsort((np.arange(len(starts)), ends, starts))
         self._keep(in_order(self.instance, order.tolist(), chosen))
@@ -108,11 +108,11 @@ class Search:
             self.best, self.value_us = schedule, value
 
     def _end(self) -> int:
-        """The step by which every schedule ends that is better than the best."""
+        """Return the step by which every schedule better than the best one ends."""
         reached = int(self.best.finish_us.max() // self.whole.step_us) + 1
         if self.objective == "makespan":
             return reached
-        # A job can end later than it must only by what the best sum leaves above the sum of the earliest ends.
+        # A job's end can exceed its earliest end only by what the best sum exceeds the sum of the earliest ends.
         earliest = _earliest_ends(self.instance, self.whole.release, self.whole.times)
         slack = int(np.ceil(self.value_us / self.whole.step_us)) - int(earliest.sum())
         return max(reached, int(earliest.max()) + slack)
@@ -133,7 +133,7 @@ class Search:
         self._tell()
 
     def _raise_bound(self, limit_s: float) -> None:
-        """Bisect for the least end for which the assignments alone are feasible."""
+        """Bisect for the smallest end for which the assignments alone are feasible."""
         cp, until = cp_sat(), min(self._left_s(), limit_s) + time.monotonic()
         low, high = self.bound, int(np.ceil(self.value_us / self.whole.step_us))
         while low < high and (left := until - time.monotonic()) > 0:
@@ -145,7 +145,7 @@ class Search:
             self._tell()
 
     def _assign(self, end: int, limit_s: float) -> int:
-        """Whether the tasks can be assigned to classes so that the cuts hold; if so a schedule is made of that."""
+        """Whether the tasks can be assigned to classes so that the cuts hold; if so, a schedule is made from that."""
         cp = cp_sat().CpModel()
         able = may_run(self.whole, end)
         if not able.any(axis=1).all():
@@ -164,7 +164,7 @@ class Search:
 
 
 def _watcher(search: Search, model: ScheduleModel) -> object:
-    """What is told while the solver works: each better schedule is taken, and at times a line printed."""
+    """Return the solver's callback, which takes each better schedule and sometimes prints a line."""
     cp = cp_sat()
 
     class Watcher(cp.CpSolverSolutionCallback):  # type: ignore[name-defined]

@@ -1,4 +1,4 @@
-"""OR-Tools' CP-SAT: loaded when it is needed, and asked in one way."""
+"""OR-Tools' CP-SAT: loaded on demand, and always called in the same way."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ SEED = 1
 
 
 def cp_sat(where: str = "policy optimal") -> Any:
-    """The module ``cp_model``; without OR-Tools an :class:`InputError` for ``where`` that says how to install it."""
+    """Return the module ``cp_model``; without OR-Tools raise an :class:`InputError` that says how to install it."""
     try:
         from ortools.sat.python import cp_model
     except ModuleNotFoundError:
@@ -17,7 +17,7 @@ def cp_sat(where: str = "policy optimal") -> Any:
 
 
 def new_solver(limit_s: float, workers: int) -> Any:
-    """A solver that stops after so many seconds; with one worker it finds the same each time, if it is not stopped."""
+    """Return a solver with a time limit in seconds; with one worker its result is reproducible unless it is stopped."""
     solver = cp_sat().CpSolver()
     solver.parameters.max_time_in_seconds = limit_s
     solver.parameters.num_workers = workers

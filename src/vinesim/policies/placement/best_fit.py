@@ -40,13 +40,13 @@ class CostBased(Placing):
 class BestFit(CostBased):
     """Each task, the oldest first, goes to the server where it costs least.
 
-    A task with room costs demand x time x beta, on an empty server (alpha - sleep) x period more, and without room
-    ``penalty`` times as much; alpha, beta and sleep are the server's powers. ``cost`` chooses among the readings of the
-    thesis' equation 9: fitted (as above), literal, fitfirst, or marginal (the energy that the period takes more, and
-    without room ``penalty`` times as much). ``method`` indexed finds the server that looking at all of them (scan)
-    finds; with more than 64 types of server it looks at all of them too. With ``realloc`` all, running tasks are placed
-    again with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log servers); scan:
-    O(servers).
+    A task that fits costs demand x time x beta, plus (alpha - sleep) x period on an empty server; a task that does not
+    fit costs ``penalty`` times as much. alpha, beta and sleep are the server's powers. ``cost`` selects among the
+    readings of the thesis' equation 9: fitted (as above), literal, fitfirst, or marginal (the additional energy of the
+    period, times ``penalty`` if the task does not fit). ``method`` indexed finds the same server as looking at all of
+    them (scan); with more than 64 types of server it also looks at all. With ``realloc`` all, running tasks are placed
+    again together with the new ones. Ties: (rack, shelf) order. Cost per decision: O(server types x log servers);
+    scan: O(servers).
     """
 
     name: ClassVar[str] = "bf"
@@ -63,10 +63,10 @@ class BestFit(CostBased):
 
 @dataclass(frozen=True)
 class BestFitDecreasing(BestFit):
-    """As bf, but the tasks of the largest demand come first.
+    """As bf, but the tasks with the largest demand come first.
 
-    ``cost``, ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again with the new
-    ones. Ties: the older task, (rack, shelf) order. Cost of a decision: as bf.
+    ``cost``, ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again together with
+    the new ones. Ties: the older task, (rack, shelf) order. Cost per decision: as bf.
     """
 
     name: ClassVar[str] = "bfd"

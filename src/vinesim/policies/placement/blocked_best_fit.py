@@ -1,4 +1,4 @@
-"""DCBF and ABF: best fit in blocks of servers, each with its share of the tasks."""
+"""DCBF and ABF: best fit in blocks of servers, each with a share of the tasks."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,8 +15,9 @@ class DivideAndConquerBestFit(CostBased):
     """Divide and conquer best fit: bf in ``blocks`` equal shares of servers and tasks, in parallel.
 
     Servers and tasks are divided in their order; a task that no server of its block can run waits. ``cost``,
-    ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again with the new ones. Ties:
-    (rack, shelf) order. Cost of a decision: O(server types x log(servers / blocks)); scan: O(servers / blocks).
+    ``penalty`` and ``method`` as in bf. With ``realloc`` all, running tasks are placed again together with the new
+    ones. Ties: (rack, shelf) order. Cost per decision: O(server types x log(servers / blocks)); scan: O(servers /
+    blocks).
     """
 
     name: ClassVar[str] = "dcbf"
@@ -39,13 +40,13 @@ class DivideAndConquerBestFit(CostBased):
 
 @dataclass(frozen=True)
 class AcceleratedBestFit(CostBased):
-    """Accelerated best fit: bf in many small blocks, on the GPU one thread a server.
+    """Accelerated best fit: bf in many small blocks; on a GPU, with one thread per server.
 
-    There are ceil(N / ``block_size``) blocks of N servers; with ``pad`` pow2 as many as N or the number of tasks,
-    whichever is more, padded to a power of 2, would make, so that a block has fewer servers than threads. ``device``
-    cuda runs the kernel on a GPU, checks its answer against the same on the CPU and stops when they differ. ``cost``
-    and ``penalty`` as in bf. With ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack,
-    shelf) order. Cost of a decision: O(block size), O(log block size) on a GPU.
+    N servers make ceil(N / ``block_size``) blocks. With ``pad`` pow2 the number of blocks is that for N or the number
+    of tasks, whichever is larger, rounded up to a power of 2, so that a block has fewer servers than threads.
+    ``device`` cuda runs the kernel on a GPU, checks its answer against that of the CPU and stops if they differ.
+    ``cost`` and ``penalty`` as in bf. With ``realloc`` all, running tasks are placed again together with the new ones.
+    Ties: (rack, shelf) order. Cost per decision: O(block size), O(log block size) on a GPU.
     """
 
     name: ClassVar[str] = "abf"

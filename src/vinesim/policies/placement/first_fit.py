@@ -14,10 +14,10 @@ from vinesim.state.demand import amounts
 class FirstFit(Placing):
     """Each task, the oldest first, goes to the first server with room for it.
 
-    ``servers`` in their own order, or those of the largest capacity first (big_first), which saves more energy than
-    best fit. A task that has room nowhere goes to the server with the most room left. With ``realloc`` all, running
-    tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision: O(server types x log
-    servers).
+    ``servers`` are tried in their own order, or with the largest capacity first (big_first), which saves more energy
+    than best fit. A task that fits nowhere goes to the server with the most room left. With ``realloc`` all, running
+    tasks are placed again together with the new ones. Ties: (rack, shelf) order. Cost per decision: O(server types x
+    log servers).
     """
 
     name: ClassVar[str] = "ff"
@@ -51,11 +51,11 @@ class FirstFit(Placing):
 
 @dataclass(frozen=True)
 class FirstFitDecreasing(FirstFit):
-    """As ff, but the tasks of the largest demand come first.
+    """As ff, but the tasks with the largest demand come first.
 
-    ``servers`` in their own order, or those of the largest capacity first (big_first). A task of the whole server is
-    the largest. With ``realloc`` all, running tasks are placed again with the new ones. Ties: the older task, (rack,
-    shelf) order. Cost of a decision: as ff.
+    ``servers`` are tried in their own order, or with the largest capacity first (big_first). A task that takes a whole
+    server is the largest. With ``realloc`` all, running tasks are placed again together with the new ones. Ties: the
+    older task, (rack, shelf) order. Cost per decision: as ff.
     """
 
     name: ClassVar[str] = "ffd"
@@ -69,5 +69,5 @@ class FirstFitDecreasing(FirstFit):
 
 
 def decreasing(tasks: BatchTasks) -> np.ndarray:
-    """[M]: the tasks by falling demand, those of a whole server first; the older of equals first."""
+    """[M]: the tasks by decreasing demand, those that take a whole server first; the older first among equals."""
     return np.argsort(-amounts(tasks.demand, np.inf), kind="stable")

@@ -11,10 +11,10 @@ from vinesim.policies.placement.placing import Placing
 
 @dataclass(frozen=True)
 class LeastLoadedFirst(Placing):
-    """Each task, the oldest first, goes to the server that is loaded least.
+    """Each task, the oldest first, goes to the least loaded server.
 
-    ``load`` compares the servers' loads themselves (demand), or as shares of their capacities (share). With
-    ``realloc`` all, running tasks are placed again with the new ones. Ties: (rack, shelf) order. Cost of a decision:
+    ``load`` compares the servers' loads (demand), or their loads as shares of capacity (share). With ``realloc`` all,
+    running tasks are placed again together with the new ones. Ties: (rack, shelf) order. Cost per decision:
     O(server types x log servers).
     """
 

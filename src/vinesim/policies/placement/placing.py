@@ -1,4 +1,4 @@
-"""What the placement policies of the energy-aware scheduler thesis share. Source: its sections 3 and 3.5."""
+"""The common part of the placement policies of the energy-aware scheduler thesis. Source: its sections 3 and 3.5."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -8,15 +8,15 @@ from vinesim.policies.contract import BatchPolicy
 
 @dataclass(frozen=True)
 class Placing(BatchPolicy):
-    """Places every task, on a full server if need be; ``realloc`` says whether running tasks are placed anew too.
+    """Places every task, on a full server if necessary; ``realloc`` says whether running tasks are placed again too.
 
-    ``order`` says which come first then: the oldest tasks (old_first), or the new ones, then those of the period before
+    ``order`` then says which come first: the oldest tasks (old_first), or the new ones, then those of the last period
     and so on (new_first).
     """
 
     may_overcommit: ClassVar[bool] = True
     replaces_running: ClassVar[bool] = True
-    steady: ClassVar[bool] = True  # choices between costs that change with the time left, each along a line
+    steady: ClassVar[bool] = True  # it compares costs that change linearly with the time left
 
     realloc: Literal["all", "new"] = "all"
     order: Literal["old_first", "new_first"] = "old_first"

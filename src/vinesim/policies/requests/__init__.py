@@ -1,1 +1,1 @@
-"""Policies for requests of applications with deadlines, and what they share."""
+"""Policies for requests of applications with deadlines, and their common parts."""

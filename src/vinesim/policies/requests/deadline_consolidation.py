@@ -1,4 +1,4 @@
-"""Consolidation by deadline: only work that will be in time is started, as much as one as the deadline allows."""
+"""Consolidation by deadline: start only work that will be on time, and consolidate as much as the deadline allows."""
 
 import math
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ from vinesim.state.queries import (
 
 @dataclass(frozen=True)
 class DeadlineConsolidation(OnlinePolicy):
-    """The application whose first request must start soonest starts as many requests as one as are in time for it.
+    """The application whose first request must start soonest starts as many requests as one as are on time for it.
 
-    It goes on the first type, fastest first, on which it will be in time, with times known but for noise; on a unit
-    that shares its speed with as many as run there now. A request that no type can do in time is given up; one that
-    only a busy type can do waits for it.
+    It uses the first type, fastest first, on which it will be on time, by the true times without noise; on a unit that
+    shares its speed, with as many as run there now. A request that no type can finish on time is dropped; one that only
+    a busy type can finish on time waits for it.
 
-    Ties: first application, then (rack, shelf). Cost of a decision: applications with pending requests x processor
+    Ties: first application, then (rack, shelf). Cost per decision: applications with pending requests x processor
     types, and the requests that are consolidated.
     """
 
@@ -70,7 +70,7 @@ class DeadlineConsolidation(OnlinePolicy):
 
 
 def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float) -> tuple[int, int]:
-    """The fastest available type on which the request is in time, and how many requests are as one; (-1, 0): none."""
+    """Return the fastest available type on which the request is on time, and how many start as one; (-1, 0): none."""
     kind = task_type(model, state, task)
     most = min(max_consolidated(model, g), group_size(model, state, task))
     for i in range(model.ranking.shape[1]):

@@ -1,4 +1,4 @@
-"""EDF and its relatives: one queue of requests in the order of a number that is fixed when they arrive."""
+"""EDF and related policies: one queue of requests, ordered by a number that is fixed when they arrive."""
 
 import math
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ from vinesim.state.queries import (
 class Edf(OnlinePolicy):
     """The request with the nearest deadline starts first, on the fastest type with room: a CPU if all GPUs are busy.
 
-    One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
-    taken. With ``consolidate`` yes the order within an application is kept: its oldest request stands for it, and takes
-    those that follow it along, up to its limit. With overtaking, as without consolidation, the request of the nearest
-    deadline comes first; it takes others along only if it is the oldest of its application, else it goes alone.
+    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the least loaded
+    node is used. With ``consolidate`` yes the order within an application is kept: its oldest request represents it and
+    is consolidated with those that follow, up to the limit. With overtaking, as without consolidation, the request with
+    the nearest deadline comes first; it is consolidated with others only if it is the oldest of its application.
 
-    Ties: order of arrival; fastest type first, then (rack, shelf). Cost of a decision: O(log pending) for the order,
-    with ``consolidate`` yes the applications that wait; processor types, and units of the type with room until one is
+    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending) for the order,
+    with ``consolidate`` yes the waiting applications; processor types, and units of the type with room until one is
     on an idle node.
     """
 
@@ -53,12 +53,13 @@ class Edf(OnlinePolicy):
 
 @dataclass(frozen=True)
 class EdfDrop(Edf):
-    """As ``edf``, but a request that cannot be in time any more is given up instead of started.
+    """As ``edf``, but a request that can no longer be on time is dropped instead of started.
 
-    That is when even the fastest type, started now and alone, would end after the deadline: true times without noise.
+    That is, if even the fastest type, started now and alone, would finish after the deadline, by the true times without
+    noise.
     With ``consolidate`` as in ``edf``.
 
-    Ties: order of arrival. Cost of a decision: as ``edf``.
+    Ties: order of arrival. Cost per decision: as ``edf``.
     """
 
     name: ClassVar[str] = "edf_drop"
@@ -87,7 +88,7 @@ class LeastLaxity(Edf):
 
     With ``consolidate`` as in ``edf``.
 
-    Ties: order of arrival. Cost of a decision: as ``edf``.
+    Ties: order of arrival. Cost per decision: as ``edf``.
     """
 
     name: ClassVar[str] = "least_laxity"
@@ -100,7 +101,7 @@ class LeastLaxity(Edf):
 
 
 def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
-    """The decision: the first request of the queue starts."""
+    """Decide: the first request of the queue starts."""
     enter(model, state, view, by_laxity)
     if more_at_once(model, state):
         return nothing()
@@ -111,7 +112,7 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
-    """Put the requests that have just arrived into the queue: the first member of each gang."""
+    """Put the requests that have just arrived into the queue, represented by the first member of each gang."""
     if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
@@ -122,13 +123,13 @@ def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
 
 
 def urgency(model: Any, state: Any, task: int, by_laxity: bool) -> float:
-    """The number by which requests are ordered: the least comes first."""
+    """Return the number by which requests are ordered; the smallest comes first."""
     due = deadline_us(model, state, task)
     return due - fastest_us(model, state, task) if by_laxity and due < math.inf else due
 
 
 def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
-    """Of the oldest request of each application the one that comes first, -1 if there is none."""
+    """Return the first, in the order, of the oldest requests of the applications; -1 if there is none."""
     best, least = -1, math.inf
     task = oldest_pending(model, state)
     while task >= 0:
@@ -142,7 +143,7 @@ def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
 
 
 def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
-    """The request that comes first of those that are still pending, -1 if there is none."""
+    """Return the first pending request in the order, -1 if there is none."""
     if view.options.consolidate.yes:
         return first_of_applications(model, state, by_laxity)
     task = queue_first(view.scratch)
@@ -165,7 +166,7 @@ def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
 
 
 def fastest_us(model: Any, state: Any, task: int) -> float:
-    """Time on the fastest deployed type that its application can use."""
+    """Return the time on the fastest deployed type that its application can use."""
     kind, g = task_type(model, state, task), group(model, state, task)
     shortest = math.inf
     for i in range(model.ranking.shape[1]):

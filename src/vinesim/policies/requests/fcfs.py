@@ -13,10 +13,11 @@ from vinesim.state.queries import group, group_size, more_at_once, nothing, olde
 class Fcfs(OnlinePolicy):
     """Requests start in the order of arrival, on the fastest type with room: on a CPU only if all GPUs are busy.
 
-    One queue: while the first request finds no unit, all wait. Of a type's units the one on the least loaded node is
-    taken. With ``consolidate`` the first request takes those that follow it in its application along, up to its limit.
+    There is one queue: while the first request finds no unit, all wait. Among a type's units, one on the least loaded
+    node is used. With ``consolidate`` the first request is consolidated with those that follow it in its application,
+    up to the limit.
 
-    Ties: fastest type first in its code's order, then (rack, shelf). Cost of a decision: processor types, and units
+    Ties: fastest type first in the order of codes, then (rack, shelf). Cost per decision: processor types, and units
     of the type with room until one is on an idle node.
     """
 
@@ -28,7 +29,7 @@ class Fcfs(OnlinePolicy):
     consolidate: bool = False
 
     def __post_init__(self) -> None:
-        if not self.consolidate:  # what is consolidated overtakes other applications
+        if not self.consolidate:  # consolidated requests overtake other applications
             object.__setattr__(self, "starts_in_order", True)
 
     @staticmethod
@@ -48,7 +49,7 @@ class Fcfs(OnlinePolicy):
 
 
 def fastest_available(model: Any, state: Any, task: int) -> int:
-    """The processor type of highest affinity on which the request can start now; -1 if there is none."""
+    """Return the processor type of highest affinity on which the request can start now; -1 if there is none."""
     kind = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
         processor_type = model.ranking[kind, i]

@@ -1,28 +1,28 @@
-"""What the application of a group of tasks registered; a group without one has the defaults."""
+"""What the application of a group of tasks registered; a group without an application has the defaults."""
 
 from typing import Any
 
 
 def max_consolidated(model: Any, group: int) -> int:
-    """How many of its requests may start as one: MAX_A in the Symphony paper."""
+    """Return how many of its requests may start as one: MAX_A in the Symphony paper."""
     a = model.group_application[group]
     return model.application_max_consolidated[a] if 0 <= a < len(model.application_max_consolidated) else 1
 
 
 def average_load(model: Any, group: int) -> float:
-    """navg_A: requests per second that it expects."""
+    """Return navg_A: the expected requests per second."""
     a = model.group_application[group]
     return model.application_load[a] if 0 <= a < len(model.application_load) else 1.0
 
 
 def gang_size(model: Any, group: int) -> int:
-    """How many nodes, and tasks, each of its requests needs."""
+    """Return how many nodes, and tasks, each of its requests needs."""
     a = model.group_application[group]
     return model.application_gang_size[a] if 0 <= a < len(model.application_gang_size) else 1
 
 
 def can_use(model: Any, group: int, processor_type: int) -> bool:
-    """Whether its nodes have enough units of the type for a request: if not, the type never becomes available."""
+    """Whether its nodes have enough units of the type for a request; otherwise the type never becomes available."""
     a = model.group_application[group]
     if not 0 <= a < len(model.application_max_consolidated):
         return True

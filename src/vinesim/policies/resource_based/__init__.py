@@ -1,1 +1,2 @@
-"""RBSS, the resource-based scheduling system: five orders of the queues, one schedule of nodes with several devices."""
+"""RBSS, the resource-based scheduling system: five orders of the queues, one scheduler for nodes with several
+devices."""

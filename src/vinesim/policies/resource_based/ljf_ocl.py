@@ -17,12 +17,12 @@ from vinesim.policies.resource_based.schedule import schedule
 
 @dataclass(frozen=True)
 class RbLjfOcl(ResourceBased):
-    """As rb_ljf_ba; a CPU without a job of its own runs an accelerator job that is quick enough there.
+    """As rb_ljf_ba; a CPU without a job of its own runs an accelerator job that is fast enough there.
 
-    Quick enough: its time on this CPU is no more than that of the first accelerator job that fits the node, on the
-    node's fastest accelerator that it fits. The node must be optimal for the job: with ``node_rule`` fastest no other
-    free CPU is faster for it. ``scan``: the end of the queue at which the search begins. ``count_empty``
-    and ``two_phase`` as in rb_ljf_ba. Ties: the older job. Cost of a decision: as rb_ljf, and the jobs passed over.
+    Fast enough: its time on this CPU is at most that of the first accelerator job that fits the node, on the node's
+    fastest accelerator that it fits. The node must be optimal for the job: with ``node_rule`` fastest no other free CPU
+    is faster for it. ``scan``: the end of the queue at which the search begins. ``count_empty`` and ``two_phase`` as in
+    rb_ljf_ba. Ties: the older job. Cost per decision: as rb_ljf, and the jobs passed over.
     ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
     one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
     completions; ``estimate`` told, or learned from what has ended.

@@ -1,4 +1,4 @@
-"""Step 1, queue assignment: cpu_jobs, acc_jobs and ocl_jobs, and who is in them. Source: RBSS paper, 3.2.2."""
+"""Step 1, queue assignment: cpu_jobs, acc_jobs and ocl_jobs, and their tasks. Source: RBSS paper, 3.2.2."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ from vinesim.state.skew_heap import join, without_root
 
 
 def group_of(model: Any, task: int) -> int:
-    """The task's group."""
+    """Return the task's group."""
     return int(model.task_group[task]) if len(model.task_group) else 0
 
 
 def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
-    """The task's least time on a deployed CPU, or on a deployed accelerator; infinite if none can run it."""
+    """Return the task's shortest time on a deployed CPU, or accelerator; infinite if none can run it."""
     best_us = float("inf")
     kind = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
@@ -37,8 +37,8 @@ def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
 
 
 def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) -> float:
-    """The key of the task in its queue: the least comes first. Aging, now - submit + estimate, is the same for all that
-    wait but for the submit time, so that it needs no clock."""
+    """Return the key of the task in its queue; the smallest comes first. Aging, now - submit + estimate, grows equally
+    for all waiting tasks, so the key needs only the submit time and not the clock."""
     estimate = scratch.estimate[task]
     if order == BY_ARRIVAL:
         return 0.0
@@ -50,7 +50,7 @@ def place_in_order(model: Any, state: Any, scratch: Any, task: int, order: int) 
 
 
 def told(model: Any, state: Any, view: Any, task: int) -> float:
-    """The estimate of the task as it enters its queue."""
+    """Return the estimate of the task as it enters its queue."""
     kind = task_type(model, state, task)
     if view.options.estimate.learned and view.scratch.ended[kind] > 0:
         return view.scratch.ended_us[kind] / view.scratch.ended[kind]
@@ -58,7 +58,7 @@ def told(model: Any, state: Any, view: Any, task: int) -> float:
 
 
 def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: int, moving: int) -> None:
-    """The task joins the heaps of its queues. One that comes back finds its old place, with its old estimate."""
+    """Add the task to the heaps of its queues. A task that returns gets its old place, with its old estimate."""
     scratch = view.scratch
     scratch.waiting[0] += 1
     scratch.changed[0] = 1
@@ -101,7 +101,7 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
 def without_started(
     state: Any, held: Any, heap: int, key: Any, left: Any, right: Any, direction: int, root: int
 ) -> int:
-    """The heap with a waiting task at its root, or empty."""
+    """Return the heap with a waiting task at its root, or empty."""
     root = int(root)
     while root > 0 and state.task_unit[root - 1] != PENDING:
         held[root - 1] = int(held[root - 1]) & ~heap

@@ -1,8 +1,8 @@
-"""SCHEDULE: node after node, the free devices of each get their jobs. Source: RBSS paper, section 3.2.3.
+"""SCHEDULE: node after node, the free devices get their jobs. Source: RBSS paper, section 3.2.3.
 
-A call begins when an instant's arrivals and completions are all known. Its starts are asked for one by one, so the
-place that it has come to is kept in the scratch. Nodes without a free device of a type that may get a job are passed
-over in the index; their free passes count all the same, as the calls since ``passed``.
+A call begins when all arrivals and completions of an instant are known. Its starts are requested one by one, so its
+position is kept in the scratch. Nodes without a free device of a type that may get a job are skipped by the index;
+their free passes still count, as the calls since ``passed``.
 """
 
 import math
@@ -25,11 +25,11 @@ from vinesim.state.queries import (
     wait_until,
 )
 
-MOST_PASSES = 1100  # 0.5 to this power is 0: nothing is left of a request
+MOST_PASSES = 1100  # 0.5 to this power is 0: nothing remains of a request
 
 
 def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> Any:
-    """What every policy of the family decides."""
+    """Decide, for every policy of the family."""
     scratch = view.scratch
     if scratch.in_call[0] == 0:
         hear(model, state, view, order, relaxing, moving)
@@ -48,7 +48,7 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
         scratch.in_call[0] = 0
         if scratch.started[0] == 1:
             return later(view)
-        scratch.stuck[0] += 1  # the next call can differ by the free passes only, until something happens
+        scratch.stuck[0] += 1  # until something happens, the next call differs only by the free passes
         return later(view) if relaxing != STRICT and scratch.stuck[0] < MOST_PASSES else nothing()
     scratch.passed[model.node_first[model.unit_node[unit]]] = scratch.calls[0]
     scratch.waiting[0] -= 1
@@ -62,7 +62,7 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
 
 
 def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
-    """What happened: tasks arrive, or one ends and its node has a free device again."""
+    """Process an event: tasks arrive, or one ends and its node has a free device again."""
     scratch = view.scratch
     if scratch.ready[0] == 0:
         order_devices(model, scratch)
@@ -92,7 +92,7 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
 
 
 def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
-    """Tasks that were interrupted are back in their queues; free passes of nodes that are up again begin anew."""
+    """Put interrupted tasks back into their queues; reset the free passes of nodes that are up again."""
     scratch = view.scratch
     scratch.stuck[0] = 0
     task = first_interrupted(model, state)
@@ -115,7 +115,7 @@ def is_free(model: Any, state: Any, options: Any, unit: int) -> bool:
 
 
 def order_devices(model: Any, scratch: Any) -> None:
-    """CPUs first, then accelerators, those with more SMs first; by their codes among equals."""
+    """Order devices: CPUs first, then accelerators, those with more SMs first; by code among equals."""
     for rank in range(len(model.affinity)):
         scratch.device_order[rank] = rank
         at = rank
@@ -133,13 +133,13 @@ def is_tried_before(model: Any, one: int, other: int) -> bool:
 
 
 def period_us(view: Any) -> float:
-    """The period of the calls; 0 where there is none, or where it is too short for the clock to move on by it."""
+    """Return the period of the calls; 0 if there is none, or if it is too short to advance the clock."""
     period = view.options.polling_us
     return period if view.now_us + period > view.now_us else 0.0
 
 
 def next_poll(now_us: float, period: float) -> int:
-    """The number of the first period that does not end before now."""
+    """Return the number of the first period that does not end before now."""
     polls = math.floor(now_us / period)
     while polls * period < now_us:
         polls += 1
@@ -147,13 +147,13 @@ def next_poll(now_us: float, period: float) -> int:
 
 
 def is_time_to_call(view: Any) -> bool:
-    """Whether SCHEDULE is called now: at once, or when a period ends. Periods that passed unasked had nothing to do."""
+    """Whether SCHEDULE is called now: at once, or when a period ends. Skipped periods had nothing to do."""
     period = period_us(view)
     return period == 0.0 or next_poll(view.now_us, period) * period == view.now_us
 
 
 def later(view: Any) -> Any:
-    """Ask again when the period ends, where calls are periodic."""
+    """Ask again when the period ends, if calls are periodic."""
     period = period_us(view)
     if period == 0.0 or view.scratch.waiting[0] == 0:
         return nothing()
@@ -164,7 +164,7 @@ def later(view: Any) -> Any:
 
 
 def begin_call(scratch: Any) -> None:
-    """Start from the first node."""
+    """Begin at the first node."""
     scratch.in_call[0] = 1
     scratch.started[0] = 0
     scratch.in_second_phase[0] = 0
@@ -173,13 +173,13 @@ def begin_call(scratch: Any) -> None:
 
 
 def is_hopeful(model: Any, scratch: Any) -> bool:
-    """Whether nothing runs and nothing is to arrive, and the decay may still help those that wait."""
+    """Whether nothing runs and nothing will arrive, and relaxing may still help the waiting jobs."""
     is_over = scratch.running[0] == 0 and scratch.arrived[0] == len(model.task_job)
     return is_over and scratch.waiting[0] > 0 and scratch.stuck[0] < MOST_PASSES
 
 
 def next_start(model: Any, state: Any, view: Any, relaxing: int, moving: int) -> tuple[int, int]:
-    """The next job that the call starts, and its unit; -1, -1 at the end of the call."""
+    """Return the next job that the call starts, and its unit; -1, -1 at the end of the call."""
     scratch, n_types = view.scratch, len(model.affinity)
     if scratch.changed[0] == 1:
         look_at_queues(model, state, scratch, relaxing, moving)
@@ -226,7 +226,7 @@ def next_start(model: Any, state: Any, view: Any, relaxing: int, moving: int) ->
 
 
 def next_node(model: Any, state: Any, view: Any) -> int:
-    """The next node, from ``scratch.unit`` on, with a free unit of a type that may get a job; -1 if there is none."""
+    """Return the next node, from ``scratch.unit`` on, with a free unit of a type that may get a job; -1 if none."""
     first = -1
     for p in range(len(model.affinity)):
         if view.scratch.wanted[p] == 1:

@@ -1,6 +1,6 @@
-"""Step 2, job selection: the job that a free device of a node gets. Source: RBSS paper, 3.2.3, Algorithms 1, 2, Fig. 5.
+"""Step 2, job selection: which job a free device of a node gets. Source: RBSS paper, 3.2.3, Algorithms 1, 2, Fig. 5.
 
-What has one answer for all tasks of a group (of one type and requests) is asked of one of them.
+Questions with one answer for all tasks of a group (same type and requests) are asked about one of them.
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ from vinesim.state.layout import PENDING
 from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us, unit_tasks
 from vinesim.state.skew_heap import comes_before, join, without_root
 
-ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what a task must be beside fitting; IN_TIME: and optimal
+ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what is required besides fitting; IN_TIME requires optimal too
 
 
 def next_free(model: Any, state: Any, options: Any, processor_type: int, unit: int) -> int:
-    """The first unit of a type, ``unit`` or after it, that can take a job."""
+    """Return the first unit of a type, ``unit`` or after it, that can take a job."""
     found = next_with_room(model, state, processor_type, unit)
     while found >= 0 and not options.sharing and unit_tasks(model, state, found) > 0:
         found = next_with_room(model, state, processor_type, found + 1)
@@ -57,8 +57,8 @@ def look_at_queues(model: Any, state: Any, scratch: Any, relaxing: int, moving: 
 
 
 def look_for_moves(model: Any, state: Any, scratch: Any, moving: int) -> None:
-    """CPUs are wanted, too, where an accelerator job may be quick enough on one."""
-    limit_us = -1.0  # no accelerator job sets a higher one
+    """Also mark CPUs as wanted if an accelerator job may be fast enough on one."""
+    limit_us = -1.0  # no accelerator job sets a higher limit
     for p in range(len(model.affinity)):
         head = int(scratch.head[p])
         if head > 0 and not model.type_is_cpu[p]:
@@ -95,15 +95,15 @@ def look_for_moves(model: Any, state: Any, scratch: Any, moving: int) -> None:
 
 
 def accelerator_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """The task's time on a type of accelerator that meets its requests, else infinite."""
+    """Return the task's time on a type of accelerator that meets its requests, else infinite."""
     if model.type_is_cpu[processor_type] or not meets_on_type(model, state, task, processor_type):
         return float("inf")
     return time_on_type_us(model, state, task, processor_type)
 
 
 def limit_of_node(model: Any, state: Any, scratch: Any, first: int, end: int) -> float:
-    """How long a job that moves to the node's CPU may take: as the first job that fits an accelerator of the node, busy
-    or not, on the fastest of them that it fits; -1 if there is none."""
+    """Return the limit on the time of a job that moves to the node's CPU: that of the first job that fits an
+    accelerator of the node, busy or not, on the fastest one that it fits; -1 if there is none."""
     job = 0
     for unit in range(first, end):
         head = int(scratch.head[model.unit_type[unit]])
@@ -119,7 +119,7 @@ def limit_of_node(model: Any, state: Any, scratch: Any, first: int, end: int) ->
 
 
 def faster_is_free(model: Any, state: Any, options: Any, task: int, processor_type: int) -> bool:
-    """Whether another free device of the same kind, that meets the task's requests, is faster for it."""
+    """Whether another free device of the same kind, which meets the task's requests, is faster for it."""
     own_us = time_on_type_us(model, state, task, processor_type)
     for p in range(len(model.affinity)):
         if (
@@ -136,7 +136,7 @@ def faster_is_free(model: Any, state: Any, options: Any, task: int, processor_ty
 
 
 def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule: int, limit_us: float) -> bool:
-    """Whether the task may start on the unit; that it meets the requests is known."""
+    """Whether the task may start on the unit, given that its requests are met."""
     if not fits(model, state, task, unit):
         return False
     if rule == IN_TIME and time_on_type_us(model, state, task, model.unit_type[unit]) > limit_us:
@@ -149,7 +149,7 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
 
 
 def are_all_alike(model: Any, state: Any, scratch: Any, task: int, rule: int) -> bool:
-    """Whether what one task of a group is refused, all are."""
+    """Whether a refusal of one task of a group holds for all of them."""
     if rule == IN_TIME or len(model.task_demand) > 0 or len(model.task_times_us) > 0 or scratch.has_empty[0] == 1:
         return False
     kind = task_type(model, state, task)
@@ -174,9 +174,9 @@ def first_accepted(
     rule: int,
     limit_us: float,
 ) -> int:
-    """The first waiting task of a heap that may start on the unit, counted from 1; 0 if there is none.
+    """Return the first waiting task of a heap that may start on the unit, numbered from 1; 0 if there is none.
 
-    Tasks that are refused on the way are taken out and put back: few, but where ``are_all_alike`` says no.
+    Tasks that are refused on the way are removed and put back: few, unless ``are_all_alike`` is false.
     """
     scratch = view.scratch
     found, chain = 0, 0
@@ -202,7 +202,7 @@ def first_accepted(
 
 
 def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
-    """Algorithms 1 and 2: the first job of the unit's queue for which its node is optimal; -1 if there is none."""
+    """Algorithms 1 and 2: return the first job of the unit's queue for which its node is optimal; -1 if none."""
     scratch, p = view.scratch, int(model.unit_type[unit])
     head = int(scratch.head[p])
     if head == 0 or is_accepted(model, state, view.options, head - 1, unit, OPTIMAL, 0.0):
@@ -233,7 +233,7 @@ def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
 
 
 def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int, moving: int) -> int:
-    """Figure 5: the accelerator job that the free CPU of the node [first, end) runs instead; -1 if there is none."""
+    """Figure 5: return the accelerator job that the free CPU of the node [first, end) runs instead; -1 if none."""
     scratch, p = view.scratch, int(model.unit_type[unit])
     limit_us = limit_of_node(model, state, scratch, first, end)
     best = 0
@@ -266,8 +266,8 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
 
 
 def relaxed_job(model: Any, state: Any, view: Any, first: int, end: int, share: float) -> tuple[int, int]:
-    """Decay: the shortest job of which ``share`` of the requests fits a free device of the node [first, end), and that
-    device; -1, -1 if there is none."""
+    """Relaxed requests: return the shortest job of which ``share`` of the requests fits a free device of the node
+    [first, end), and that device; -1, -1 if there is none."""
     scratch = view.scratch
     best, best_unit = 0, -1
     for rank in range(len(model.affinity)):
@@ -296,6 +296,6 @@ def relaxed_job(model: Any, state: Any, view: Any, first: int, end: int, share: 
                     if found > 0 and (best == 0 or comes_before(scratch.estimate, 1, found, best)):
                         best, best_unit = found, unit
             if len(model.task_demand) == 0:
-                break  # the others of the type are as free
+                break  # the other units of the type are equally free
             unit = next_free(model, state, view.options, p, unit + 1)
     return best - 1, best_unit

@@ -12,7 +12,7 @@ class RbSjf(ResourceBased):
     """As rb_fifo, the queues in order of estimate, shortest first.
 
     Node by node, a free CPU takes the first such job of cpu_jobs, each free accelerator, more SMs first, of acc_jobs.
-    Ties: the older job. Cost of a decision: log(pending) + processor types x groups of tasks (type x requests).
+    Ties: the older job. Cost per decision: log(pending) + processor types x groups of tasks (type x requests).
     ``node_rule`` fit, or fastest (no free device of the kind is faster); ``kind`` best, or acc (for accelerators where
     one can run it); ``sharing`` of devices by demand; ``polling_us`` between calls, 0: at each instant of arrivals and
     completions; ``estimate`` told, or learned from what has ended.

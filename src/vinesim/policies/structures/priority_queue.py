@@ -1,7 +1,7 @@
-"""A priority queue of tasks in a policy's scratch: the least key comes first, of equal ones the older task.
+"""A priority queue of tasks in a policy's scratch: the smallest key comes first, the older task among equals.
 
-A binary heap. A task that has started may stay in it until it comes first: nothing is kept by the task's own number,
-so that it does not matter how many tasks there are.
+It is a binary heap. A task that has started may stay in it until it comes first: nothing is stored by the task's
+number, so the number of tasks does not matter.
 """
 
 from typing import Any
@@ -10,12 +10,12 @@ PRIORITY_QUEUE = {
     "queue": ("i4", "queue"),
     "queue_key": ("f8", "queue"),  # of the task at the same position
     "queue_size": ("i8", "one"),
-    "queue_seen": ("i8", "one"),  # for the policy: tasks below this number were put in, or never will be
+    "queue_seen": ("i8", "one"),  # for the policy: tasks below this number were inserted, or never will be
 }
 
 
 def queue_first(scratch: Any) -> int:
-    """The first task of the queue, -1 if it is empty."""
+    """Return the first task of the queue, -1 if it is empty."""
     return scratch.queue[0] if scratch.queue_size[0] > 0 else -1
 
 
@@ -32,7 +32,7 @@ def queue_push(scratch: Any, task: int, key: float) -> None:
 
 
 def queue_pop(scratch: Any) -> None:
-    """Take the first task out of the queue."""
+    """Remove the first task from the queue."""
     queue, keys, n = scratch.queue, scratch.queue_key, scratch.queue_size[0] - 1
     scratch.queue_size[0] = n
     task, key, i = queue[n], keys[n], 0
@@ -50,6 +50,6 @@ def queue_pop(scratch: Any) -> None:
 
 
 def _is_before(scratch: Any, key: float, task: int, i: int) -> bool:
-    """Whether a task of that key comes before the one at position i."""
+    """Whether a task with that key comes before the one at position i."""
     other = scratch.queue_key[i]
     return key < other or (key == other and task < scratch.queue[i])

@@ -7,7 +7,7 @@ from vinesim.state.queries import following, operations
 
 
 def consolidated_operations(model: Any, state: Any, task: int, count: int) -> float:
-    """Operations of the first ``count`` requests of the group that the task leads."""
+    """Return the operations of the first ``count`` requests of the task's group."""
     total, last = operations(model, state, task), task
     for _ in range(count - 1):
         last = following(model, state, last)
@@ -18,9 +18,9 @@ def consolidated_operations(model: Any, state: Any, task: int, count: int) -> fl
 def trimmed(
     model: Any, state: Any, book: Any, row: int, task: int, most: int, room_us: float, slowdown: float
 ) -> tuple[int, float]:
-    """How many requests, up to ``most``, are expected to take ``room_us`` or less as one, and their operations.
+    """Return how many requests, up to ``most``, are expected to take ``room_us`` or less as one, and their operations.
 
-    All of them if not even the first request is: it is late, and the others wait behind it.
+    If not even the first request is, return all: it is late, and the others wait behind it.
     """
     total, last, count = operations(model, state, task), task, 1
     best, best_size = 0, 0.0

@@ -1,13 +1,13 @@
 """The history table and the performance model: time is linear in size, for each application and processor type.
 
-A row of the table is one application on one processor type. It keeps the last observations in a ring, their sums,
-and the line of least squares through them. The slope is never below 0; a prediction is never below 0.
+A row of the table is one application on one processor type. It keeps the last observations in a ring, their sums, and
+their least-squares line. The slope and the predictions are never below 0.
 Source: Symphony paper, section IV-A3. Cost of an observation: O(1).
 """
 
 from typing import Any
 
-LONGEST = 256  # observations that a row can hold
+LONGEST = 256  # observations per row
 HISTORY_SCRATCH = {
     "size": ("f8", f"groups*types*{LONGEST}"),
     "time": ("f8", f"groups*types*{LONGEST}"),
@@ -19,7 +19,7 @@ HISTORY_SCRATCH = {
 
 
 def observe(book: Any, row: int, window: int, size: float, time: float) -> None:
-    """Add an observation to a row that looks back at the last ``window``."""
+    """Add an observation to a row that keeps the last ``window``."""
     n = book.n_seen[row]
     place = row * LONGEST + n % window
     if n >= window:
@@ -28,7 +28,7 @@ def observe(book: Any, row: int, window: int, size: float, time: float) -> None:
     book.time[place] = time
     add(book, row, size, time, 1.0)
     book.n_seen[row] = n + 1
-    if (n + 1) % window == 0:  # rounding does not add up for ever
+    if (n + 1) % window == 0:  # so that rounding errors do not accumulate
         for k in range(4):
             book.sums[4 * row + k] = 0.0
         for i in range(row * LONGEST, row * LONGEST + window):
@@ -37,7 +37,7 @@ def observe(book: Any, row: int, window: int, size: float, time: float) -> None:
 
 
 def add(book: Any, row: int, size: float, time: float, sign: float) -> None:
-    """Add an observation to the sums of a row, or take it away."""
+    """Add an observation to the sums of a row, or subtract it."""
     book.sums[4 * row] += sign * size
     book.sums[4 * row + 1] += sign * time
     book.sums[4 * row + 2] += sign * size * size
@@ -45,7 +45,7 @@ def add(book: Any, row: int, size: float, time: float, sign: float) -> None:
 
 
 def fit(book: Any, row: int, n: int) -> None:
-    """The line of least squares through n observations; level if the sizes do not differ or the slope is below 0."""
+    """Fit a least-squares line to n observations; level if the sizes do not differ or the slope is below 0."""
     x, y, xx, xy = book.sums[4 * row], book.sums[4 * row + 1], book.sums[4 * row + 2], book.sums[4 * row + 3]
     spread = n * xx - x * x
     slope = (n * xy - x * y) / spread if spread > 1e-9 * n * xx else 0.0
@@ -60,5 +60,5 @@ def is_known(book: Any, row: int) -> bool:
 
 
 def predict(book: Any, row: int, size: float) -> float:
-    """EPT: the estimated processing time of a size; 0 without history."""
+    """Return EPT, the estimated processing time of a size; 0 without history."""
     return max(0.0, book.intercept[row] + book.slope[row] * size)

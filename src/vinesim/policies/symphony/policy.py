@@ -1,4 +1,4 @@
-"""Symphony: the most urgent application issues its oldest requests to the resource that suits them."""
+"""Symphony: the most urgent application issues its oldest requests to the resource that suits them best."""
 
 import math
 from dataclasses import dataclass
@@ -33,22 +33,22 @@ from vinesim.state.queries import (
 class Symphony(OnlinePolicy):
     """Algorithm 1: the application of highest urgency issues up to its limit of requests, on its best resource.
 
-    A resource is a processor type; of its units the one on the least loaded node is taken. Times are learned.
-    The defaults are the paper's to the letter where the letter has one meaning; ``symphony_recommended`` differs.
+    A resource is a processor type; among its units, one on the least loaded node is used. Times are learned.
+    The defaults follow the paper literally wherever its text is unambiguous; ``symphony_recommended`` differs.
 
     ``urgency``: how it follows from slack (eq. 2); ``power``: the exponent of polynomial; ``slack_unit_us``: the unit
-    of slack under an exponential. ``resource``: the reading of eq. 5 among available types: ``signed`` takes the most
-    slack, ``absolute`` the least |U|, ``fit`` the least slack that is not negative, else the most; under ``wait`` an
-    application whose best type is taken waits for it. ``order``: applications by signed U or by |U|. ``load``: eq. 4
-    to the letter, ``fixed`` so that load always makes more urgent, or ``off``; ``load_tau_us``: average the pending
-    requests over such a time (0: the present number). ``estimate``: of the ``head``, or of all that would be
-    ``consolidated``. ``trim``: consolidate only as many as let the first request be in time. ``defer``: hold an
-    application that would be late on every available type but not on a busy one; ``bounded``: if that one is expected
-    to be free in time, and consolidating ``backlog`` times takes all that the application has pending.
-    ``contention``: estimates know how many share a unit. ``prior``: the estimate of a type without history, ``zero`` or
-    the longest of the ``other`` types. ``window``: observations that the model looks back at, 256 at most.
+    of slack in an exponential. ``resource``: the reading of eq. 5 among available types: ``signed`` takes the most
+    slack, ``absolute`` the smallest |U|, ``fit`` the smallest slack that is not negative, else the most; with ``wait``
+    an application whose best type is taken waits for it. ``order``: applications by signed U or by |U|. ``load``: eq. 4
+    ``literal``, ``fixed`` so that load always increases urgency, or ``off``; ``load_tau_us``: average the pending
+    requests over this time (0: the present number). ``estimate``: of the ``head``, or of all requests to be
+    ``consolidated``. ``trim``: consolidate only as many as let the first request be on time. ``defer``: hold an
+    application that would be late on every available type but not on a busy one; ``bounded``: only if that one is
+    expected to be free in time, and consolidating ``backlog`` times takes all that the application has pending.
+    ``contention``: estimates consider how many share a unit. ``prior``: the estimate of a type without history,
+    ``zero`` or the longest of the ``other`` types. ``window``: number of observations that the model uses, at most 256.
 
-    Ties: first application of the workload, fastest type, then (rack, shelf). Cost of a decision: applications with
+    Ties: first application of the workload, fastest type, then (rack, shelf). Cost per decision: applications with
     pending requests x processor types; units of the type with room, until one is on an idle node.
     """
 
@@ -61,10 +61,10 @@ class Symphony(OnlinePolicy):
         **HISTORY_SCRATCH,
         **GANG_SCRATCH,
         "learned": ("i8", "one"),  # the task of the last completion that was learned from, + 1
-        "slowdown": ("f8", "tasks"),  # of each running task when it started
-        "expected_us": ("f8", "units"),  # when what was last started on a unit is expected to end
+        "slowdown": ("f8", "tasks"),  # of each running task, when it started
+        "expected_us": ("f8", "units"),  # when the last start on a unit is expected to end
         "load_mean": ("f8", "groups"),  # of the pending requests, over load_tau_us
-        "load_now": ("f8", "groups"),  # pending requests when that was last brought up to date
+        "load_now": ("f8", "groups"),  # pending requests when the mean was last updated
         "load_at_us": ("f8", "groups"),
     }
 
@@ -119,12 +119,12 @@ class Symphony(OnlinePolicy):
 
 
 def row_of(model: Any, g: int, processor_type: int) -> int:
-    """The row of the history table of a group on a processor type; the members of a gang share one."""
+    """Return the row of the history table for a group on a processor type; the members of a gang share one."""
     return model.group_first_member[g] * len(model.affinity) + processor_type
 
 
 def learn(model: Any, state: Any, view: Any) -> None:
-    """After a completion: add it to the history, once."""
+    """Add a completion to the history, once."""
     scratch = view.scratch
     if view.task < 0 or scratch.learned[0] == view.task + 1:
         return
@@ -138,23 +138,23 @@ def learn(model: Any, state: Any, view: Any) -> None:
 
 
 def slowdown_at(model: Any, unit: int, load: float) -> float:
-    """How much slower than alone a task is on a unit under that load."""
+    """Return how much slower than alone a task is on a unit with that load."""
     return max(1.0, load / model.unit_parallelism[unit])
 
 
 def slowdown_with(model: Any, state: Any, task: int, unit: int) -> float:
-    """The same if the task joins those that run on the unit."""
+    """Return the same if the task joins those that run on the unit."""
     return slowdown_at(model, unit, state.unit_load[unit] + demand(model, state, task, unit))
 
 
 def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int, float]:
-    """The resource for the application whose first request is ``task``, and its urgency there; resource -1: none is
-    available, or the application is held."""
+    """Return the resource for the application whose first request is ``task``, and its urgency there; resource -1: none
+    is available, or the application is held."""
     options = view.options
     load = load_of(pending(model, state, view, g, task), average_load(model, g))
     most, slack_most = -1, 0.0  # the available type with the most slack
-    least, slack_least = -1, 0.0  # the one with the least that is not negative
-    near, slack_near = -1, 0.0  # the one with the least |slack|
+    least, slack_least = -1, 0.0  # the one with the smallest slack that is not negative
+    near, slack_near = -1, 0.0  # the one with the smallest |slack|
     busy, slack_busy = -1, 0.0  # the taken type with the most slack
     kind = task_type(model, state, task)
     for i in range(model.ranking.shape[1]):
@@ -189,7 +189,7 @@ def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int
 
 
 def pending(model: Any, state: Any, view: Any, g: int, task: int) -> float:
-    """n_A: pending requests of the application, now or averaged."""
+    """Return n_A: the application's pending requests, now or averaged."""
     n, tau_us = float(group_size(model, state, task)), view.options.load_tau_us
     if not tau_us > 0.0:
         return n
@@ -201,7 +201,7 @@ def pending(model: Any, state: Any, view: Any, g: int, task: int) -> float:
 
 
 def estimate(model: Any, view: Any, g: int, kind: int, processor_type: int, size: float) -> float:
-    """EPT of a size, alone on its unit."""
+    """Return the EPT of a size, alone on its unit."""
     book = view.scratch
     row = row_of(model, g, processor_type)
     if is_known(book, row) or view.options.prior.zero:
@@ -215,7 +215,7 @@ def estimate(model: Any, view: Any, g: int, kind: int, processor_type: int, size
 
 
 def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, is_free: bool) -> float:
-    """Eq. 1 for the first request of an application on a processor type, in the reading of the options."""
+    """Return eq. 1 for the first request of an application on a processor type, as the options read it."""
     options = view.options
     slowdown = 1.0
     if options.contention and is_free:
@@ -234,8 +234,8 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
 
 
 def could_run(model: Any, state: Any, view: Any, g: int, task: int, processor_type: int, slack: float) -> bool:
-    """Whether it is worth waiting for a taken type: under ``bounded`` not with a backlog, nor for one that is not
-    expected to be free in time."""
+    """Whether to wait for a taken type: with ``bounded`` not with a backlog, nor for a type that is not expected to be
+    free in time."""
     if not view.options.defer.bounded:
         return True
     if group_size(model, state, task) > view.options.backlog * max_consolidated(model, g):

@@ -1,4 +1,4 @@
-"""Symphony with the readings that measure best; see docs/explanation/symphony.md."""
+"""Symphony with the readings that perform best; see docs/explanation/symphony.md."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -9,13 +9,13 @@ from vinesim.policies.symphony.policy import Symphony
 @dataclass(frozen=True)
 class SymphonyRecommended(Symphony):
     """``symphony`` with other defaults: bounded deferral, consolidation trimmed to the deadline, estimates of all
-    consolidated requests that know how many share a unit, and no blind trial of a type without history.
+    consolidated requests that consider how many share a unit, and no blind trial of a type without history.
 
     The options are those of ``symphony``: ``urgency``, ``power``, ``slack_unit_us``, ``resource``, ``order``,
     ``load``, ``load_tau_us``, ``window``, and the ones that differ: ``estimate``, ``trim``, ``defer``, ``backlog``,
     ``contention``, ``prior``.
 
-    Ties: as symphony. Cost of a decision: as symphony, and the requests that each candidate consolidates.
+    Ties: as symphony. Cost per decision: as symphony, and the requests that each candidate consolidates.
     """
 
     name: ClassVar[str] = "symphony_recommended"

@@ -1,7 +1,7 @@
 """Slack and urgency: eq. 1 to 4 of the Symphony paper, section IV-A4.
 
-Only the order of urgencies matters. They are given on a scale that keeps it and cannot overflow: in place of
-U = -slack^p L the signed p-th root -slack L^(1/p), in place of U = 2^-slack L its logarithm.
+Only the order of urgencies matters. They are given on a scale that preserves it and cannot overflow: instead of
+U = -slack^p L the signed p-th root -slack L^(1/p), instead of U = 2^-slack L its logarithm.
 """
 
 import math
@@ -9,21 +9,21 @@ from typing import Any
 
 
 def slack_us(deadline_us: float, now_us: float, estimate_us: float) -> float:
-    """Eq. 1: time that is left before the request must be issued; below 0 it is overdue."""
+    """Return eq. 1: the time left before the request must be issued; negative if it is overdue."""
     return deadline_us - (now_us + estimate_us)
 
 
 def load_of(n_pending: float, average_load: float) -> float:
-    """Eq. 3: pending requests over those expected every second."""
+    """Return eq. 3: pending requests divided by those expected per second."""
     return n_pending / average_load
 
 
 def urgency(slack: float, load: float, form: Any, power: float, weight: Any, unit_us: float) -> float:
-    """Eq. 2 and 4 for an available resource: grows as the slack shrinks, odd-symmetric about 0, weighted by the load.
+    """Return eq. 2 and 4 for an available resource: grows as slack shrinks, odd-symmetric about 0, weighted by load.
 
     ``form`` and ``weight`` are Symphony's options ``urgency`` and ``load``. The weight ``literal`` multiplies whatever
-    the sign is: with slack left, load makes less urgent; ``fixed`` divides there. ``unit_us`` is the unit of slack in
-    2^-slack.
+    the sign: while slack is positive, load reduces urgency; ``fixed`` divides there instead. ``unit_us`` is the unit of
+    slack in 2^-slack.
     """
     if form.exponential:
         return -slack / unit_us + (0.0 if weight.off else math.log2(load))

@@ -1,4 +1,4 @@
-"""Best fit over all servers or block by block: with the index, by brute force, or on a GPU."""
+"""Best fit over all servers or by blocks: with the index, by brute force, or on a GPU."""
 
 import warnings
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.policies.placement.kernels.scan import scan_blocks, scan_in_parallel
 
 Method = Literal["indexed", "scan"]
-MAX_TYPES = 64  # with more types of server an index looks at too many of them for each task
-TABLE_COSTS = 4_000_000  # entries of a cost table at most, where there are many types
-PARALLEL_SERVERS = 32_768  # servers for which it pays to wake threads for every task
+MAX_TYPES = 64  # with more types of server the index would look at too many of them for each task
+TABLE_COSTS = 4_000_000  # maximum entries of a cost table if there are many types
+PARALLEL_SERVERS = 32_768  # number of servers from which waking threads for every task pays off
 _PARALLEL = Lock()  # Numba's threads serve one caller at a time
 
 
@@ -33,12 +33,12 @@ class Cost:
     period_us: float
 
     def of(self, instance: Instance, rows: slice = slice(None)) -> np.ndarray:
-        """The cost table of the tasks ``rows``."""
+        """Return the cost table of the tasks ``rows``."""
         return instance.costs(self.variant, self.penalty, self.period_us, rows)
 
 
 def best_fit(instance: Instance, cost: Cost, method: Method = "indexed") -> np.ndarray:
-    """The server of each task [M], -1 where none can run it. Tasks in their order, equal costs: the first server."""
+    """Return the server of each task [M], -1 if none can run it; tasks in order, the first server among equal costs."""
     if instance.n_types > MAX_TYPES:
         _tell_many_types(instance.n_types, len(instance.load))
     return _best_fit(instance, cost, method)
@@ -67,7 +67,7 @@ def _best_fit(instance: Instance, cost: Cost, method: Method) -> np.ndarray:
 
 
 def best_fit_in_blocks(instance: Instance, cost: Cost, n_blocks: int, method: Method = "indexed") -> np.ndarray:
-    """The same in blocks: equal shares of the servers and of the tasks, in their order. Blocks run in parallel."""
+    """Do the same in blocks: equal shares of the servers and tasks, in their order. Blocks run in parallel."""
     n_servers = len(instance.load)
     task_first, server_first = shares(instance.n_tasks, n_blocks), shares(n_servers, n_blocks)
     placed = np.empty(instance.n_tasks, np.int64)
@@ -93,17 +93,17 @@ def best_fit_in_blocks(instance: Instance, cost: Cost, n_blocks: int, method: Me
 
 @cache
 def _tell_many_types(n_types: int, n_servers: int) -> None:
-    """A warning, once in a process and not for every period and block."""
+    """Warn of many types, once per process rather than for every period and block."""
     warnings.warn(
-        f"the servers are of {n_types} types, more than the {MAX_TYPES} that the index is made for: every task "
-        f"looks at all {n_servers:,} servers, or those of its block",
+        f"the servers have {n_types} types, more than the {MAX_TYPES} that the index is made for: every task "
+        f"looks at all {n_servers:,} servers, or at those of its block",
         InputWarning,
         stacklevel=2,
     )
 
 
 def shares(n: int, n_blocks: int) -> np.ndarray:
-    """[n_blocks + 1]: where each of ``n_blocks`` equal shares of n things begins, and n at the end."""
+    """[n_blocks + 1]: the start of each of ``n_blocks`` equal shares of n things, and n at the end."""
     return np.arange(n_blocks + 1, dtype=np.int64) * n // n_blocks
 
 
@@ -138,7 +138,7 @@ def _scan(
 
 
 def _scan_many_types(instance: Instance, cost: Cost, placed: np.ndarray) -> None:
-    """Some tasks at a time, as a table of the costs of all would be as large as tasks x servers."""
+    """Place some tasks at a time, because a table of all costs would have tasks x servers entries."""
     n_servers = len(instance.load)
     step = max(1, TABLE_COSTS // (4 * instance.n_types))
     n_chunks = n_cores()
@@ -156,7 +156,7 @@ def _scan_many_types(instance: Instance, cost: Cost, placed: np.ndarray) -> None
 
 
 def _first_empty(instance: Instance, member: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """[P]: the position of the first empty server of each type; their number if there is none."""
+    """[P]: the position of the first empty server of each type; the number of servers if there is none."""
     if not instance.load.any():
         return np.zeros(instance.n_types, np.int64)
     empty = instance.load[member] == 0.0

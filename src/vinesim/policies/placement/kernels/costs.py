@@ -1,8 +1,8 @@
-"""The cost of putting a task on a server, for each kind of server and each state that a server can be in.
+"""The cost of putting a task on a server, for each type and each state of a server.
 
-Kernels compare costs and compute none, so that every one of them, on any device, sees the same numbers bit by bit.
-Source: energy-aware scheduler thesis, section 3.3, equation 9, whose branches overlap and whose units do not agree;
-the variants are its readings.
+Kernels only compare costs and compute none, so that all of them, on any device, see exactly the same numbers.
+Source: energy-aware scheduler thesis, section 3.3, equation 9, whose cases overlap and whose units do not agree;
+the variants are readings of it.
 """
 
 from typing import Literal
@@ -24,15 +24,15 @@ def cost_table(
     period: float,
     penalty: float,
 ) -> np.ndarray:
-    """[M, P, 4]: the cost of each task on each type of server in each state; infinite where it cannot run.
+    """[M, P, 4]: the cost of each task on each type of server in each state; infinite if it cannot run.
 
-    ``demand`` and ``time`` [M, P], powers [P]; ``time`` and ``period`` in one unit, infinite times mean: cannot run.
+    ``demand`` and ``time`` are [M, P], powers [P]; ``time`` and ``period`` have the same unit; infinite: cannot run.
 
-    ``fitted`` (the reading that gives the thesis' energies): demand x time x beta where the task fits, more by
-    (alpha - sleep) x period on an empty server, and times ``penalty`` where it does not fit. ``literal``: the branches
-    of equation 9 in their order, the wake-up term for servers that are empty and too small. ``fitfirst``: the penalty
-    first, then the wake-up term for whatever is empty. ``marginal``: the energy that the period really takes more,
-    times ``penalty`` where the task does not fit.
+    ``fitted`` (the reading that gives the thesis' energies): demand x time x beta if the task fits, plus
+    (alpha - sleep) x period on an empty server, and times ``penalty`` if it does not fit. ``literal``: the cases of
+    equation 9 in their order, with the wake-up term for servers that are empty and too small. ``fitfirst``: the penalty
+    first, then the wake-up term for every empty server. ``marginal``: the additional energy of the period, times
+    ``penalty`` if the task does not fit.
     """
     able = np.isfinite(time)
     can_all_run = bool(able.all())

@@ -1,6 +1,6 @@
-"""Accelerated best fit as a CUDA kernel: a block of threads for a block of servers, a thread a server.
+"""Accelerated best fit as a CUDA kernel: one block of threads per block of servers, one thread per server.
 
-Imported only where a GPU is asked for. Source: energy-aware scheduler thesis, section 3.7 (radix min position).
+Imported only if a GPU is requested. Source: energy-aware scheduler thesis, section 3.7 (radix min position).
 """
 
 from functools import cache
@@ -17,7 +17,7 @@ amount_of = cuda.jit(device=True)(rule.amount_of)
 
 @cache
 def kernel_of(n_threads: int) -> Any:
-    """The kernel for blocks of ``n_threads`` threads, a power of 2 and no fewer than the servers of a block."""
+    """Return the kernel for blocks of ``n_threads`` threads, a power of 2 and at least the servers per block."""
 
     @cuda.jit
     def place(costs, demand, kind, capacity, limit, load, task_first, server_first, placed):
@@ -39,7 +39,7 @@ def kernel_of(n_threads: int) -> Any:
             position[i] = i
             cuda.syncthreads()
             half = n_threads // 2
-            while half > 0:  # halve the field: of two costs keep the lower, of equal ones the first server's
+            while half > 0:  # halve the field: keep the lower of two costs, the first server's of equal costs
                 if i < half:
                     is_lower = least[i + half] < least[i]
                     is_equal = least[i + half] == least[i]

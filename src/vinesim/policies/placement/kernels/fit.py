@@ -7,9 +7,9 @@ from vinesim.policies.placement.kernels.kernel import amount_of, compiled
 
 
 def first_fit(able, demand, capacity, limit, load, rank, member, first, offset, size, low, high, placed):
-    """Each task to the server of lowest ``rank`` [U] with room; without any, to the one with the most room left.
+    """Place each task on the server of lowest ``rank`` [U] with room; if there is none, on the one with most room left.
 
-    ``able`` [M, P]. Ranks rise within each type, from server to server.
+    ``able`` is [M, P]. Ranks increase within each type, from server to server.
     """
     n_types = capacity.shape[0]
     for m in range(demand.shape[0]):
@@ -35,7 +35,7 @@ def first_fit(able, demand, capacity, limit, load, rank, member, first, offset, 
 
 
 def least_loaded(able, demand, capacity, scale, load, member, first, offset, size, low, high, placed):
-    """Each task to the server of least load / ``scale`` [P]; the first of equals."""
+    """Place each task on the server with the smallest load / ``scale`` [P]; the first among equals."""
     n_types = capacity.shape[0]
     for m in range(demand.shape[0]):
         where, kind, position, least = np.int64(-1), 0, np.int64(-1), np.inf

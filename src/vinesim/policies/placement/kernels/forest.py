@@ -1,8 +1,8 @@
-"""A tree of least loads for each type of server: the first server of a type with room in O(log servers).
+"""One tree of minimum loads per server type: finds the first server of a type with room in O(log servers).
 
-The servers of type p are ``member[first[p]:first[p + 1]]``, in rising order; its tree has ``size[p]`` leaves (a power
-of 2) and begins at ``offset[p]``: node 1 is the root, node i has the children 2 i and 2 i + 1. ``low`` holds the least
-and ``high`` the greatest load below a node. Loads only rise, so an update stops where a node does not change.
+The servers of type p are ``member[first[p]:first[p + 1]]``, in increasing order; its tree has ``size[p]`` leaves (a
+power of 2) and begins at ``offset[p]``: node 1 is the root, node i has the children 2 i and 2 i + 1. ``low`` holds the
+smallest and ``high`` the largest load below a node. Loads only rise, so an update stops at a node that does not change.
 """
 
 from typing import NamedTuple
@@ -19,14 +19,14 @@ class Forest(NamedTuple):
     first: np.ndarray  # [P + 1] int64
     offset: np.ndarray  # [P] int64
     size: np.ndarray  # [P] int64
-    low: np.ndarray  # [nodes] float64, infinite where there is no server
-    high: np.ndarray  # [nodes] float64, minus infinite where there is no server
+    low: np.ndarray  # [nodes] float64, infinite if there is no server
+    high: np.ndarray  # [nodes] float64, minus infinite if there is no server
 
 
 def plant(kind: np.ndarray, n_types: int, load: np.ndarray, leave_out_empty: bool, n_tasks: int) -> Forest:
-    """The trees of servers of types ``kind`` [U]; empty servers can be left out, until they get a load.
+    """Build the trees of servers of types ``kind`` [U]; empty servers can be left out until they get a load.
 
-    Of ``n_tasks`` tasks each opens one server at most, the first empty one of a type.
+    Each of ``n_tasks`` tasks opens at most one server, the first empty one of a type.
     """
     small = np.uint8 if n_types < 2**8 else np.uint16 if n_types < 2**16 else kind.dtype  # sorted by radix
     member = np.argsort(kind.astype(small), kind="stable")
@@ -55,7 +55,7 @@ def plant(kind: np.ndarray, n_types: int, load: np.ndarray, leave_out_empty: boo
 
 @inlined
 def raise_load(offset, size, low, high, p, position, load):
-    """The server at ``position`` of type p has a load now, or a higher one."""
+    """Record that the server at ``position`` of type p has a load, or a higher one."""
     base, node = offset[p], size[p] + position
     low[base + node] = load
     while node > 1:
@@ -75,7 +75,7 @@ def raise_load(offset, size, low, high, p, position, load):
 
 @inlined
 def first_with_room(offset, size, low, p, amount, limit):
-    """Position of the first server of type p whose load + amount is within the limit; there must be one."""
+    """Return the position of the first server of type p whose load + amount is within the limit; there must be one."""
     base, node = offset[p], 1
     while node < size[p]:
         node *= 2
@@ -86,7 +86,7 @@ def first_with_room(offset, size, low, p, amount, limit):
 
 @inlined
 def first_without_room(offset, size, high, p, amount, limit):
-    """Position of the first server of type p whose load + amount is beyond the limit; there must be one."""
+    """Return the position of the first server of type p whose load + amount exceeds the limit; there must be one."""
     base, node = offset[p], 1
     while node < size[p]:
         node *= 2
@@ -97,7 +97,7 @@ def first_without_room(offset, size, high, p, amount, limit):
 
 @inlined
 def first_of_least(offset, size, low, p):
-    """Position of the first server of type p that has the least load."""
+    """Return the position of the first server of type p that has the smallest load."""
     base, node = offset[p], 1
     while node < size[p]:
         node *= 2

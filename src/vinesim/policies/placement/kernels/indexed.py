@@ -1,7 +1,7 @@
-"""Best fit with an index: the choices of :mod:`scan`, in O(types x log servers) for each task.
+"""Best fit with an index: the choices of :mod:`scan`, in O(types x log servers) per task.
 
-The cost depends on the type of a server and its state only - empty or not, room for the task or not. So the first
-server of each type in each state stands for all of them: the trees of :mod:`forest` find it.
+The cost depends only on the type and state of a server: empty or not, room for the task or not. So the first server of
+each type in each state represents all of them; the trees of :mod:`forest` find it.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from vinesim.policies.placement.kernels.kernel import amount_of, compiled
 
 
 def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset, size, low, high, next_empty, placed):
-    """As ``scan`` does for one block. The trees hold the servers that are not empty; ``next_empty`` [P] is the position
-    of the first empty server of each type. Equal costs: the first server."""
+    """Do what ``scan`` does for one block. The trees hold the servers that are not empty; ``next_empty`` [P] is the
+    position of the first empty server of each type. Equal costs: the first server."""
     n_types = capacity.shape[0]
     for m in range(demand.shape[0]):
         best = np.inf
-        for p in range(n_types):  # the least cost, without the server: the roots say what there is
+        for p in range(n_types):  # the lowest cost, without its server: the roots say which states exist
             if costs[m, p, 0] == np.inf:
                 continue
             amount = amount_of(demand[m], capacity[p])
@@ -28,7 +28,7 @@ def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset
             if next_empty[p] < first[p + 1] - first[p]:
                 best = min(best, costs[m, p, 1 if amount <= limit[p] else 3])
         where, kind, position = np.int64(-1), 0, np.int64(-1)
-        for p in range(n_types):  # the first server of that cost
+        for p in range(n_types):  # the first server with that cost
             if best == np.inf or costs[m, p, 0] == np.inf:
                 continue
             amount = amount_of(demand[m], capacity[p])
@@ -49,7 +49,7 @@ def best_fit_indexed(costs, demand, capacity, limit, load, member, first, offset
         placed[m] = where
         if where >= 0:
             load[where] += amount_of(demand[m], capacity[kind])
-            if load[where] != 0.0:  # a server that holds demands of 0 is empty still
+            if load[where] != 0.0:  # a server whose tasks all have demand 0 still counts as empty
                 raise_load(offset, size, low, high, kind, position, load[where])
             n_of_kind = first[kind + 1] - first[kind]
             while next_empty[kind] < n_of_kind and load[member[first[kind] + next_empty[kind]]] != 0.0:

@@ -1,4 +1,5 @@
-"""A question to a batch policy as the placement kernels take it: servers by type, tasks with a time on each type."""
+"""A question to a batch policy in the form for the placement kernels: servers by type, tasks with a time on each
+type."""
 
 from dataclasses import dataclass
 
@@ -12,18 +13,18 @@ from vinesim.state.layout import OVERFULL
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """M tasks and U servers of P types, those in use only."""
+    """M tasks and U servers of P types, counting only types in use."""
 
     tasks: BatchTasks
     servers: BatchServers
     kind: np.ndarray  # [U] uint32: type of each server, 0 to P - 1
     codes: np.ndarray  # [P] int64: the processor type of each
     capacity: np.ndarray  # [P] float64
-    load: np.ndarray  # [U] float64: the kernels bring it up to date
+    load: np.ndarray  # [U] float64: updated by the kernels
 
     @classmethod
     def of(cls, tasks: BatchTasks, servers: BatchServers) -> "Instance":
-        """The instance of a question; the arrays of the question stay as they are."""
+        """Build the instance of a question; the arrays of the question are not changed."""
         n_codes = len(servers.affinity)
         present = np.bincount(servers.unit_type, minlength=n_codes) > 0
         codes = np.flatnonzero(present)
@@ -33,7 +34,7 @@ class Instance:
         return cls(tasks, servers, kind, codes, capacity[codes], np.array(servers.load, np.float64))
 
     def part(self, tasks: slice, servers: slice) -> "Instance":
-        """Some of the tasks and some of the servers, with a load of its own."""
+        """Return some of the tasks and some of the servers, with a load of its own."""
         few = self.servers._replace(
             unit_type=self.servers.unit_type[servers],
             capacity=self.servers.capacity[servers],
@@ -53,7 +54,7 @@ class Instance:
 
     @property
     def limit(self) -> np.ndarray:
-        """[P]: what a load may reach."""
+        """[P]: the highest load allowed."""
         return self.capacity * OVERFULL
 
     def able(self) -> np.ndarray:
@@ -61,11 +62,11 @@ class Instance:
         return self.servers.can_run(self.tasks, self.codes)
 
     def times_us(self, rows: slice = slice(None)) -> np.ndarray:
-        """[M, P]: how long a task takes on each type from now on, us; infinite where it cannot run."""
+        """[M, P]: how long a task takes on each type from now on, us; infinite if it cannot run."""
         return self.servers.time_us(self.tasks.rows(rows), self.codes)
 
     def costs(self, variant: str, penalty: float, period_us: float, rows: slice = slice(None)) -> np.ndarray:
-        """[M, P, 4]: what each task costs on each type of server in each state, in the same order as ``costs`` says."""
+        """[M, P, 4]: the cost of each task on each type of server in each state, in the order of ``costs``."""
         demand = amounts(self.tasks.demand[rows, None], self.capacity)
         powers = (self.servers.idle_power_w, self.servers.dynamic_power_w, self.servers.sleep_power_w)
         awake, per_demand, asleep = (power[self.codes] for power in powers)

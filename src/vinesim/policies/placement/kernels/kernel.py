@@ -1,4 +1,5 @@
-"""How the placement kernels are compiled: no reference counts, no lock, kept on disk by the content of this folder."""
+"""How the placement kernels are compiled: no reference counts, no lock, cached on disk by the content of this
+folder."""
 
 import hashlib
 import types
@@ -25,13 +26,13 @@ def _folder() -> str:
 
 
 def compiled(source: Any, **options: Any) -> Any:
-    """A kernel, cached on disk under a name that changes with any file that is compiled into it: Numba's cache looks at
-    the file that a function is in, not at those that it calls."""
+    """Return a kernel, cached on disk under a name that changes with every file compiled into it: Numba's own cache
+    checks only the file that a function is in, not those that it calls."""
     name = f"{source.__name__}_{_folder()}"
     bound = types.FunctionType(source.__code__, source.__globals__, name, source.__defaults__, source.__closure__)
     bound.__qualname__, bound.__module__ = name, source.__module__
     chosen = {**OPTIONS, **options}
     try:
         return numba.njit(cache=True, **chosen)(bound)
-    except RuntimeError:  # no folder that the cache could be written to
+    except RuntimeError:  # no writable folder for the cache
         return numba.njit(**chosen)(bound)

@@ -1,4 +1,4 @@
-"""Accelerated best fit on a GPU, checked: an answer that is not the CPU's is an error, not a result."""
+"""Accelerated best fit on a GPU, checked: an answer that differs from the CPU's is an error, not a result."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ _OPTION = "policy.options.device"
 
 
 def best_fit_on_gpu(instance: Instance, cost: Cost, n_blocks: int, block_size: int) -> np.ndarray:
-    """As :func:`~vinesim.policies.placement.kernels.best_fit.best_fit_in_blocks`, on the GPU.
+    """Do the same as :func:`~vinesim.policies.placement.kernels.best_fit.best_fit_in_blocks`, on the GPU.
 
-    Raises :class:`InputError` where there is no GPU or the blocks do not fit it, and :class:`PolicyError` for an answer
-    that does not stand up to :func:`check`.
+    Raises :class:`InputError` if there is no GPU or the blocks do not fit on it, and :class:`PolicyError` for an answer
+    that fails :func:`check`.
     """
     cuda = _cuda()
     n_threads = 1 << (block_size - 1).bit_length()
@@ -39,9 +39,9 @@ def best_fit_on_gpu(instance: Instance, cost: Cost, n_blocks: int, block_size: i
 
 
 def check(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray, load: np.ndarray) -> None:
-    """Raise :class:`PolicyError` unless every task was placed once and all totals are those of the CPU.
+    """Raise :class:`PolicyError` unless every task was placed once and all totals match the CPU's.
 
-    ``placed`` [M] and ``load`` [U] are the GPU's answer. The CPU's is computed for that, in ``instance.load`` too.
+    ``placed`` [M] and ``load`` [U] are the GPU's answer. The CPU's is computed here, also in ``instance.load``.
     """
     before = instance.load.copy()
     on_cpu = best_fit_in_blocks(instance, cost, n_blocks, "scan")
@@ -69,7 +69,7 @@ def check(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray, loa
 
 
 def _cuda() -> Any:
-    """Numba's CUDA module; :class:`InputError` without a GPU."""
+    """Return Numba's CUDA module; raise :class:`InputError` without a GPU."""
     try:
         from numba import cuda
 

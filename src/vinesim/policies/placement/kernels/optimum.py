@@ -1,6 +1,6 @@
-"""The placement of least energy within capacity, proven by OR-Tools' CP-SAT solver: for a few dozen tasks and servers.
+"""The placement with the least energy within capacity, proven by OR-Tools' CP-SAT, for some dozen tasks and servers.
 
-Source: variable cost and size bin packing, the problem that the energy-aware scheduler thesis, section 3.4, names.
+Source: variable cost and size bin packing, the problem named in the energy-aware scheduler thesis, section 3.4.
 """
 
 from typing import Any
@@ -13,15 +13,15 @@ from vinesim.policies.optimal.solver import cp_sat
 from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.state.demand import amounts
 
-SCALE = 1_000_000  # CP-SAT takes whole numbers: demands and joules in millionths
-MAX_PAIRS = 50_000  # of a task and a server
+SCALE = 1_000_000  # CP-SAT needs whole numbers: demands and joules in millionths
+MAX_PAIRS = 50_000  # pairs of a task and a server
 
 
 def least_energy(tasks: BatchTasks, servers: BatchServers, limit_s: float = 60.0) -> tuple[float, np.ndarray] | None:
-    """The least energy of a period, J (accounting ``run_time``), and the server of each task [M].
+    """Return the least energy of a period, J (accounting ``run_time``), and the server of each task [M].
 
     None if no placement loads every server within its capacity. Servers must be empty. Raises :class:`InputError`
-    without OR-Tools, and when ``limit_s`` seconds are not enough to prove the optimum.
+    without OR-Tools, and if ``limit_s`` seconds are not enough to prove the optimum.
     """
     instance = Instance.of(tasks, servers)
     return least_energy_of(
@@ -48,7 +48,7 @@ def least_energy_of(
     period_s: float,
     limit_s: float = 60.0,
 ) -> tuple[float, np.ndarray] | None:
-    """The same from arrays: demand and time (infinite: cannot run) of each task on each type of server [M, P], the type
+    """Do the same from arrays: demand and time (infinite: cannot run) of each task on each server type [M, P], the type
     of each server [U], capacity and powers of the types [P]."""
     cp_model = _solver(len(amount) * len(kind), f"{len(amount)} tasks on {len(kind)} servers")
     able = np.isfinite(time_s)
@@ -67,7 +67,7 @@ def least_energy_of(
         here = [round(SCALE * amount[m, p]) * chosen[m, n] for m in range(n_tasks) if (m, n) in chosen]
         model.add(sum(here) <= round(SCALE * capacity[p]) * awake[n])
         same = np.flatnonzero(kind[:n] == p)
-        if len(same):  # equal servers: the first ones are awake
+        if len(same):  # of equal servers, the first ones are awake
             model.add_implication(awake[n], awake[int(same[-1])])
     cost = [round(SCALE * wake_j[p]) * awake[n] for n, p in enumerate(kind)]
     cost += [round(SCALE * run_j[m, kind[n]]) * x for (m, n), x in chosen.items()]
@@ -89,7 +89,7 @@ def least_energy_of(
 
 
 def _solver(n_pairs: int, found: str) -> Any:
-    """OR-Tools' CP-SAT. Raises :class:`InputError` if it is not there, or the case too large for it."""
+    """Return OR-Tools' CP-SAT. Raises :class:`InputError` if it is missing, or the case is too large for it."""
     if n_pairs > MAX_PAIRS:
         expected = f"at most {MAX_PAIRS:,} pairs of a task and a server"
         raise InputError([Problem("optimum", expected, found, "Prove it for a smaller case.")])

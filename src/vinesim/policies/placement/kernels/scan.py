@@ -1,6 +1,6 @@
-"""Best fit by brute force: every task looks at every server. Slow, and the meaning of all the others.
+"""Best fit by brute force: every task looks at every server. Slow, but it defines the meaning of all the others.
 
-Source: energy-aware scheduler thesis, section 3.5 (BF), 3.6 (blocks), 3.7 (one thread a server).
+Source: energy-aware scheduler thesis, section 3.5 (BF), 3.6 (blocks), 3.7 (one thread per server).
 """
 
 from functools import cache
@@ -14,11 +14,11 @@ from vinesim.state.kernel import not_negative
 
 
 def scan(costs, demand, kind, capacity, limit, load, task_first, server_first, block, end_block, placed):
-    """Blocks ``block`` to ``end_block``: task by task, the cheapest server of the task's block; the first of equals.
+    """Place blocks ``block`` to ``end_block``: task by task, on the cheapest server of its block; first among equals.
 
-    ``costs`` [M, P, 4]; ``demand`` [M]; ``kind`` [U]; ``capacity`` and ``limit`` [P], the limit
-    being what a load may reach; ``load`` [U] is brought up to date; ``placed`` [M] gets the servers, -1 = none can run
-    it. ``task_first`` and ``server_first`` [blocks + 1].
+    ``costs`` [M, P, 4]; ``demand`` [M]; ``kind`` [U]; ``capacity`` and ``limit`` [P], the limit being the highest load
+    allowed; ``load`` [U] is updated; ``placed`` [M] gets the servers, -1 = none can run it. ``task_first`` and
+    ``server_first`` are [blocks + 1].
     """
     for b in range(block, end_block):
         for m in range(task_first[b], task_first[b + 1]):
@@ -38,7 +38,8 @@ def scan(costs, demand, kind, capacity, limit, load, task_first, server_first, b
 
 
 def scan_parallel(costs, demand, kind, capacity, limit, load, n_chunks, best, where, placed):
-    """The same for one block, each task's servers shared out to threads; ``best``, ``where`` [n_chunks] are scratch."""
+    """Do the same for one block, with each task's servers divided among threads; ``best``, ``where`` [n_chunks] are
+    scratch."""
     n_servers = load.shape[0]
     for m in range(demand.shape[0]):
         for chunk in prange(n_chunks):
@@ -68,5 +69,5 @@ scan_blocks = compiled(scan)
 
 @cache
 def scan_in_parallel() -> Any:
-    """``scan_parallel``, compiled when it is needed: threads make that slow."""
+    """Return ``scan_parallel``, compiled on demand, because compiling threads is slow."""
     return compiled(scan_parallel, parallel=True)
