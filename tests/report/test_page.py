@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_the_terminal(example, page_of):
 
 def test_a_run_that_was_cut_off_says_so(shared, page_of):
     page = page_of(shared)
-    assert "The horizon of the scenario came before the last task was done" in page
+    assert "The run reached the horizon of the scenario before the last task was done" in page
     assert re.search(r"[\d,]+ of 300 tasks are done", page)
 
 

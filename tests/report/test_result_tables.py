@@ -108,7 +108,10 @@ def test_other_tools_can_check_the_list(example):
 def test_a_result_without_a_list_is_read_with_a_warning(example, copied):
     folder = copied(example)
     (folder / "SHA256SUMS").unlink()
-    with pytest.warns(InputWarning, match="has no SHA256SUMS: it is read unchecked"), open_result(folder) as result:
+    with (
+        pytest.warns(InputWarning, match="has no SHA256SUMS: it is read without a check"),
+        open_result(folder) as result,
+    ):
         assert result.summary["jobs"]["count"] == 500
 
 

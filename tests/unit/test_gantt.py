@@ -68,7 +68,7 @@ def test_types_have_colours_of_their_own(folder):
         "INT",
         "FP_BAD",
         "FP_GOOD",
-        "data on its way",
+        "data transfer",
     ]
     assert len({patch.get_facecolor()[:3] for patch in bars_of(figure)}) == 3
     assert n_jobs > 3

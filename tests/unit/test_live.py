@@ -106,7 +106,7 @@ def test_what_is_wrong_is_said_at_once():
     with pytest.raises(vs.InputError, match="an application, 0 to 0"):
         one.can_issue(100.0, 3)
     grant = one.can_issue(100.0)
-    with pytest.raises(vs.InputError, match="never given"):
+    with pytest.raises(vs.InputError, match="never issued"):
         one.complete(grant.id + 1, 100.0)
     with pytest.raises(vs.InputError, match="not done: 1"):
         one.complete(grant.id, 100.0, unit=0)

@@ -48,7 +48,8 @@ def test_what_could_not_be_known_leaves_the_samples_out_and_nothing_else(file, t
     case = vs.read_scenario(file, ["workload.options.n_jobs=1", "workload.options.operations=1e15", "sampling=1 us"])
     result = vs.simulate(case, engine="reference")
     with pytest.warns(
-        vs.InputWarning, match="the utilisation over time is left out, all else is there: sampling_us: expected"
+        vs.InputWarning,
+        match="the utilisation over time is left out, the rest of the result is complete: sampling_us: expected",
     ):
         write_result(tmp_path / "out", result)
     with open_result(tmp_path / "out") as found:
