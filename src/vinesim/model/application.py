@@ -40,7 +40,7 @@ class Application:
         if len(set(nodes)) < len(nodes):
             problems.append(Problem(f"{where}, nodes", "each node once", f"{len(nodes) - len(set(nodes))} again"))
         if nodes and len(nodes) < self.gang_size:
-            problems.append(Problem(f"{where}, nodes", f"{self.gang_size} or more, one a task", f"{len(nodes)}"))
+            problems.append(Problem(f"{where}, nodes", f"{self.gang_size} or more, one per task", f"{len(nodes)}"))
         if problems:
             raise InputError(problems)
         object.__setattr__(self, "nodes", nodes)

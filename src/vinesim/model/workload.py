@@ -14,22 +14,22 @@ from vinesim.model.catalog import TASK_TYPES, TaskType
 from vinesim.model.errors import InputError, Problem
 
 WHOLE_UNIT = math.inf  # as a task's demand: all the capacity of the unit that runs it
-ONE_SLOT = math.nan  # as a task's demand, where nobody gave one: 1, or all of a unit of less capacity
+ONE_SLOT = math.nan  # as a task's demand if none is given: 1, or all of a smaller unit
 NO_PREFERENCE = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Jobs in the order of arrival, each with its tasks next to one another.
+    """Jobs in the order of arrival, each with its tasks together.
 
-    J jobs, N tasks. Optional columns are None where nobody gave them.
+    J jobs, N tasks. Optional columns are None if they are not given.
     """
 
     job_task_type: np.ndarray  # [J] int16: index into task_types; a job's tasks are of one type
     job_first: np.ndarray  # [J + 1] int64: first task of each job, and N at the end
     arrival_us: np.ndarray  # [J] float64: not decreasing
     operations: np.ndarray  # [N] float64: number of operations
-    data_bytes: np.ndarray  # [N] float64: bytes to move to the unit
+    data_bytes: np.ndarray  # [N] float64: bytes to transfer to the unit
     data_rack: np.ndarray  # [N] int32: where the data is
     data_shelf: np.ndarray  # [N] int32
     preferred_type: np.ndarray  # [N] int16: index into the datacenter's processor types, or NO_PREFERENCE
@@ -37,12 +37,12 @@ class Workload:
     deadline_us: np.ndarray | None = None  # [J] float64: absolute
     application: np.ndarray | None = None  # [J] int32
     job_id: np.ndarray | None = None  # [J] int64: the trace's own number of the job
-    times_us: np.ndarray | None = None  # [N, P] float64: measured time on each processor type, in place of operations
-    time_factor: np.ndarray | None = None  # [N] float64: what the time is multiplied with; no scheduler knows it
-    estimate_us: np.ndarray | None = None  # [N] float64: what a scheduler is told about the time
-    requests: Mapping[str, np.ndarray] | None = None  # resource -> [N] float64: least that the unit's type must provide
+    times_us: np.ndarray | None = None  # [N, P] float64: measured time on each processor type, replaces operations
+    time_factor: np.ndarray | None = None  # [N] float64: factor on the time, unknown to every scheduler
+    estimate_us: np.ndarray | None = None  # [N] float64: the scheduler's estimate of the run time
+    requests: Mapping[str, np.ndarray] | None = None  # resource -> [N] float64: minimum that the unit's type provides
     task_types: tuple[TaskType, ...] = TASK_TYPES
-    application_names: tuple[str, ...] = ()  # of the applications; those beyond its end are named by their number
+    application_names: tuple[str, ...] = ()  # by code; applications beyond its end are named by their number
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -75,13 +75,13 @@ class Workload:
         self._check()
 
     def _as_tables(self, problems: list[Problem]) -> None:
-        """Bring the columns that are more than one into their types."""
+        """Convert the columns with more than one dimension to their types."""
         n_tasks = np.size(self.operations)
         if self.times_us is not None:
             times = np.ascontiguousarray(self.times_us, np.float64)
             if times.ndim != 2 or len(times) != n_tasks:
                 problems.append(
-                    Problem("workload.times_us", f"{n_tasks} rows, a column a processor type", f"{times.shape}")
+                    Problem("workload.times_us", f"{n_tasks} rows, one column per processor type", f"{times.shape}")
                 )
             object.__setattr__(self, "times_us", times)
         if self.requests is not None:
@@ -107,7 +107,7 @@ class Workload:
         problems = []
         counts = np.diff(self.job_first)
         if self.job_first[0] != 0 or self.job_first[-1] != self.n_tasks or (counts < 1).any():
-            problems.append(Problem("workload.job_first", "rising task numbers from 0 to the number of tasks", "gaps"))
+            problems.append(Problem("workload.job_first", "increasing numbers from 0 to the number of tasks", "gaps"))
         numbers = ("operations", "data_bytes", "arrival_us", "deadline_us", "time_factor", "estimate_us")
         columns = {name: getattr(self, name) for name in numbers}
         columns |= {f"requests.{name}": values for name, values in (self.requests or {}).items()}

@@ -350,7 +350,7 @@ class ApplicationPart(Part):
         None, description="Nodes that hold its data; by default all."
     )
     gang_size: Count = Field(
-        1, description="Nodes that a request needs at once: it is so many tasks, on one processor type."
+        1, description="Nodes that a request needs at once: it has this many tasks, on one processor type."
     )
 
 

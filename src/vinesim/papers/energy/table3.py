@@ -71,7 +71,7 @@ ITEM = Item(
         Claim(
             id="ET3.1",
             source="section 4.1, Table 3",
-            statement="So many times as fast as BF by brute force: RR, ABF and DCBF at " + "; ".join(SIZES),
+            statement="Speed-up over BF by brute force: RR, ABF and DCBF at " + "; ".join(SIZES),
             expected="29 (DCBF), 100 (ABF512, N, M) to 6,986 (ABF32, 10N, 10M)",
             measure=lambda data: over_printed(data, PRINTED, COLUMNS),
             judge=Each(About(1)),
@@ -102,7 +102,7 @@ ITEM = Item(
             id="ET3.4",
             source="section 4.1",
             statement="At every size DCBF in 8 blocks does an eighth of the work of BF: the first of two reasons for "
-            "its speed-up of 29, beside the cores that share the work",
+            "its speed-up of 29, the other being the cores that share the work",
             expected="8",
             measure=_in_blocks,
             judge=Each(Within(8, 0.5)),
@@ -111,7 +111,7 @@ ITEM = Item(
         Claim(
             id="ET3.5",
             source="section 4.1 and chapter 5",
-            statement="The larger the datacenter the larger the speed-up of ABF: so many times from N, M to 10N, 10M",
+            statement="The larger the datacenter, the larger the speed-up of ABF: its factor from N, M to 10N, 10M",
             expected=printed(GROWTH),
             measure=_growth,
             judge=Each(Above(math.sqrt(10))),

@@ -40,7 +40,7 @@ ITEM = Item(
         Claim(
             id="ET7.1",
             source="section 4.1",
-            statement="With 2 blocks DCBF has four times the work that it has with 8, at every size",
+            statement="With 2 blocks DCBF has four times as much work as with 8, at every size",
             expected="4",
             measure=_two_to_eight,
             judge=Each(Within(4, 0.5)),
@@ -49,7 +49,7 @@ ITEM = Item(
         Claim(
             id="ET7.2",
             source="section 4.1, Table 7",
-            statement="So many times as fast as BF by brute force: RR, ABF and DCBF at " + "; ".join(SIZES),
+            statement="Speed-up over BF by brute force: RR, ABF and DCBF at " + "; ".join(SIZES),
             expected="2.9 (DCBF), 207 (ABF512, N, M) to 7,186 (ABF32, 10N, 10M), RR up to 232,966",
             measure=lambda data: over_printed(data, PRINTED, COLUMNS),
             judge=Each(About(1)),
@@ -59,7 +59,7 @@ ITEM = Item(
         Claim(
             id="ET7.3",
             source="section 4.1",
-            statement="The energy with 2 blocks is nearly that with 8",
+            statement="The energy with 2 blocks is nearly the same as with 8",
             expected="equal",
             measure=lambda data: {name: data.mean("blocks", ENERGY, scheduler=name) for name in (TWO, EIGHT)},
             judge=Alike(0.01),

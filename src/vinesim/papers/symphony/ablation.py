@@ -63,8 +63,8 @@ ITEM = Item(
             id="SA.1",
             kind=Kind.FINDING,
             source="section I",
-            statement="Awareness of load, deadlines and heterogeneity gains nothing by itself here: FCFS misses "
-            "so many times what Symphony without consolidation does",
+            statement="Awareness of load, deadlines and heterogeneity gains nothing on its own here: what FCFS "
+            "misses, divided by what Symphony without consolidation misses",
             expected="1",
             measure=lambda data: _times(data, NEITHER, FCFS),
             judge=Each(Within(1, 0.1)),
@@ -74,7 +74,7 @@ ITEM = Item(
             id="SA.2",
             kind=Kind.FINDING,
             source="section I",
-            statement="FCFS that consolidates misses no more than Symphony: so many points more, at most, with 95 % "
+            statement="FCFS with consolidation misses no more than Symphony: upper limit of the difference with 95 % "
             "confidence",
             expected="as good as none",
             measure=lambda data: _most_points(data, SYMPHONY, CONSOLIDATING),
@@ -86,7 +86,7 @@ ITEM = Item(
             id="SA.3",
             kind=Kind.FINDING,
             source="section III-A",
-            statement="Consolidation is what makes Symphony miss fewer: so many points, at least, with 95 % confidence",
+            statement="Consolidation makes Symphony miss fewer: lower limit of the difference with 95 % confidence",
             expected="above 0",
             measure=lambda data: _points(data, SYMPHONY, NEITHER),
             judge=Each(Above(0)),
@@ -96,7 +96,7 @@ ITEM = Item(
             id="SA.4",
             kind=Kind.FINDING,
             source="section I",
-            statement="Requests could be deferred (Algorithm 1 never does): without consolidation so many times"
+            statement="Requests could be deferred (Algorithm 1 never does): without consolidation, this many times"
             " fewer miss",
             expected="2 to 20 times fewer",
             measure=lambda data: _times(data, DEFERRAL, NEITHER),
@@ -106,7 +106,7 @@ ITEM = Item(
             id="SA.5",
             kind=Kind.FINDING,
             source="section I",
-            statement="Deferral adds to consolidation: so many points fewer miss, at least, with 95 % confidence",
+            statement="Deferral adds to consolidation: lower limit of the difference with 95 % confidence",
             expected="above 0",
             measure=lambda data: _points(data, BOTH, SYMPHONY),
             judge=Each(Above(0)),

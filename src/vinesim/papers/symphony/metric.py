@@ -129,7 +129,7 @@ ITEM = Item(
             kind=Kind.FINDING,
             source="section V-D, Table IV",
             statement="In the set-up of Table IV the order does not matter: with the most relaxed application first, "
-            "or one at random, so many points more miss (95 % confidence intervals)",
+            "or a random one, no more miss: differences in points (95 % confidence intervals)",
             expected="as good as none",
             measure=_in_table4,
             judge=Each(Between(-0.1, 0.1)),
@@ -140,8 +140,8 @@ ITEM = Item(
             id="SM.2",
             kind=Kind.FINDING,
             source="section IV-A4",
-            statement="Where requests wait and the units suffice, it does: most relaxed first, random and FCFS miss so "
-            "many points more, at least, with 95 % confidence",
+            statement="Where requests wait and the units suffice, it does: most relaxed first, random and FCFS miss "
+            "more: lower limit of the difference with 95 % confidence",
             expected="above 0 at loads of 0.6 to 0.9",
             measure=lambda data: _more(data, (RELAXED, RANDOM, FCFS)),
             judge=Each(Above(0)),
@@ -152,7 +152,7 @@ ITEM = Item(
             id="SM.3",
             kind=Kind.FINDING,
             source="section IV-A4",
-            statement="So many times as many miss with the most relaxed application first",
+            statement="With the most relaxed application first many more miss: ratio",
             expected="5 to 15",
             measure=lambda data: _times(data, RELAXED),
             judge=Each(Between(5, 15)),
@@ -161,7 +161,7 @@ ITEM = Item(
             id="SM.4",
             kind=Kind.FINDING,
             source="section IV-A4",
-            statement="EDF misses fewer still: so many points more than Symphony, at most, with 95 % confidence",
+            statement="EDF misses even fewer: upper limit of the difference from Symphony with 95 % confidence",
             expected="below 0 at loads of 0.6 to 0.9",
             measure=lambda data: _at_most(data, EDF),
             judge=Each(Below(0)),
@@ -173,7 +173,7 @@ ITEM = Item(
             id="SM.5",
             kind=Kind.FINDING,
             source="section IV-A4, equation 4",
-            statement="It is the load in the urgency that costs this: without it so many times as many miss",
+            statement="The load in the urgency is the cause: ratio of what misses without it to what misses with it",
             expected="0.7 to 0.9",
             measure=lambda data: _times(data, NO_LOAD),
             judge=Each(Between(0.7, 0.9)),
@@ -195,8 +195,8 @@ ITEM = Item(
             id="SM.7",
             kind=Kind.FINDING,
             source="section IV-A4",
-            statement="Under overload it is the other way round: most relaxed first and random miss so many points "
-            "more than most urgent first (95 % confidence intervals)",
+            statement="Under overload it is the other way round: most relaxed first and random miss fewer "
+            "than most urgent first: differences in points (95 % confidence intervals)",
             expected="below 0 at a load of 1.1",
             measure=lambda data: _ends(data, RELAXED, OVERLOAD) | _ends(data, RANDOM, OVERLOAD),
             judge=Each(Below(0)),

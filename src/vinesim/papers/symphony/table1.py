@@ -91,8 +91,8 @@ ITEM = Item(
         Claim(
             id="ST1.2",
             source="section III-C",
-            statement="These calls are all that Symphony needs to know of applications: told of a run's events by "
-            "them, it starts so many requests where and when the simulation does",
+            statement="These calls are all that Symphony needs to know of applications: if they report a run's events, "
+            "it starts this share of requests where and when the simulation does",
             expected="100 %",
             measure=lambda data: data.result("alike"),
             judge=Each(Equal(100)),

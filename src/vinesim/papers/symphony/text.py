@@ -75,8 +75,8 @@ ITEM = Item(
             id="SX.3",
             kind=Kind.FINDING,
             source="section IV-A",
-            statement="Such a model is enough: so many points more miss than with one that knows how many share a unit "
-            "and tries no type blindly",
+            statement="Such a model is enough: points by which more miss than with one that knows how many share a unit "
+            "and makes no blind trials",
             expected="as good as none",
             measure=_informed,
             judge=Each(Between(-0.15, 0.15)),
@@ -90,7 +90,7 @@ ITEM = Item(
             kind=Kind.FINDING,
             source="sections III and VI",
             statement="At three times the load on 3 nodes, without bursts, Symphony is hardly better than FCFS and "
-            "EDF: they miss so many times what it does",
+            "EDF: ratio of what they miss to what it misses",
             expected="1 to 1.3",
             measure=lambda data: {
                 name: times(data, "overload", {"scheduler": SYMPHONY}, {"scheduler": name}) for name in (FCFS, EDF)
@@ -103,7 +103,7 @@ ITEM = Item(
             kind=Kind.FINDING,
             source="section I",
             statement="With deferral and consolidation trimmed to deadlines (symphony_recommended) FCFS and EDF miss "
-            "so many times what it does, at that load",
+            "several times as many, at that load: ratio",
             expected="2 to 20",
             measure=lambda data: {
                 name: times(data, "overload", {"scheduler": "recommended"}, {"scheduler": name}) for name in (FCFS, EDF)
