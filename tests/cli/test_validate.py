@@ -41,7 +41,7 @@ def test_a_policy_in_a_file_is_left_unchecked_and_that_is_said(vinesim, folder, 
     done = vinesim("validate", folder / file)
     assert done.code == 0, done.err
     assert not (folder / "proof").exists()
-    assert f"Not checked: the policy {folder / 'mine.py'}:Mine, which is code." in done.out
+    assert f"Not checked: the policy {folder / 'mine.py'}:Mine, because it is code." in done.out
     assert "running the code" not in done.err
     checked = vinesim("validate", folder / file, "--run-policy-file")
     assert checked.code == 0

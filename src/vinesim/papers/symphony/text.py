@@ -75,8 +75,8 @@ ITEM = Item(
             id="SX.3",
             kind=Kind.FINDING,
             source="section IV-A",
-            statement="Such a model is enough: points by which more miss than with one that knows how many share a unit "
-            "and makes no blind trials",
+            statement="Such a model is enough: points by which more miss than if it knew how many share a unit "
+            "and made no blind trials",
             expected="as good as none",
             measure=_informed,
             judge=Each(Between(-0.15, 0.15)),
