@@ -15,8 +15,8 @@ class RoundRobin(Placing):
 
     With ``realloc`` all, running tasks are placed again together with the new ones: the m-th task of a period goes to
     server m mod N. With new, running tasks stay and the turn continues from period to period: the m-th task of the
-    workload goes to server m mod N. Servers that cannot run the task are not counted. Ties: (rack, shelf) order. Cost
-    of a decision: O(1).
+    workload goes to server m mod N. Servers that cannot run the task are not counted. Ties: (rack, shelf) order.
+    Cost per decision: O(1).
     """
 
     name: ClassVar[str] = "rr"
