@@ -4,7 +4,7 @@ from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, 
 
 
 class Patient(OnlinePolicy):
-    """The oldest task waits for a unit of its preferred type, and everybody behind it waits too."""
+    """The oldest task waits for a unit of its preferred type, and all tasks behind it wait too."""
 
     groups = ("preferred_type",)
 
