@@ -32,7 +32,7 @@ def claims() -> str:
     text = [
         "# The claims of the papers",
         "What `vinesim reproduce --all` prints with this version; the rule beside a verdict is the tolerance that it "
-        "follows from. [What is reproduced](../../explanation/reproduction.md) says how to read it.",
+        "follows from. [Reproduction of the papers](../../explanation/reproduction.md) says how to read it.",
         _counts_of_claims(found.values()).rstrip(),
     ]
     for kind, (title, meaning) in KINDS_OF_CLAIMS.items():
