@@ -32,6 +32,7 @@ _BLOCK = re.compile(
 )
 _LINK = re.compile(r"(?<!`)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _MAKE_DEMO = ("make demo", "vinesim run examples/quickstart.yaml --out out/quickstart")
+CODE_COLUMNS = 102  # that fit the page in a window of 1400 pixels: see docs/_static/pages.css
 _MACHINE = re.compile(r"simulated in .*|wrote .* in .*")
 
 
@@ -157,6 +158,17 @@ def test_local_links_lead_somewhere(page: Path, monkeypatch: pytest.MonkeyPatch)
             assert path.exists() or path in generated, (
                 f"{page.relative_to(ROOT)} links to {target}: there is no such file"
             )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_is_not_wider_than_the_page(page: Path) -> None:
+    wide = [
+        f"{page.relative_to(ROOT)}:{block.line + i}: {len(line)} columns"
+        for block in blocks(page)
+        for i, line in enumerate(block.body.splitlines())
+        if len(line) > CODE_COLUMNS
+    ]
+    assert not wide
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
