@@ -133,7 +133,7 @@ def queries() -> str:
         "`view` is what happened:",
         table(("view.", "meaning"), [(name, f"{kind} {what}".strip()) for name, kind, what in _fields(layout.View)]),
         "`view.event` is one of: "
-        + ", ".join(f"{getattr(layout, name)} {name}" for name in ("FINISH", "ARRIVAL", "PERIOD", "TIMER"))
+        + ", ".join(f"{getattr(layout, name)} {name}" for name in ("FINISH", "ARRIVAL", "TIMER", "OUTAGE"))
         + ".",
     ]
     return "\n\n".join(text)

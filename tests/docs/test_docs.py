@@ -171,6 +171,16 @@ def test_code_is_not_wider_than_the_page(page: Path) -> None:
     assert not wide
 
 
+def test_the_reference_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    import generate
+
+    generate.write_all(tmp_path)
+    assert all((tmp_path / f"{name}.md").stat().st_size > 500 for name in generate.PAGES)
+    (events,) = re.findall(r"^`view.event` is one of: (.*)\.$", (tmp_path / "queries.md").read_text(), re.M)
+    assert [event.split()[1] for event in events.split(", ")] == ["FINISH", "ARRIVAL", "TIMER", "OUTAGE"]
+
+
 def test_every_page_is_in_the_table_of_contents() -> None:
     listed = set(re.findall(r"^[a-z_]+(?:/[a-z_]+)*$", (DOCS / "index.md").read_text(), re.M))
     written = {str(p.relative_to(DOCS).with_suffix("")) for p in PAGES if DOCS in p.parents} - {"index"}
