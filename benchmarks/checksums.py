@@ -50,7 +50,7 @@ def run(quick: bool) -> Report:
             _row("read it", repeats, lambda: read_journals(folder)),
         ]
         scenario = _scenario(n_tasks)
-        result = vs.simulate(scenario)
+        result = vs.simulate(scenario, engine="compiled")
         write = lambda: write_result(folder / "result", result)  # noqa: E731
         rows += [
             _row(f"write a result of {n_tasks:,} tasks", repeats, write),

@@ -37,7 +37,7 @@ def loop_of(scenario: vs.Scenario):
 def simulation_of(scenario: vs.Scenario):
     """simulate(): model, state, loop, result with a record for each task; compiled before."""
     loop_of_policy_is_compiled(scenario)
-    return lambda: vs.simulate(scenario).outcome.task_finish_us
+    return lambda: vs.simulate(scenario, engine="compiled").outcome.task_finish_us
 
 
 def loop_of_policy_is_compiled(scenario: vs.Scenario) -> None:
@@ -50,4 +50,6 @@ def loop_of_policy_is_compiled(scenario: vs.Scenario) -> None:
         work.arrival_us[:1],
         *(getattr(work, name)[:n] for name in TASK_COLUMNS),
     )
-    vs.simulate(vs.Scenario(scenario.datacenter, small, policy=scenario.policy, options=scenario.options))
+    vs.simulate(
+        vs.Scenario(scenario.datacenter, small, policy=scenario.policy, options=scenario.options), engine="compiled"
+    )

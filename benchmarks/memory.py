@@ -17,7 +17,7 @@ work = made.workload
 n_in = sum(v.nbytes for v in vars(work).values() if hasattr(v, "nbytes"))
 forget_peak()
 before = memory_bytes("VmRSS")
-result = vs.simulate(made)
+result = vs.simulate(made, engine="compiled")
 n_out = sum(v.nbytes for v in vars(result.outcome).values() if hasattr(v, "nbytes"))
 print(json.dumps([work.n_tasks, n_in, n_out, memory_bytes() - before, memory_bytes("VmRSS") - before]))
 """

@@ -49,11 +49,11 @@ def run(quick: bool) -> Report:
     rows = [[name, figure(1e3 * s), figure(slow / s)] for name, s in seconds.items()]
     title = f"{n_tasks:,} tasks on {n_servers:,} empty servers"
     table = Table(title, ["", "ms", "x brute force"], rows, "CPU time; indexed and brute force chose the same servers.")
-    vs.simulate(scenario(40, 4))
+    vs.simulate(scenario(40, 4), engine="compiled")
     case = scenario(n_servers, n_tasks)
     forget_peak()
     before, begun = memory_bytes("VmRSS"), time.perf_counter()
-    result = vs.simulate(case)
+    result = vs.simulate(case, engine="compiled")
     wall = time.perf_counter() - begun
     peak = memory_bytes() - before
     whole = Table(

@@ -42,7 +42,9 @@ def run(quick: bool) -> Report:
 
     def many(policy: str, record: tuple[str, ...] = (MEAN,), workers: int = WORKERS) -> Callable[[], Any]:
         scenario = cases[0].scenario(policy)
-        return lambda: simulate_many(scenario, arrival_us=times, seeds=seeds, workers=workers, record=record)[MEAN]
+        return lambda: simulate_many(
+            scenario, arrival_us=times, seeds=seeds, workers=workers, record=record, engine="compiled"
+        )[MEAN]
 
     repeats = 2 if quick else 5
     rates, means = {}, {}
@@ -96,7 +98,9 @@ def run(quick: bool) -> Report:
 
 def one_by_one(iat_us: float, seed: int) -> float:
     """One run of simulate(): mean job latency, us."""
-    return vs.simulate(small_case(iat_us, seed).scenario("high")).summary["jobs"]["latency_us"]["mean"]
+    return vs.simulate(small_case(iat_us, seed).scenario("high"), engine="compiled").summary["jobs"]["latency_us"][
+        "mean"
+    ]
 
 
 def rate(n_runs: int, work: Callable[[], Any], repeats: int) -> tuple[float, Any]:

@@ -14,7 +14,7 @@ from benchmarks.cases import A
 import vinesim as vs
 for policy in {policies}:
     before = time.process_time()
-    vs.simulate(A.scenario(policy))
+    vs.simulate(A.scenario(policy), engine="compiled")
     print(time.process_time() - before)
 """
 

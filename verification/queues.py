@@ -177,7 +177,7 @@ def systems() -> list[System]:
 def simulated_mean(system: System, seed: int, n: int) -> float:
     """The measured mean of one replication."""
     case = system.build(np.random.default_rng([seed, zlib.crc32(system.name.encode())]), n)
-    outcome = vs.simulate(case).outcome
+    outcome = vs.simulate(case, engine="compiled").outcome
     until = outcome.task_init_us if system.measure == "wait" else outcome.task_finish_us
     return float((until - case.workload.arrival_us)[int(WARM_UP * n) :].mean())
 

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from vinesim.formats.results.parquet import read_table
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "tests" / "policies" / "kinds" / "endless.py"
 QUICK = "import vinesim.engine.patience as p, vinesim.cli.progress as c; p.SAY_S = p.LEAVE_S = 0.2; c.GRACE_S = 1.0\n"
-RUN = QUICK + "from vinesim.cli.main import main; main()"
+MAIN = "from vinesim.cli.main import main; main()"
+RUN = QUICK + MAIN
+PATIENCE_S = 100.0
 WORKING = """
 import sys
 import vinesim.engine.beside as threads
@@ -23,6 +26,12 @@ def told(self, work):
     begin(self, work)
     print("at work", file=sys.stderr, flush=True)
 threads._Worker.begin = told
+import vinesim.engine.reference as plain
+advance = plain.ReferenceRun.advance
+def told_too(self, *arguments):
+    print("at work", file=sys.stderr, flush=True)
+    return advance(self, *arguments)
+plain.ReferenceRun.advance = told_too
 """
 
 
@@ -32,6 +41,8 @@ def ended(code, arguments, signals):
     command = [sys.executable, "-c", code, *map(str, arguments)]
     waiting, text = list(signals), ""
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        guard = threading.Timer(PATIENCE_S, process.kill)  # or a test that waits for what never comes would hang
+        guard.start()
         try:
             for line in process.stderr:
                 text += line.replace("\n", " ")
@@ -39,20 +50,22 @@ def ended(code, arguments, signals):
                     process.send_signal(waiting.pop(0)[1])
             return process.wait(), text
         finally:
+            guard.cancel()
             process.kill()
 
 
-def run(policy, signals, *more):
+def run(policy, signals, *more, code=RUN):
     arguments = ["run", ROOT / "examples" / "quickstart.yaml", "--policy", f"{KIND}:{policy}", *more]
-    return ended(RUN, arguments, signals)
+    return ended(code, arguments, signals)
 
 
 STUCK = "ends the run and keeps what is done"
 
 
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
-def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind):
-    code, text = run("Endless", [(STUCK, kind)], "--out", tmp_path / "result")
+def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind, engine):
+    code, text = run("Endless", [(STUCK, kind)], "--engine", engine, "--out", tmp_path / "result")
     assert code == 130
     assert "the policy test_endless, asked at 7 us, has not answered" in text
     summary = json.loads((tmp_path / "result" / "summary.json").read_text())
@@ -63,7 +76,8 @@ def test_one_signal_leaves_a_result_of_what_is_done(tmp_path, kind):
 
 def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
     twice = [(STUCK, signal.SIGINT), ("press Ctrl-C again", signal.SIGINT)]
-    code, text = run("Endless", twice, "--out", tmp_path / "result")
+    stays = "p.Patience.looks_up = lambda self: False\n"  # else one may be enough on a busy machine
+    code, text = run("Endless", twice, "--out", tmp_path / "result", code=QUICK + stays + MAIN)
     assert code == 130
     assert "vinesim: interrupted; the policy test_endless, asked at 7 us, has not answered" in text
     assert not (tmp_path / "result").exists()
@@ -77,17 +91,17 @@ def test_a_second_ctrl_c_ends_it_at_once(tmp_path):
     ],
     ids=["twice Ctrl-C", "SIGTERM"],
 )
-def test_plain_python_that_never_answers_ends_too(signals):
-    code, text = run("EndlessInPython", signals, "--engine", "reference")
+def test_a_policy_that_sleeps_forever_ends_too(signals):
+    code, text = run("Asleep", signals)
     assert code == 130
-    assert "vinesim: interrupted; at 7 us, under the policy test_endless_in_python" in text
+    assert "under the policy test_asleep" in text or "the policy test_asleep, asked at 7 us, has not answered" in text
 
 
 def test_many_runs_in_a_script_end_with_ctrl_c():
     code = WORKING + (
         "import vinesim as vs\n"
         f"case = vs.read_scenario('examples/quickstart.yaml', ['policy={KIND}:Endless'])\n"
-        "vs.simulate_many(case, seeds=range(100), workers=2)\n"
+        "vs.simulate_many(case, seeds=range(100), workers=2, engine='compiled')\n"
     )
     code, text = ended(code, [], [("at work", signal.SIGINT)])
     assert code not in (0, -signal.SIGKILL)

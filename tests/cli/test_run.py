@@ -2,10 +2,13 @@
 
 import io
 import json
+import os
+import pty
 import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ from vinesim.cli.tables import LATENCIES, latency_table
 from vinesim.engine.simulate import Progress
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model import columns
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_prints_the_numbers_of_a_run(vinesim, paper):
@@ -202,6 +207,22 @@ def test_interrupts_end_the_run_and_keep_what_is_done(capsys):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert "stopping" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_how_far_a_run_is():
+    code = "import vinesim.cli.progress as p; p.SHOW_AFTER_S = 0.0\nfrom vinesim.cli.main import main; main()"
+    words = ["run", str(ROOT / "examples" / "quickstart.yaml"), "--engine", "reference"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the other side was closed
+            while piece := os.read(ours, 4096):
+                shown += piece
+    os.close(ours)
+    assert process.returncode == 0
+    for part in (b"simulating", b"% of the tasks", b"events, at"):
+        assert part in shown
 
 
 def test_help_and_version(vinesim):

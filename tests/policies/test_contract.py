@@ -541,18 +541,21 @@ def test_a_plain_python_policy_equals_the_compiled_one():
 
     for seed in range(60):
         case = seeded_scenario(seed, "high", {}, Limits(demands="none", sharing=False))
-        compiled, plain = vs.simulate(case), vs.simulate(with_policy(case, PlainHigh), engine="reference")
+        compiled, plain = (
+            vs.simulate(case, engine="compiled"),
+            vs.simulate(with_policy(case, PlainHigh), engine="reference"),
+        )
         assert all(compiled.tasks[name].tobytes() == plain.tasks[name].tobytes() for name in compiled.tasks)
 
 
 def test_a_plain_python_policy_is_refused_by_the_compiled_engine():
-    with pytest.raises(vs.InputError, match=r"expected reference, because the policy plain_high is plain Python"):
-        vs.simulate(scenario(PlainHigh))
+    with pytest.raises(vs.InputError, match=r"expected reference or auto, as the policy plain_high is plain Python"):
+        vs.simulate(scenario(PlainHigh), engine="compiled")
 
 
 def test_a_policy_that_cannot_be_compiled_says_what_to_do():
     with pytest.raises(vs.PolicyError) as error:
-        vs.simulate(scenario(Uncompilable))
+        vs.simulate(scenario(Uncompilable), engine="compiled")
     text = str(error.value)
     assert text.startswith("policy uncompilable cannot be compiled: ")
     assert "compiled = False" in text
@@ -616,10 +619,10 @@ def case_of(path: Path) -> vs.Scenario:
 def test_an_edited_policy_runs_its_new_code_in_the_same_process(tmp_path):
     path = tmp_path / "mine.py"
     write(path)
-    assert vs.simulate(case_of(path)).tasks["unit"].tolist() == [0]
+    assert vs.simulate(case_of(path), engine="compiled").tasks["unit"].tolist() == [0]
     for change, unit in EDITS[:4]:
         write(path, **change)
-        assert vs.simulate(case_of(path)).tasks["unit"].tolist() == [unit]
+        assert vs.simulate(case_of(path), engine="compiled").tasks["unit"].tolist() == [unit]
         assert vs.simulate(case_of(path), engine="reference").tasks["unit"].tolist() == [unit]
 
 
@@ -627,7 +630,7 @@ def test_an_edited_policy_runs_its_new_code_in_a_new_process(tmp_path):
     path = tmp_path / "mine.py"
     script = (
         "import sys; from pathlib import Path; from tests.policies.test_contract import case_of; import vinesim as vs;"
-        "print(vs.simulate(case_of(Path(sys.argv[1]))).tasks['unit'].tolist())"
+        "print(vs.simulate(case_of(Path(sys.argv[1])), engine='compiled').tasks['unit'].tolist())"
     )
     source = Path(vs.__file__).parent.parent
     environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{Path(__file__).parents[2]}"}

@@ -16,7 +16,7 @@ PATIENT = Path("examples/my_policy.py").read_text()
 RUN = """
 import sys, vinesim as vs
 scenario = vs.changed(vs.read_scenario("examples/quickstart.yaml", ["arrivals.iat=6 us"]), policy=sys.argv[1])
-print(vs.simulate(scenario).summary["jobs"]["latency_us"]["mean"])
+print(vs.simulate(scenario, engine="compiled").summary["jobs"]["latency_us"]["mean"])
 """
 
 
@@ -84,7 +84,8 @@ SAYS = """
 import sys, vinesim as vs
 
 told = []
-vs.simulate(vs.read_scenario("examples/quickstart.yaml", ["policy=" + sys.argv[1]]), on_message=told.append)
+case = vs.read_scenario("examples/quickstart.yaml", ["policy=" + sys.argv[1]])
+vs.simulate(case, engine="compiled", on_message=told.append)
 print(*told, sep="|")
 """
 

@@ -98,7 +98,7 @@ def told(result: vs.Result | Refused) -> dict[str, Any]:
         return {"refused": result.words}
     tables = {name: getattr(result, name) for name in TABLES}
     summary = {name: part for name, part in result.summary.items() if name != "provenance"}
-    kept = {name: text for name, text in result.provenance.items() if name not in ("engine", *TOOK)}
+    kept = {name: text for name, text in result.provenance.items() if name not in ("engine", "engine_choice", *TOOK)}
     outcome = {item.name: getattr(result.outcome, item.name) for item in fields(result.outcome)}
     return {**outcome, **tables, "summary": repr(summary), "provenance": repr(kept)}
 

@@ -9,7 +9,7 @@ import pytest
 import vinesim as vs
 from tests.properties.equivalence import LIMITS, every_policy, options_of
 from tests.strategies import Limits, seeded_scenario
-from vinesim.engine import many
+from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
 from vinesim.policies.contract import BatchPolicy
 
@@ -67,7 +67,7 @@ def same(one, other):
 
 
 def differences(scenario, times, seeds, **options):
-    runs = simulate_many(scenario, arrival_us=times, seeds=seeds, **options)
+    runs = simulate_many(scenario, arrival_us=times, seeds=seeds, **options, engine="compiled")
     found = []
     for k in range(runs.n_rows):
         expected = alone(scenario, times, seeds, k, **options)
@@ -81,7 +81,7 @@ def differences(scenario, times, seeds, **options):
 def test_each_run_is_as_it_is_alone(name, monkeypatch):
     policy = every_policy()[name]
     for seed in range(6 if issubclass(policy, BatchPolicy) else 30):
-        monkeypatch.setattr(many, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])  # a run a block, some, all
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])  # a run a block, some, all
         assert differences(*family(seed, policy)) == [], f"seed {seed}"
 
 

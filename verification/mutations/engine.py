@@ -133,7 +133,7 @@ MUTATIONS = (
     mutation(
         "periods: tasks are placed at the horizon itself",
         "tests/properties/test_placement.py::test_periods_in_which_nothing_fits_have_no_optimum_and_are_counted",
-        "engine/simulate.py",
+        "engine/attempt.py",
         "if clock.next_us >= scenario.horizon_us:",
         "if clock.next_us > scenario.horizon_us:",
     ),

@@ -1,6 +1,5 @@
 """Show the progress of a long run on the terminal, and let Ctrl-C end it cleanly."""
 
-import _thread
 import signal
 import sys
 import threading
@@ -25,55 +24,36 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
     Ctrl-C ends the run and keeps what is done, a second one ends it at once. A single SIGTERM is enough: if the run has
     not ended after GRACE_S, it is ended at once.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    line = _Line(n_tasks)
+    n_signals, stopped = 0, False
 
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("simulating"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} % of the tasks"),
-        TextColumn("{task.fields[events]:,} events, at {task.fields[clock]}"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    shown = bar.add_task("run", total=n_tasks, events=0, clock="0 us")
-    begun = time.monotonic()
-    stopped = False
-
-    guard = threading.Timer(GRACE_S, _thread.interrupt_main, [signal.SIGTERM])
+    guard = threading.Timer(GRACE_S, signal.pthread_kill, [threading.main_thread().ident, signal.SIGTERM])
     guard.daemon = True
 
     def stop(kind: int, *_: Any) -> None:
-        nonlocal stopped
-        if stopped:
+        nonlocal n_signals, stopped
+        n_signals += 1
+        if n_signals > 1:
             raise KeyboardInterrupt
-        stopped = True
         if kind == signal.SIGTERM:
             guard.start()
         print("vinesim: stopping; press Ctrl-C again to stop at once", file=sys.stderr)  # noqa: T201
+        stopped = True  # last: from here on the run may be left at any line
 
     def on_progress(progress: Any) -> bool:
-        from vinesim.formats.source.quantities import format_time_us
-
-        if not quiet and time.monotonic() - begun > SHOW_AFTER_S:
-            bar.start()
-            bar.update(
-                shown, completed=progress.n_done, events=progress.n_events, clock=format_time_us(progress.now_us)
-            )
+        if not quiet:
+            line.show(progress)
         return stopped
 
     def on_message(text: str) -> None:
         if not quiet:
-            console.print(f"vinesim: {text}", style="dim", highlight=False)
+            line.console().print(f"vinesim: {text}", style="dim", highlight=False)
 
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield on_progress, on_message
     except KeyboardInterrupt as stopped_at_once:
-        bar.stop()
+        line.hide()
         where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))
         print(f"vinesim: interrupted{where}", file=sys.stderr)  # noqa: T201
         raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -81,4 +61,52 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
         guard.cancel()
         for kind, handler in before.items():
             signal.signal(kind, handler)
-        bar.stop()
+        line.hide()
+
+
+class _Line:
+    """The line of progress. What draws it is loaded when it is shown: most runs are over before."""
+
+    def __init__(self, n_tasks: int):
+        self._n_tasks, self._begun = n_tasks, time.monotonic()
+        self._bar: Any = None
+
+    def show(self, progress: Any) -> None:
+        """Show how far the run is, if it has taken long and somebody looks."""
+        if time.monotonic() - self._begun <= SHOW_AFTER_S or not sys.stderr.isatty():
+            return
+        from vinesim.formats.source.quantities import format_time_us
+
+        if self._bar is None:
+            self._bar = _bar(self._n_tasks)
+            self._bar.start()
+        clock = format_time_us(progress.now_us)
+        self._bar.update(self._bar.task_ids[0], completed=progress.n_done, events=progress.n_events, clock=clock)
+
+    def console(self) -> Any:
+        """Where a message goes: above the line, if it is shown."""
+        from rich.console import Console
+
+        return Console(stderr=True) if self._bar is None else self._bar.console
+
+    def hide(self) -> None:
+        """Take it away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _bar(n_tasks: int) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("simulating"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} % of the tasks"),
+        TextColumn("{task.fields[events]:,} events, at {task.fields[clock]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.add_task("run", total=n_tasks, events=0, clock="0 us")
+    return bar

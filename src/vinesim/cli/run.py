@@ -40,7 +40,7 @@ def run(
     out: Path = typer.Option(None, metavar="DIR", help="Write the result folder here."),
     percentiles: str = typer.Option("nearest_rank", help="Definition of percentiles: nearest_rank or linear."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json and nothing else."),
-    engine: str = typer.Option("compiled", help="compiled, or reference: the same in plain Python."),
+    engine: str = typer.Option("auto", help="auto, compiled or reference (plain Python): the same result."),
     explain: bool = typer.Option(False, "--explain", help="Save what `vinesim explain` needs in DIR."),
 ) -> None:
     """Simulate a workload on a datacenter under a scheduling policy."""

@@ -1,16 +1,18 @@
 """Run kernels on threads of their own, beside the main thread. Python handles a signal only when the main thread
 returns to it, and a kernel whose policy never answers never returns."""
 
+import ctypes
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 LOOK_S = 0.25  # how often the waiting thread checks
 
 
-class Left(Exception):
+class Left(BaseException):  # no policy catches it
     """The waiting thread has left the work to itself; it may run forever."""
 
 
@@ -87,6 +89,27 @@ def beside(works: list[Callable[[], Any]], look: Callable[[], bool] | None = Non
         if error is not None:
             raise error
     return [result for result, _ in outcomes]
+
+
+@contextmanager
+def left_when(look: Callable[[], bool]) -> Iterator[None]:
+    """Raise :class:`Left` in plain Python on this thread when ``look``, called by another one, returns True."""
+    here, is_over = ctypes.c_ulong(threading.get_ident()), threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(LOOK_S):
+            if look():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Left))
+                return
+
+    watcher = threading.Thread(target=watch, name="vinesim-look", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(here, None)  # one that came too late
 
 
 def _is_interruptible() -> bool:

@@ -2,50 +2,33 @@
 
 The loop is specialised to the policy: ``decide`` is called by name and inlined. A typed function slot would compile
 the loop once for all policies, but needs one signature for policies whose options and scratch differ in type.
-The cache key of the bound loop holds a hash of the sources of the policy, the package's kernels and Numba's version,
-so an edited policy never runs its old code.
+The loop is kept on the disk under a hash of the policy, the package's kernels and Numba's version
+(``engine/machine_code.py``), so an edited policy never runs its old code.
 """
 
-import hashlib
 import inspect
 import math
 import types
-import warnings
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
+from functools import cache
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
-from vinesim.engine import actions, block, loop
+from vinesim.engine import block, loop, steps
 from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, LEFT, asked, broken
-from vinesim.engine.fingerprint import fingerprint
-from vinesim.model.errors import InputWarning
+from vinesim.engine.machine_code import BLOCK, digest_of, kernels
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_state
-from vinesim.state.by_reference import by_reference
-from vinesim.state.kernel import OPTIONS, policy_call, policy_kernel
+from vinesim.state.kernel import kept, policy_call, policy_kernel
 from vinesim.state.layout import PENDING, Model, State
 from vinesim.state.scratch import build_options, build_scratch
 
-PACKAGE = Path(__file__).parent.parent
 LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
-
-
-@lru_cache(maxsize=1)
-def _kernels() -> bytes:
-    """Return a hash of everything in the package that is compiled into a loop."""
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    for folder in ("state", "engine"):
-        for path in sorted((PACKAGE / folder).glob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.digest()
 
 
 class Bound(NamedTuple):
@@ -60,23 +43,28 @@ def bound(decide: Any) -> Bound:
 
     The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
     """
-    digest = _digest(decide)
+    digest = digest_of(decide)
     if digest not in _loops:
-        made = _compiled(loop.run_events, digest, decide=_kernel_of(decide, {}))
+        made = kept(loop.run_events, digest, {"decide": _kernel_of(decide, {})})
         _loops[digest] = Bound(made, queries.random_free in functions_of(decide))
     return _loops[digest]
 
 
 def bound_block(decide: Any) -> Any:
     """Return the same for ``run_block``, which does many runs in one call."""
-    digest = _digest(decide)
+    digest = digest_of(decide)
     if digest not in _blocks:
-        _blocks[digest] = _compiled(block.run_block, digest, run_events=bound(decide).loop)
+        _blocks[digest] = kept(block.run_block, digest, {"run_events": bound(decide).loop})
     return _blocks[digest]
 
 
-def _digest(decide: Any) -> str:
-    return hashlib.sha256(_kernels() + fingerprint(decide)).hexdigest()
+def is_bound(decide: Any, kernel: str) -> bool:
+    """Whether one of a policy's kernels, LOOP or BLOCK, was compiled, or loaded, in this process."""
+    if not _loops:
+        return False
+    digest = digest_of(decide)
+    made = _blocks.get(digest) if kernel == BLOCK else _loops[digest].loop if digest in _loops else None
+    return made is not None and len(made.signatures) > 0
 
 
 _loops: dict[str, Bound] = {}
@@ -103,24 +91,6 @@ def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> 
         is_long = is_helper and len(function.__code__.co_code) > LONG_CODE
         made[function] = (policy_call if is_long else policy_kernel)(copy)
     return made[function]
-
-
-def _compiled(source: Any, digest: str, **names: Any) -> Any:
-    """Return a kernel with some names bound, cached on disk under a name of its own, because Numba's own cache checks
-    only the file that a function is in, not those that it calls."""
-    bound = types.FunctionType(source.__code__, {**source.__globals__, **names}, f"{source.__name__}_{digest[:16]}")
-    bound.__qualname__ = bound.__name__
-    bound.__module__ = source.__module__
-    try:
-        return numba.njit(cache=True, **OPTIONS)(bound)
-    except RuntimeError:  # no writable folder for the cache
-        warnings.warn(
-            "compiled policies cannot be cached: neither the package's folder nor the home folder is writable. "
-            "Set NUMBA_CACHE_DIR to a writable folder, or every run compiles again",
-            InputWarning,
-            stacklevel=2,
-        )
-        return numba.njit(**OPTIONS)(bound)
 
 
 class CompiledRun:
@@ -181,20 +151,20 @@ class CompiledRun:
 
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
         """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
-        if not bound_placement()(self.model, self.state, tasks, units, moves, self._may_overcommit):
+        if not _step(steps.place_all)(self.model, self.state, tasks, units, moves, self._may_overcommit):
             raise broken(self.state.run[0])
 
     def open(self, units: np.ndarray) -> None:
         """Mark the units' node as up."""
-        bound_outage()(self.model, self.state, units, True)
+        _step(steps.set_open_all)(self.model, self.state, units, True)
 
     def close(self, units: np.ndarray) -> None:
         """Mark the units' node as down; they take no more tasks."""
-        bound_outage()(self.model, self.state, units, False)
+        _step(steps.set_open_all)(self.model, self.state, units, False)
 
     def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
         """Make the running tasks, in increasing order, pending again: all those on their units."""
-        bound_interruption()(self.model, self.state, tasks, is_follower)
+        _step(steps.interrupt_all)(self.model, self.state, tasks, is_follower)
 
     def ask_after_outage(self) -> None:
         """Ask the policy next, at this instant."""
@@ -244,32 +214,7 @@ class CompiledRun:
         return np.sort(following[following >= 0]).astype(np.int64)
 
 
-@lru_cache(maxsize=1)
-def bound_placement() -> Any:
-    """Return ``place_all``, compiled when it is first called."""
-    return _compiled(place_all, _kernels().hex())
-
-
-def place_all(model_arrays, state_arrays, tasks, units, moves, may_overcommit):
-    model, state = by_reference(model_arrays), by_reference(state_arrays)
-    return actions.place(model, state, tasks, units, moves, may_overcommit)
-
-
-@lru_cache(maxsize=1)
-def bound_outage() -> Any:
-    """Return ``open_all``, compiled when it is first called."""
-    return _compiled(open_all, _kernels().hex())
-
-
-def open_all(model_arrays, state_arrays, units, is_open):
-    actions.set_open(by_reference(model_arrays), by_reference(state_arrays), units, is_open)
-
-
-@lru_cache(maxsize=1)
-def bound_interruption() -> Any:
-    """Return ``interrupt_all``, compiled when it is first called."""
-    return _compiled(interrupt_all, _kernels().hex())
-
-
-def interrupt_all(model_arrays, state_arrays, tasks, is_follower):
-    actions.interrupt(by_reference(model_arrays), by_reference(state_arrays), tasks, is_follower)
+@cache
+def _step(source: Any) -> Any:
+    """A kernel that is the same for all policies."""
+    return kept(source, kernels().hex(), {})

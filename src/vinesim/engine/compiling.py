@@ -1,10 +1,14 @@
-"""Tell the user when the compiler starts, which happens only if a policy's machine code is not on disk."""
+"""What is told of compiling: that it begins, where a policy's machine code is not on the disk, and what went wrong."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+from vinesim.engine.contract import BrokenContract
+from vinesim.model.errors import PolicyError
+from vinesim.policies.contract import Policy
 
 
 @contextmanager
@@ -28,3 +32,38 @@ def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> 
 
     with event.install_listener("numba:compile", Teller()):
         yield
+
+
+class NotCompiled(PolicyError):
+    """A policy that the compiler refuses."""
+
+
+@contextmanager
+def announce_compilation(policy: Policy, on_message: Callable[[str], None] | None) -> Iterator[None]:
+    """Report that a policy is being compiled, if it is; turn compiler errors into messages for the user."""
+    name = policy.name or type(policy).__name__
+    try:
+        with told_when_compiling(name, on_message):
+            yield
+    except BrokenContract:
+        raise
+    except Exception as wrong:
+        if "numba" not in type(wrong).__module__:
+            raise
+        raise NotCompiled(
+            f"policy {name} cannot be compiled: {_first_lines(wrong)}\n"
+            "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "
+            "--engine reference."
+        ) from None
+
+
+def _first_lines(error: Exception) -> str:
+    """Return what Numba says is wrong, without its advice."""
+    if "attribute 'task' of type" in str(error) or "expected Action" in str(error):
+        return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
+    if "NRT required" in str(error):
+        return "it makes a list, an array or another new object"
+    if "Untyped global name" in str(error):
+        return str(error)[str(error).index("Untyped global name") :].splitlines()[0]
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return "\n".join(lines[:12])

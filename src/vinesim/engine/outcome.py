@@ -8,6 +8,7 @@ import numpy as np
 
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
+from vinesim.model.arrays import distinct
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.state.layout import PENDING, Model, has_shared_speed
@@ -69,7 +70,7 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
         return f"{text}, which prefers {types[wanted].name}: its affinity to {kind} is 0"
     able = model.affinity[:, work.job_task_type[model.task_job[task]]] > 0
     for name, requested in (work.requests or {}).items():
-        deployed = [types[p].attributes.get(name, math.inf) for p in np.unique(model.unit_type) if able[p]]
+        deployed = [types[p].attributes.get(name, math.inf) for p in distinct(model.unit_type) if able[p]]
         if requested[task] > max(deployed):
             return f"{text}, which requests {requested[task]:g} of {name}: no unit that can run it provides that"
     return f"{text}: the policy starts it on none of the idle units"

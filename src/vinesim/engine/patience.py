@@ -45,12 +45,12 @@ class Patience:
         return self.is_stopped
 
     def gives_up(self) -> bool:
-        """Do the same while the engine works. Returns whether the run should stop and the policy does not answer."""
+        """The same while one decision lasts, from any thread. Returns whether the run is to stop."""
         waited_s = self._waited_s()
         if waited_s > SAY_S and self._on_message is not None:
             self._on_message(f"{self.words()}; Ctrl-C ends the run and keeps what is done")
             self._on_message = None
-        return self.looks_up() and waited_s > LEAVE_S
+        return waited_s > LEAVE_S and self.looks_up()
 
     def words(self) -> str:
         """Say where the run is."""

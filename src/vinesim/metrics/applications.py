@@ -12,6 +12,7 @@ from vinesim.metrics.latency import Method, distribution
 from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.tables import Tables
 from vinesim.model.application import application_names
+from vinesim.model.arrays import distinct
 from vinesim.model.result import Table
 
 MINUTE_US = 6e7
@@ -80,8 +81,8 @@ def table(tables: Tables) -> Table:
     started = outcome.task_unit >= 0
     leads = started.copy()
     leads[outcome.followers] = False
-    fastest = np.argmax(tables.scenario.affinity[np.unique(tables.unit_type)], axis=0)  # by task type
-    fastest_type = np.unique(tables.unit_type)[fastest][np.repeat(work.job_task_type, tables.counts)]
+    fastest = np.argmax(tables.scenario.affinity[distinct(tables.unit_type)], axis=0)  # by task type
+    fastest_type = distinct(tables.unit_type)[fastest][np.repeat(work.job_task_type, tables.counts)]
     on_fastest = started & (tables.unit_type[np.where(started, outcome.task_unit, 0)] == fastest_type)
     n_started = np.maximum(1, count(started, task_code))
     minutes = by_minute(tables)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from vinesim.model.application import listed_by_code
+from vinesim.model.arrays import distinct
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 from vinesim.state.demand import amounts
@@ -26,7 +27,7 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
         return {"alone": 0, "crowded": 0, "missed": 0}
     time, added = _least_times(scenario)
     room = work.deadline_us - work.arrival_us
-    deployed = np.unique(center.unit_type)
+    deployed = distinct(center.unit_type)
     alone = ~(time[:, deployed] <= room[:, None] * (1 + 1e-12)).any(axis=1)
     parallel = np.array(
         [p.capacity if p.parallelism is None else min(p.parallelism, p.capacity) for p in center.processor_types]

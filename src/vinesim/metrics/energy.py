@@ -20,6 +20,7 @@ import numpy as np
 
 from vinesim.metrics.segments import Segments, Stretches, numbered
 from vinesim.metrics.utilization import merged, per_unit
+from vinesim.model.arrays import distinct
 from vinesim.model.catalog import CURVE_SHARES, ProcessorType
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
@@ -99,7 +100,7 @@ def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount:
     capacity = np.array([p.capacity for p in types])[kind]
     share = amount / capacity
     level = share.copy() if scenario.power_w is None else scenario.power_w[kind, task_type] * share
-    for code in np.unique(kind):
+    for code in distinct(kind):
         own, per_demand = kind == code, types[code].dynamic_power_w
         if per_demand is not None:
             level[own] = per_demand * amount[own]
@@ -111,7 +112,7 @@ def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount:
 def _watts(types: Sequence[ProcessorType], kind: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Return the power of a unit that executes tasks."""
     power = level.copy()
-    for code in np.unique(kind):
+    for code in distinct(kind):
         own, curve = kind == code, types[code].power_curve_w
         if types[code].dynamic_power_w is not None:
             power[own] += types[code].idle_power_w
@@ -146,5 +147,5 @@ def _span(begin: Any, end: Any, rate: Series | None) -> Any:
 def powers_are_known(scenario: Scenario) -> bool:
     """Whether the power of every unit type in use is given."""
     center = scenario.datacenter
-    own = [center.processor_types[code].has_own_power for code in np.unique(center.unit_type)]
+    own = [center.processor_types[code].has_own_power for code in distinct(center.unit_type)]
     return scenario.power_w is not None or all(own)

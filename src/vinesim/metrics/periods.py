@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.metrics.bounds import OVERFULL, energy_bound
+from vinesim.model.arrays import distinct
 from vinesim.model.energy_parts import EnergyParts
 from vinesim.model.scenario import Scenario
 from vinesim.model.time import US_PER_S
@@ -37,7 +38,7 @@ class PeriodAccounts:
         types = scenario.datacenter.processor_types
         self.accounting = scenario.accounting
         self.period_us = scenario.period_us
-        self.codes = np.unique(unit_type)
+        self.codes = distinct(unit_type)
         self.unit_type = unit_type
         self.capacity = np.array([p.capacity for p in types])
         self.awake_w = np.array([p.idle_power_w for p in types])

@@ -7,6 +7,7 @@ on the last observations, with a slope of at least 0. It is recomputed from a re
 import numpy as np
 
 from vinesim.metrics.tables import Tables
+from vinesim.model.arrays import distinct
 
 
 def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray]:
@@ -25,7 +26,7 @@ def prediction_errors(tables: Tables, window: int = 256) -> dict[str, np.ndarray
     key = code[lead].astype(np.int64) * (int(tables.unit_type.max()) + 1) + tables.unit_type[outcome.task_unit[lead]]
     begin, end = outcome.task_init_us[lead], outcome.task_finish_us[lead]
     predicted = np.zeros(len(lead))
-    for one in np.unique(key):
+    for one in distinct(key):
         mine = np.flatnonzero(key == one)
         mine = mine[np.argsort(end[mine], kind="stable")]
         known = np.searchsorted(end[mine], begin[mine], side="right")

@@ -11,6 +11,7 @@ from vinesim.metrics.record import EVERYTHING, Record
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.utilization import mean_of_units, weights_of
 from vinesim.metrics.warm_up import WarmUp, kept_jobs
+from vinesim.model.arrays import distinct
 from vinesim.model.result import Result
 
 J_PER_KWH = 3.6e6
@@ -108,7 +109,7 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 def _types(tables: Tables) -> list[tuple[str, np.ndarray]]:
     """The processor types in use, with their units."""
     types = tables.scenario.datacenter.processor_types
-    return [(types[code].name, np.flatnonzero(tables.unit_type == code)) for code in np.unique(tables.unit_type)]
+    return [(types[code].name, np.flatnonzero(tables.unit_type == code)) for code in distinct(tables.unit_type)]
 
 
 def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.metrics.segments import Segments, Stretches, numbered
+from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import MAX_SAMPLES
 
@@ -118,7 +119,7 @@ def time_series(
             ]
         )
     edges = np.minimum(np.arange(n + 1) * interval_us, end_us)
-    codes = [-1, *np.unique(unit_type)]
+    codes = [-1, *distinct(unit_type)]
     unit, begin, end = busy_intervals(segments)
     active = allocated = _shares((unit, begin, end, np.ones(len(unit))), unit_type, codes, edges, interval_us)
     if segments.is_shared or weights_of(segments.capacity) is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from vinesim.formats.results.explain_record import ExplainRecord, read_record
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.metrics.openings import Changes, Fragmentation, Opening, UnitRoom, fragmentation, openings
+from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import OVERFULL
@@ -159,7 +160,7 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
 
 
 def _codes(units: dict[str, np.ndarray]) -> np.ndarray:
-    return np.unique(units["unit_type"])
+    return distinct(units["unit_type"])
 
 
 def _is_usable(kind: TypeOfUnit) -> bool:

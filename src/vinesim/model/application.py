@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
@@ -126,7 +127,7 @@ def wrong_applications(
             expected = f"{one.gang_size} of its nodes with a unit of one type that can run it"
             problems.append(Problem(f"applications, {name}", expected, f"{n_nodes}"))
         if one.gang_size > 1:
-            n = np.unique(tasks[work.application == code])
+            n = distinct(tasks[work.application == code])
             if (n != one.gang_size).any():
                 expected = f"requests of {one.gang_size} tasks, one a node"
                 problems.append(Problem(f"applications, {name}", expected, ", ".join(map(str, n[:5]))))

@@ -7,6 +7,12 @@ import numpy as np
 from vinesim.model.errors import Problem
 
 
+def distinct(values: np.ndarray) -> np.ndarray:
+    """The distinct values, rising. Without counts ``np.unique`` loads masked arrays, which takes longer than a small
+    run does."""
+    return np.unique(values, return_counts=True)[0]
+
+
 def as_column(where: str, value: Any, dtype: Any, length: int | None, problems: list[Problem]) -> np.ndarray:
     """Return ``value`` as a contiguous array [length] of ``dtype``; what does not fit is added to ``problems``."""
     try:

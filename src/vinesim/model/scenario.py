@@ -11,6 +11,7 @@ import numpy as np
 from vinesim.model import affinity as affinity_table
 from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application, with_deadlines, wrong_applications
+from vinesim.model.arrays import distinct
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
@@ -124,8 +125,8 @@ class Scenario:
                     f"{work.preferred_type[t]}",
                 )
             )
-        runs = self.affinity[np.unique(center.unit_type)].max(axis=0) > 0
-        for code in np.unique(work.job_task_type):
+        runs = self.affinity[distinct(center.unit_type)].max(axis=0) > 0
+        for code in distinct(work.job_task_type):
             if not runs[code]:
                 job = int(np.flatnonzero(work.job_task_type == code)[0])
                 problems.append(
@@ -141,7 +142,7 @@ class Scenario:
             problems += self._wrong_times(work.times_us)
         if self.applications:
             problems += wrong_applications(work, self.applications, center, self.affinity)
-        deployed = [center.processor_types[p] for p in np.unique(center.unit_type)]
+        deployed = [center.processor_types[p] for p in distinct(center.unit_type)]
         linear = [p.name for p in deployed if p.dynamic_power_w is not None]
         unknown = [p.name for p in deployed if not p.has_own_power]
         if self.electricity.rates and unknown and self.power_w is None:
@@ -175,7 +176,7 @@ class Scenario:
         work, center = self.workload, self.datacenter
         if work.demand is None:
             return []
-        deployed = np.unique(center.unit_type)
+        deployed = distinct(center.unit_type)
         capacity = np.array([center.processor_types[p].capacity for p in deployed])
         largest = np.where(self.affinity[deployed] > 0, capacity[:, np.newaxis], 0.0).max(axis=0)  # by task type
         limit = largest[np.repeat(work.job_task_type, np.diff(work.job_first))]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.application import listed_by_code, nodes_by_type
+from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE, ONE_SLOT, Workload
@@ -37,7 +38,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     nodes, unit_node, data_node = _nodes(place, data_place, center.n_racks * center.n_shelves)
     node_rack, node_shelf = nodes // center.n_shelves, nodes % center.n_shelves
     affinity = scenario.affinity
-    deployed = np.unique(unit_type)
+    deployed = distinct(unit_type)
     n_types, n_task_types = affinity.shape
     ranking = np.full((n_task_types, n_types), -1, np.int32)
     for t in range(n_task_types):

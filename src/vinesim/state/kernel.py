@@ -1,4 +1,4 @@
-"""How the package compiles its kernels.
+"""How the package compiles its kernels, and keeps them.
 
 ``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting made the loop 5 times slower.
 ``forceinline``: small steps are part of the loop instead of being called.
@@ -6,14 +6,22 @@
 Leaving out the wrapper for Python too would save as much again, but then a call from Python crashes the process.
 """
 
+import types as python
+import warnings
 from typing import Any
 
 from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+import vinesim.state.without_blas  # noqa: F401  before the first kernel
+from vinesim.model.errors import InputWarning
+from vinesim.state.disk_cache import DiskCache
+from vinesim.state.machine_code import name_of
+
 OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
 STEP: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
+
 
 kernel = njit(**STEP)
 inlined = njit(forceinline=True, **STEP)
@@ -32,3 +40,23 @@ def not_negative(typing_context, number):
         return value
 
     return types.int64(number), codegen
+
+
+def kept(source: Any, digest: str, names: dict[str, Any], **options: Any) -> Any:
+    """A kernel with some names of ``source`` bound, kept on the disk under the hash of all that it is made from."""
+    name = name_of(source.__name__, digest)
+    bound = python.FunctionType(
+        source.__code__, {**source.__globals__, **names}, name, source.__defaults__, source.__closure__
+    )
+    bound.__qualname__, bound.__module__ = name, source.__module__
+    made = njit(**{**OPTIONS, **options})(bound)
+    try:
+        made._cache = DiskCache(bound)
+    except RuntimeError:
+        warnings.warn(
+            "compiled policies cannot be kept: the user's folder for caches cannot be written. "
+            "Set NUMBA_CACHE_DIR to a folder that can, or every run compiles anew",
+            InputWarning,
+            stacklevel=2,
+        )
+    return made

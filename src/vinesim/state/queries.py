@@ -187,7 +187,7 @@ def fits(model: Any, state: Any, task: int, unit: int) -> bool:
 
 def can_start(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the unit can run the task's type and has room for it now."""
-    return model.affinity[model.unit_type[unit], task_type(model, state, task)] > 0.0 and fits(model, state, task, unit)
+    return fits(model, state, task, unit) and model.affinity[model.unit_type[unit], task_type(model, state, task)] > 0.0
 
 
 def tier(model: Any, state: Any, task: int, unit: int) -> int:
@@ -227,10 +227,10 @@ def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> f
 def first_free(model: Any, state: Any, task: int, processor_type: int = -1, distance: int = -1) -> int:
     """Return the first unit, in (rack, shelf) order, on which the task can start; of one type or any (-1), at one tier
     from the task's data or any (-1)."""
-    for unit in range(len(model.unit_type)):
+    for unit, kind in enumerate(model.unit_type.tolist()):
         if (
-            can_start(model, state, task, unit)
-            and processor_type in (-1, model.unit_type[unit])
+            processor_type in (-1, kind)
+            and can_start(model, state, task, unit)
             and distance in (-1, tier(model, state, task, unit))
         ):
             return unit
@@ -240,10 +240,10 @@ def first_free(model: Any, state: Any, task: int, processor_type: int = -1, dist
 def fastest_free(model: Any, state: Any, task: int) -> int:
     """Return the unit with the highest affinity to the task on which it can start; the first of several."""
     best, best_speed = -1, 0.0
-    for unit in range(len(model.unit_type)):
-        speed = model.affinity[model.unit_type[unit], task_type(model, state, task)]
-        if speed > best_speed and can_start(model, state, task, unit):
-            best, best_speed = unit, speed
+    speeds = model.affinity[:, task_type(model, state, task)].tolist()
+    for unit, processor_type in enumerate(model.unit_type.tolist()):
+        if speeds[processor_type] > best_speed and fits(model, state, task, unit):
+            best, best_speed = unit, speeds[processor_type]
     return best
 
 

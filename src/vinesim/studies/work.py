@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from vinesim.engine.many import simulate_many
-from vinesim.engine.simulate import Engine, simulate
+from vinesim.engine.simulate import simulate
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
@@ -17,7 +17,7 @@ from vinesim.model.errors import InputError, Problem, VineSimError
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
 from vinesim.model.version import VERSION
-from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.contract import Policy
 from vinesim.policies.documents import prepared
 from vinesim.policies.registry import resolve
 from vinesim.policies.replacing import changed
@@ -145,9 +145,7 @@ def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Number
     """Return the numbers of the runs of a block; several runs are one call of the engine."""
     if len(block.runs) == 1:
         return {block.runs[0].run_id: one(study, block.runs[0], policies, block.scenario)}
-    scenario, is_plain = policies.put_into(block.scenario)
-    if is_plain:
-        return {run.run_id: one(study, run, policies) for run in block.runs}
+    scenario = policies.put_into(block.scenario)
     found = simulate_many(
         scenario,
         arrival_us=block.arrival_us,
@@ -162,9 +160,8 @@ def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Number
 
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
     """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
-    scenario, is_plain = policies.put_into(scenario or scenario_of(study, run))
-    engine: Engine = "reference" if is_plain else "compiled"
-    return numbers(simulate(scenario, engine=engine, warm_up=study.warm_up).summary, study.record)
+    scenario = policies.put_into(scenario or scenario_of(study, run))
+    return numbers(simulate(scenario, warm_up=study.warm_up).summary, study.record)
 
 
 class Policies:
@@ -173,14 +170,12 @@ class Policies:
     def __init__(self) -> None:
         self._known: dict[str, Policy] = {}
 
-    def put_into(self, scenario: Scenario) -> tuple[Scenario, bool]:
-        """Return the scenario with its policy as an object, and whether the policy is plain Python."""
+    def put_into(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with its policy as an object."""
         key = repr((scenario.policy, scenario.options))
         if key not in self._known:
             self._known[key] = resolve(scenario.policy, scenario.options)
-        policy = self._known[key]
-        is_plain = isinstance(policy, OnlinePolicy) and not policy.compiled
-        return changed(scenario, policy=policy, options={}), is_plain
+        return changed(scenario, policy=self._known[key], options={})
 
 
 def changed_files(study: Study, runs: list[Run]) -> Problem | None:

@@ -1,6 +1,7 @@
-"""Policies that start some tasks and then never answer: compiled, and in plain Python."""
+"""Policies that start some tasks and then never answer: in a loop, and asleep."""
 
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,10 +27,10 @@ class Endless(OnlinePolicy):
 
 
 @dataclass(frozen=True)
-class EndlessInPython(OnlinePolicy):
-    """The same without the compiler; it says when it begins to think."""
+class Asleep(OnlinePolicy):
+    """Waits for ever in a call that is not Python's own; it says when it begins to."""
 
-    name: ClassVar[str] = "test_endless_in_python"
+    name: ClassVar[str] = "test_asleep"
     compiled: ClassVar[bool] = False
 
     @staticmethod
@@ -38,5 +39,5 @@ class EndlessInPython(OnlinePolicy):
         if task >= N_STARTED:
             print("thinking", file=sys.stderr, flush=True)
         while task >= N_STARTED:
-            pass
+            time.sleep(3600.0)
         return start(task, first_free(model, state, task))

@@ -102,7 +102,7 @@ def test_a_run_whose_policy_does_not_answer_can_be_stopped(thoughts):
         seen.append(progress)
         return progress.n_events >= N_STARTED
 
-    result = vs.simulate(scenario(), on_progress=on_progress, on_message=said.append)
+    result = vs.simulate(scenario(), on_progress=on_progress, on_message=said.append, engine="compiled")
     assert result.exit_reason == "INTERRUPTED"
     assert "the policy test_endless, asked at " in result.provenance["reason"]
     assert any("test_endless" in text and "Ctrl-C" in text for text in said)
@@ -126,7 +126,7 @@ def test_ctrl_c_in_a_script_says_where_it_was(thoughts, monkeypatch):
 
     monkeypatch.setattr(patience.Patience, "gives_up", interrupt)
     with pytest.raises(KeyboardInterrupt) as error:
-        vs.simulate(scenario())
+        vs.simulate(scenario(), engine="compiled")
     assert "under the policy test_endless" in error.value.__notes__[0]
 
 
@@ -144,7 +144,7 @@ def test_small_runs_of_policies_that_answer_need_no_thread(monkeypatch):
     def calls(case):
         nonlocal n_calls
         n_calls = 0
-        assert vs.simulate(case).exit_reason == "ALL_DONE"
+        assert vs.simulate(case, engine="compiled").exit_reason == "ALL_DONE"
         return n_calls
 
     assert calls(replace(scenario(100), policy="high")) == 0

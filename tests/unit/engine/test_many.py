@@ -7,7 +7,7 @@ import pytest
 
 import vinesim as vs
 from tests.unit.engine.test_simulate import scenario
-from vinesim.engine import many
+from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
 from vinesim.policies import OnlinePolicy, fastest_free, nothing, oldest_pending, random_free, start
 
@@ -59,7 +59,7 @@ class Counts(OnlinePolicy):
 
 
 def test_without_arrivals_and_seeds_it_is_one_run():
-    runs = simulate_many(scenario())
+    runs = simulate_many(scenario(), engine="compiled")
     summary = vs.simulate(scenario()).summary
     assert runs.n_rows == 1
     assert runs["jobs.latency_us.p90"][0] == summary["jobs"]["latency_us"]["p90"]
@@ -69,20 +69,22 @@ def test_without_arrivals_and_seeds_it_is_one_run():
 
 
 def test_a_column_has_a_value_for_each_run_in_order(monkeypatch):
-    monkeypatch.setattr(many, "BLOCK_BYTES", 1)
-    runs = simulate_many(scenario(), arrival_us=TIMES, workers=3)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)
+    runs = simulate_many(scenario(), arrival_us=TIMES, workers=3, engine="compiled")
     assert runs["makespan_us"].tolist() == [500.0, 500.0, 950.0, 590.0]
 
 
 def test_only_what_is_named_is_there():
-    runs = simulate_many(scenario(), arrival_us=TIMES, record=("jobs.latency_us.mean", "makespan_us", "tasks.by"))
+    runs = simulate_many(
+        scenario(), arrival_us=TIMES, record=("jobs.latency_us.mean", "makespan_us", "tasks.by"), engine="compiled"
+    )
     assert set(runs) == {"jobs.latency_us.mean", "makespan_us", "exit_reason"}
 
 
 def test_seeds_decide_what_a_random_policy_draws():
     center = vs.Datacenter.of([("GPU", 0, 0), ("CPU_INTEL", 0, 1)] * 3)
     case = vs.Scenario(center, scenario().workload, policy=Random)
-    runs = simulate_many(case, seeds=[1, 3, 1, 3])["jobs.latency_us.mean"].tolist()
+    runs = simulate_many(case, seeds=[1, 3, 1, 3], engine="compiled")["jobs.latency_us.mean"].tolist()
     assert runs[:2] == runs[2:]
     assert len(set(runs)) == 2
 
@@ -91,7 +93,7 @@ def test_seeds_decide_what_a_random_policy_draws():
 def test_a_run_leaves_nothing_to_the_next(workers):
     """Runs that stall, are cut off, and finish, one after the other in one state."""
     case = scenario(policy=Counts, horizon_us=600.0)
-    finished = simulate_many(case, seeds=np.zeros(9), workers=workers)["tasks.finished"]
+    finished = simulate_many(case, seeds=np.zeros(9), workers=workers, engine="compiled")["tasks.finished"]
     assert finished.tolist() == [vs.simulate(case).summary["tasks"]["finished"]] * 9
     assert 0 < finished[0] < 20
 
@@ -99,12 +101,12 @@ def test_a_run_leaves_nothing_to_the_next(workers):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_broken_rule_names_the_policy(workers):
     with pytest.raises(vs.PolicyError, match="Late at 700 us asked for task 14 on unit 99"):
-        simulate_many(scenario(policy=Late), arrival_us=TIMES[[0, 2, 0]], workers=workers)
+        simulate_many(scenario(policy=Late), arrival_us=TIMES[[0, 2, 0]], workers=workers, engine="compiled")
 
 
 def test_an_error_inside_a_policy_is_its_own():
     with pytest.raises(vs.PolicyError, match=r"Lost.decide, .*IndexError"):
-        simulate_many(scenario(policy=Lost), arrival_us=TIMES[[0, 2, 0]])
+        simulate_many(scenario(policy=Lost), arrival_us=TIMES[[0, 2, 0]], engine="compiled")
 
 
 @pytest.mark.parametrize(
@@ -123,4 +125,4 @@ def test_an_error_inside_a_policy_is_its_own():
 )
 def test_what_does_not_fit_is_refused(given, message):
     with pytest.raises(vs.InputError, match=message):
-        simulate_many(scenario(), **given)
+        simulate_many(scenario(), **given, engine="compiled")

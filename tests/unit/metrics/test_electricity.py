@@ -121,7 +121,7 @@ def test_many_runs_give_what_each_gives_alone_bit_for_bit():
     for seed in range(8):
         case = scenario(seed, shared=False, electricity=Electricity(Series([0.0, 11.0], [1.0, 3.0], 30.0), 2.0))
         times = np.cumsum(np.random.default_rng(seed).integers(0, 9, (5, case.workload.n_jobs)), axis=1).astype(float)
-        runs = simulate_many(case, arrival_us=times, record=("energy", "energy_j"))
+        runs = simulate_many(case, arrival_us=times, record=("energy", "energy_j"), engine="compiled")
         for k, arrival_us in enumerate(times):
             one = vs.simulate(replace(case, workload=replace(case.workload, arrival_us=arrival_us))).summary
             assert runs["energy_j"][k] == one["energy_j"]

@@ -105,4 +105,4 @@ def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndar
 def data_nodes(center: Datacenter) -> list[tuple[int, int]]:
     """Where generated data may lie: on the storage units or, if there are none, on the nodes that have a unit."""
     places = center.storage if len(center.storage) else np.stack([center.rack, center.shelf], axis=1)
-    return [(int(rack), int(shelf)) for rack, shelf in np.unique(places, axis=0)]
+    return sorted({(rack, shelf) for rack, shelf in places.tolist()})

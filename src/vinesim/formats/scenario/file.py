@@ -243,6 +243,7 @@ def _accounting(part: AccountingPart | None) -> Accounting:
 
 def _in_use(center: Datacenter, job_task_type: np.ndarray, affinities: np.ndarray) -> np.ndarray:
     """Whether a unit of the type can run a task of the type in this scenario, [P, T]."""
-    result = np.zeros(affinities.shape, bool)
-    result[np.ix_(np.unique(center.unit_type), np.unique(job_task_type))] = True
-    return result & (affinities > 0)
+    is_deployed, is_asked_for = (np.zeros(n, bool) for n in affinities.shape)
+    is_deployed[center.unit_type] = True
+    is_asked_for[job_task_type] = True
+    return np.outer(is_deployed, is_asked_for) & (affinities > 0)

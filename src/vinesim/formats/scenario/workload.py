@@ -18,6 +18,7 @@ from vinesim.formats.source.files import is_table
 from vinesim.formats.source.quantities import size_bytes, time_us
 from vinesim.formats.source.yaml_source import YamlSource, dotted
 from vinesim.model.application import Application
+from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.streams import stream
@@ -253,7 +254,7 @@ class Workloads:
         own, names = [t.name for t in work.task_types], self.names.task_names
         if own == names:
             return work
-        used = [own[code] for code in np.unique(work.job_task_type)]
+        used = [own[code] for code in distinct(work.job_task_type)]
         missing = [name for name in used if name not in names]
         if missing:
             close = [m for name in missing for m in difflib.get_close_matches(name, names, 1)]

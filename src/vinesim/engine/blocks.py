@@ -1,0 +1,179 @@
+"""Runs in blocks: many of one model in one call of a kernel (``engine/block.py``), and then their numbers in one go.
+
+The policy is compiled once and the model built once. Each thread has one state.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.engine import block
+from vinesim.engine.beside import beside
+from vinesim.engine.compiled import bound, bound_block
+from vinesim.engine.contract import AT_HORIZON, BROKEN
+from vinesim.engine.outcome import may_share_units
+from vinesim.metrics.latency import Method
+from vinesim.metrics.numbers import flat
+from vinesim.metrics.record import Record
+from vinesim.metrics.summary import measure
+from vinesim.metrics.tables import Tables
+from vinesim.metrics.warm_up import WarmUp
+from vinesim.model.result import ExitReason, Outcome
+from vinesim.model.scenario import Scenario
+from vinesim.model.streams import stream_seed
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.declarations import functions_of
+from vinesim.state import queries
+from vinesim.state.build import build_model, build_state
+from vinesim.state.scratch import build_options, build_scratch
+
+BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
+NEEDED = {  # the task columns needed for each number, besides the finish times
+    "jobs.wait_us": ("task_init_us",),
+    "jobs.bounded_slowdown": ("task_init_us",),
+    "tasks.by_type": ("task_unit",),
+    "tasks.wait_us": ("task_init_us",),
+    "tasks.response_us": ("task_init_us",),
+    "utilization": ("task_unit", "task_init_us", "task_follower"),
+    "energy_j": ("task_unit", "task_init_us", "task_start_us", "task_follower"),
+    "energy": ("task_unit", "task_init_us", "task_start_us", "task_follower"),
+}
+Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
+
+
+class Failed(Exception):
+    """A run ended with an error."""
+
+    def __init__(self, k: int):
+        super().__init__(f"run {k} failed among others, but not alone")
+        self.k = k
+
+
+class Blocks:
+    """The runs in blocks, and what they all share."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        policy: OnlinePolicy,
+        times: np.ndarray | None,
+        seeds: np.ndarray,
+        wanted: Record,
+        method: Method,
+        warm_up: WarmUp | None,
+        n_workers: int,
+    ):
+        self.scenario, self.policy, self.times, self.n_runs = scenario, policy, times, len(seeds)
+        self.wanted, self.method, self.warm_up = wanted, method, warm_up
+        self.model = build_model(scenario, policy.groups)
+        self.options = build_options(policy.values_of_options())
+        self.random = _streams(seeds, policy)
+        self.may_share_units = may_share_units(self.model, policy.may_overcommit)
+        self.needed = {"task_finish_us"}.union(*(some for name, some in NEEDED.items() if wanted(name)))
+        row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
+        self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
+        self.n_workers = min(n_workers, -(-self.n_runs // self.size))
+        self.kernel = bound_block(policy.decide)
+        self._first_worker = [_Worker(self)]
+
+    def compile(self) -> None:
+        """Compile the kernel, or load it from the disk."""
+        self._first_worker[0].call(0, 0)
+
+    def run(self) -> list[Piece]:
+        """Return the numbers of all runs."""
+        ahead = iter(range(0, self.n_runs, self.size))  # shared: each free thread takes the next block
+
+        def work() -> list[Piece]:
+            worker = self._first_worker.pop() if self._first_worker else _Worker(self)
+            try:
+                return [piece for first in ahead for piece in worker.numbers(first)]
+            finally:
+                for _ in ahead:  # after an error the others stop too
+                    pass
+
+        try:
+            return [piece for done in beside([work] * self.n_workers) for piece in done]
+        finally:
+            for _ in ahead:  # after Ctrl-C threads that continue finish only one block
+                pass
+
+
+class _Worker:
+    """The state and columns of one thread."""
+
+    def __init__(self, blocks: Blocks):
+        self.blocks = blocks
+        self.arrival = np.array(blocks.model.job_arrival_us)
+        seen = self.arrival.view()
+        seen.flags.writeable = False
+        model = blocks.model._replace(job_arrival_us=seen)
+        state = build_state(model, 0, bound(blocks.policy.decide).counts_free)
+        scratch = build_scratch(blocks.policy.scratch, model)
+        self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
+        policy = blocks.policy
+        self._fixed = (model, state, blocks.options, scratch, policy.may_overcommit, policy.sees_every_event)
+        self._fresh = block.fresh(state, scratch)
+
+    def call(self, first: int, end: int) -> np.ndarray:
+        """Do some runs and return their arrivals, [K, J], or [0, J] if they are the scenario's."""
+        blocks = self.blocks
+        times = np.empty((0, len(self.arrival))) if blocks.times is None else blocks.times[first:end]
+        horizon_us, random = float(blocks.scenario.horizon_us), blocks.random[first:end]
+        blocks.kernel(*self._fixed, horizon_us, self.arrival, times, random, self._fresh, self.columns)
+        return times
+
+    def numbers(self, first: int) -> Iterator[Piece]:
+        """Do one block of runs. Raises :class:`Failed` with the first run that ends with an error."""
+        blocks, columns = self.blocks, self.columns
+        end = min(first + blocks.size, blocks.n_runs)
+        columns.why[:] = block.NOT_RUN
+        try:
+            times = self.call(first, end)
+        except Exception as wrong:
+            raise Failed(first + int(np.argmin(columns.why))) from wrong
+        why = columns.why[: end - first]
+        if (why == BROKEN).any():
+            raise Failed(first + int(np.argmax(why == BROKEN)))
+        depends = blocks.may_share_units or blocks.warm_up == "mser5"
+        together = np.flatnonzero(columns.is_plain[: end - first] & (not depends))
+        apart = np.setdiff1d(np.arange(end - first), together)
+        for rows in [together] * bool(len(together)) + list(apart):
+            yield first + np.atleast_1d(rows), self._measure(rows, times)
+
+    def _measure(self, rows: Any, times: np.ndarray) -> dict[str, Any]:
+        """Return the numbers of some rows that all finished, or of one."""
+        blocks, run = self.blocks, self.columns.run[rows]
+        if np.size(rows) == len(times) and np.ndim(rows):
+            rows = slice(0, np.size(rows))  # no copy
+        given = {name: getattr(self.columns, name) for name in block.TASK_COLUMNS}
+        kept = {name: column[rows] if len(column) else column for name, column in given.items()}
+        following = kept.pop("task_follower")
+        is_one = run.ndim == 0
+        followers = np.sort(following[following >= 0]).astype(np.int64) if is_one else np.empty(0, np.int64)
+        reason = ExitReason.ALL_DONE
+        if is_one and run["n_done"] < blocks.scenario.workload.n_tasks:
+            reason = ExitReason.HORIZON if self.columns.why[rows] == AT_HORIZON else ExitReason.STALLED
+        horizon_us = blocks.scenario.horizon_us
+        outcome = Outcome(
+            **kept,
+            unit_order=blocks.model.unit_order,
+            shares_units=blocks.may_share_units or len(followers) > 0,
+            exit_reason=reason,
+            reason="",
+            end_us=horizon_us if reason is ExitReason.HORIZON else np.minimum(run["now_us"], horizon_us),
+            n_events=run["n_events"],
+            followers=followers,
+        )
+        tables = Tables(blocks.scenario, outcome, times[rows] if len(times) else None)
+        found = flat(measure(tables, blocks.method, blocks.warm_up, blocks.wanted))
+        return {**{name: value for name, value in found if blocks.wanted(name)}, "exit_reason": str(reason)}
+
+
+def _streams(seeds: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
+    """[K] uint64: the initial state of the policy's random stream in each run; 0 for a policy that draws nothing."""
+    if not {queries.random_free, queries.random_below} & functions_of(policy.decide):
+        return np.zeros(len(seeds), np.uint64)
+    distinct, which = np.unique(seeds, return_inverse=True)
+    return np.array([stream_seed(int(seed), "policy") for seed in distinct], np.uint64)[which]

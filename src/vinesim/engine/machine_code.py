@@ -1,0 +1,38 @@
+"""What names the machine code of a policy: a hash of the policy and what it calls, of the package's kernels, and of the
+versions of Numba and NumPy. It is found without importing the compiler."""
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from vinesim.engine.fingerprint import fingerprint
+from vinesim.state.machine_code import is_kept
+
+LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
+PACKAGE = Path(__file__).parent.parent
+KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
+    *(f"engine/{name}.py" for name in ("actions", "block", "contract", "loop", "sharing", "steps")),
+    *(f"state/{name}.py" for name in ("bits", "by_reference", "demand", "disk_cache", "event_queue", "indexed")),
+    *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "queries", "skew_heap", "without_blas")),
+)
+
+
+@cache
+def kernels() -> bytes:
+    """Hash of everything that the package itself compiles into a loop, and of the compiler's version."""
+    digest = hashlib.sha256(f"{version('numba')} {version('numpy')}".encode())
+    for name in KERNELS:
+        digest.update((PACKAGE / name).read_bytes())
+    return digest.digest()
+
+
+def digest_of(decide: Any) -> str:
+    """What names the code of one policy's ``decide``, as it is loaded now."""
+    return hashlib.sha256(kernels() + fingerprint(decide)).hexdigest()
+
+
+def is_on_disk(decide: Any, kernel: str) -> bool:
+    """Whether one of a policy's kernels, LOOP or BLOCK, was compiled before, of the policy as it is now."""
+    return is_kept(kernel, digest_of(decide))

@@ -1,0 +1,90 @@
+"""Which of the two engines does a run where that is left to VineSim.
+
+Both give the same bits, so this is a matter of time only. The reference engine begins at once. The compiled one does a
+task some hundred times faster, but its code for a policy must be loaded first, or compiled. How long the reference
+engine takes for a task differs a hundredfold between policies, so it is tried: a run begins on it, and begins again on
+the compiled one as soon as the reference engine has taken, or will take at its pace, longer than the code does. So no
+run takes much more than twice what it takes on the better engine.
+"""
+
+import sys
+import time
+from typing import Any, Literal
+
+from vinesim.engine.machine_code import LOOP, is_on_disk
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.contract import OnlinePolicy, Policy
+
+Engine = Literal["auto", "compiled", "reference"]
+ENGINES = ("auto", "compiled", "reference")
+
+COMPILE_S = 8.0  # what compiling the loop for a policy takes, about
+LOAD_S = 0.7  # what it takes to load the compiler and the code that it made before
+PACE_S = 0.3  # after this the pace of a run is known
+MANY_TASKS = 20_000  # more than the reference engine does in LOAD_S under any policy
+TOO_MANY_TASKS = 400_000  # more than it does in COMPILE_S
+
+_took_s: dict[str, float] = {}  # on the reference engine in this process, by policy
+
+
+class Tier:
+    """The choice for one run."""
+
+    def __init__(self, engine: str, policy: Policy, decide: Any, n_tasks: int, n_events: int):
+        """``n_events`` is how many the run will have, about. Raises :class:`InputError` for an engine that there is
+        not, and for the compiled one with a policy in plain Python."""
+        self.is_open = False  # whether the other engine may still take over
+        self._decide, self._n_events = decide, n_events
+        self._policy = f"{decide.__code__.co_filename}:{decide.__qualname__}"
+        self._begun = time.perf_counter()
+        is_plain = isinstance(policy, OnlinePolicy) and not policy.compiled
+        check_engine(engine)
+        if engine == "compiled" and is_plain:
+            where = f"reference or auto, as the policy {policy.name or type(policy).__name__} is plain Python"
+            raise InputError([Problem("engine", where, "compiled", "Run it with --engine reference.")])
+        if engine != "auto":
+            self.first, self.why = engine, "as asked for"
+        elif is_plain:
+            self.first, self.why = "reference", "the policy is plain Python"
+        elif is_worth_compiling(decide, n_tasks):
+            self.first, self.why = "compiled", "its code is loaded" if is_loaded(decide, LOOP) else "many tasks"
+        else:
+            self.first, self.why, self.is_open = "reference", "quick enough", True
+
+    def is_too_slow(self, n_events: int) -> bool:
+        """Whether the compiled engine is to take over, after so many events on the reference engine."""
+        took_s = time.perf_counter() - self._begun
+        if not self.is_open or took_s < PACE_S:
+            return False
+        left_s = took_s * max(0, self._n_events - n_events) / max(1, n_events)
+        so_far_s = took_s + _took_s.get(self._policy, 0.0)
+        if max(so_far_s, left_s) < LOAD_S:
+            return False
+        if max(so_far_s, left_s) < COMPILE_S and not is_on_disk(self._decide, LOOP):
+            return False
+        self.is_open, self.why = False, f"the reference engine would have taken some {took_s + left_s:,.0f} s"
+        return True
+
+    def took(self) -> None:
+        """Note what the reference engine took, for the next runs of this policy in this process."""
+        if self.is_open:
+            _took_s[self._policy] = _took_s.get(self._policy, 0.0) + time.perf_counter() - self._begun
+
+
+def check_engine(engine: str) -> None:
+    """Raise :class:`InputError` for an engine that there is not."""
+    if engine not in ENGINES:
+        raise InputError([Problem("engine", " or ".join(ENGINES), repr(engine))])
+
+
+def is_worth_compiling(decide: Any, n_tasks: int, kernel: str = LOOP) -> bool:
+    """Whether so many tasks are done sooner on the compiled engine, be the policy as quick as any."""
+    if n_tasks > TOO_MANY_TASKS or is_loaded(decide, kernel):
+        return True
+    return n_tasks > MANY_TASKS and is_on_disk(decide, kernel)
+
+
+def is_loaded(decide: Any, kernel: str) -> bool:
+    """Whether the compiled engine has one of a policy's kernels in this process."""
+    compiled = sys.modules.get("vinesim.engine.compiled")
+    return compiled is not None and compiled.is_bound(decide, kernel)

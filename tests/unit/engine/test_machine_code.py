@@ -1,0 +1,160 @@
+"""Machine code on the disk: never stale, found from wherever the package lies, and removed when nobody uses it."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vinesim.engine import machine_code as of_policies
+from vinesim.state import machine_code
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ROOT / "src" / "vinesim"
+POLICY = (ROOT / "examples" / "my_policy.py").read_text()
+RUN = """
+import sys, vinesim as vs
+told = []
+case = vs.read_scenario(sys.argv[1], ["policy=" + sys.argv[2]])
+done = vs.simulate(case, engine="compiled", on_message=told.append)
+print(done.summary["jobs"]["latency_us"]["mean"], "compiled" if told else "loaded")
+"""
+
+
+def imported(file):
+    """The modules of the package that a file imports when it is imported itself."""
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def test_the_kernels_are_all_that_they_import():
+    known = {f"vinesim.{name[:-3].replace('/', '.')}" for name in of_policies.KERNELS}
+    for name in of_policies.KERNELS:
+        for module in imported(PACKAGE / name):
+            parts = module.split(".")
+            is_file = (PACKAGE / "/".join(parts[1:])).with_suffix(".py").is_file()
+            if parts[:2] in (["vinesim", "engine"], ["vinesim", "state"]) and is_file:
+                assert module in known, f"{name} imports {module}, which is no part of the hash"
+
+
+def test_files_that_make_kernels_are_in_the_hash():
+    for room in ("engine", "state"):
+        for file in (PACKAGE / room).glob("*.py"):
+            makes = {
+                "vinesim.state.kernel.kernel",
+                "vinesim.state.kernel.inlined",
+                "numba.njit",
+                "numba.extending.overload",
+            }
+            if makes & set(imported(file)):
+                assert f"{room}/{file.name}" in of_policies.KERNELS
+
+
+def copy_of_the_package(folder):
+    shutil.copytree(PACKAGE, folder / "vinesim", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def run(cache, package, policy):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(package)}
+    command = [sys.executable, "-c", RUN, ROOT / "examples" / "quickstart.yaml", policy]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=package)
+    return done.stdout.split()
+
+
+def test_code_is_found_from_wherever_the_package_lies_and_never_stale(tmp_path):
+    mine, cache = tmp_path / "mine.py", tmp_path / "cache"
+    mine.write_text(POLICY)
+    one, other = (copy_of_the_package(tmp_path / name) for name in ("one", "other"))
+    latency, how = run(cache, one, f"{mine}:Patient")
+    assert how == "compiled"
+    (tmp_path / "elsewhere").mkdir()
+    assert run(cache, other, f"{mine}:Patient") == [latency, "loaded"]
+    with (other / "vinesim" / "engine" / "reference.py").open("a") as file:
+        file.write("# no kernel is made from this\n")
+    assert run(cache, other, f"{mine}:Patient") == [latency, "loaded"]
+    with (other / "vinesim" / "engine" / "actions.py").open("a") as file:
+        file.write("# all kernels are made from this\n")
+    assert run(cache, other, f"{mine}:Patient") == [latency, "compiled"]
+    mine.write_text(POLICY.replace(", preferred_type(model, state, task))", ")"))
+    edited, how = run(cache, one, f"{mine}:Patient")
+    assert how == "compiled"
+    assert edited != latency
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    machine_code.folder.cache_clear()
+    yield machine_code.folder()
+    machine_code.folder.cache_clear()
+
+
+def kept(folder, name, age_s, size=10):
+    for suffix in (".nbi", ".1.nbc"):
+        file = folder / f"loop.{name}-.{machine_code.PYTHON}{suffix}"
+        file.write_bytes(bytes(size))
+        os.utime(file, 2 * (time.time() - age_s,))
+
+
+def names(folder):
+    return sorted({file.name.split("-")[0] for file in folder.iterdir()})
+
+
+def test_code_that_nobody_uses_is_removed(folder):
+    kept(folder, "old", machine_code.UNUSED_S + 60)
+    kept(folder, "young", machine_code.UNUSED_S - 60)
+    kept(folder, "used", machine_code.UNUSED_S + 60)
+    machine_code.touch("loop.used")
+    machine_code.tidy()
+    assert names(folder) == ["loop.used", "loop.young"]
+
+
+def test_the_oldest_goes_when_all_is_too_much(folder, monkeypatch):
+    for age_s, name in enumerate(["new", "middle", "oldest"]):
+        kept(folder, name, 100 * age_s, size=10)
+    monkeypatch.setattr(machine_code, "MOST_BYTES", 40)
+    machine_code.tidy()
+    assert names(folder) == ["loop.middle", "loop.new"]
+
+
+def test_code_is_kept_by_name(folder):
+    digest = "0123456789abcdef" * 4
+    assert not machine_code.is_kept("run_events", digest)
+    kept(folder, machine_code.name_of("run_events", digest), 0)
+    assert machine_code.is_kept("run_events", digest)
+    assert not machine_code.is_kept("run_block", digest)
+
+
+def test_a_folder_that_cannot_be_made_is_told_and_does_without(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file")}
+    code = (
+        "import vinesim as vs\n"
+        "print(vs.simulate(vs.read_scenario('examples/quickstart.yaml'), engine='compiled').exit_reason)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout == "ALL_DONE\n"
+    assert "compiled policies cannot be kept" in done.stderr
+
+
+def test_linear_algebra_is_loaded_only_by_kernels_that_need_it():
+    code = (
+        "import sys\n"
+        "import vinesim.state.kernel as kernel\n"
+        "import numba, numpy as np\n"
+        "assert kernel.kernel(lambda x: x + 1)(1) == 2\n"
+        "assert 'scipy.linalg' not in sys.modules\n"
+        "a = np.eye(3)\n"
+        "assert numba.njit(lambda a: np.dot(a, a))(a).sum() == 3.0\n"
+        "assert 'scipy.linalg' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
