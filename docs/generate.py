@@ -62,16 +62,15 @@ def columns() -> str:
     return "\n\n".join(text)
 
 
-PROMISES = {
-    "work_conserving": "no unit is idle while a pending task could start on it",
-    "starts_in_order": "tasks start in the order in which they arrived",
-    "deterministic": "nothing is drawn from the policy's random stream",
-    "needs_estimates": "looks at transfer or execution times",
-    "may_overcommit": "may load a unit beyond its capacity",
-    "sees_every_event": "is asked after every event, also when there is nothing to start",
-    "replaces_running": "is given running tasks too and may move them",
-    "steady": "a batch policy that leaves tasks where they are at two times does so at all times in between",
-}
+def promises() -> dict[str, str]:
+    """What a policy may declare, and what that means: the comments beside the class attributes of the contract."""
+    from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
+
+    found = {}
+    for kind in (Policy, OnlinePolicy, BatchPolicy):
+        for name, meaning in re.findall(r"^    (\w+): ClassVar\[bool\] = \w+  # (.+)$", inspect.getsource(kind), re.M):
+            found[name] = meaning
+    return found
 
 
 def policies() -> str:
@@ -79,6 +78,7 @@ def policies() -> str:
     from vinesim.cli.policies import options
     from vinesim.policies.registry import BUILT_IN
 
+    meanings = promises()
     text = [
         "# Policies",
         "`vinesim policies` prints the same, with the policies that other installed packages register. "
@@ -92,11 +92,11 @@ def policies() -> str:
             text.append(table(("option", "values", "default"), rows))
         else:
             text.append("No options.")
-        kept = [name for name in PROMISES if getattr(policy, name, False)]
+        kept = [name for name in meanings if name != "compiled" and getattr(policy, name, False)]
         text.append("Promises: " + (", ".join(f"`{name}`" for name in kept) or "none") + ".")
         groups = getattr(policy, "groups", ())
         text.append("Tasks are told apart by task type" + "".join(f", {g.replace('_', ' ')}" for g in groups) + ".")
-    text += ["## What the promises mean", table(("promise", "meaning"), [(f"`{k}`", v) for k, v in PROMISES.items()])]
+    text += ["## What the promises mean", table(("promise", "meaning"), [(f"`{k}`", v) for k, v in meanings.items()])]
     return "\n\n".join(text)
 
 
@@ -227,8 +227,9 @@ def commands() -> str:
 def _commands(app: Any, prefix: str) -> Iterable[tuple[str, Callable[..., Any]]]:
     for command in app.registered_commands:
         yield f"{prefix} {command.name}", command.callback
-    for group in app.registered_groups:
-        yield from _commands(group.typer_instance, f"{prefix} {group.name}")
+    from vinesim.cli.import_ import commands as importers
+
+    yield from ((f"{prefix} import {name}", command) for name, command in importers().items())
 
 
 def errors() -> str:
@@ -330,7 +331,7 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
-    from vinesim.formats.scenario import workload_table
+    from vinesim.formats.scenario import workload_columns, workload_table
     from vinesim.formats.source import limits, quantities
 
     modules = {
@@ -354,7 +355,7 @@ def formats() -> str:
                 (i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)
             ]
             text.append(table(("field", "name", "value"), rows))
-    known = {**workload_table.COLUMNS, **workload_table.ALTERNATIVES}
+    known = {**workload_columns.COLUMNS, **workload_columns.ALTERNATIVES}
     rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in known.items()]
     text += [
         "## Workload as Parquet",

@@ -58,7 +58,7 @@ def replay(scenario: vs.Scenario, record: list[tuple[Any, ...]], poll: bool = Fa
     for itself. Returns the component and how many grants it gave."""
     scheduler = Scheduler.of(scenario, **LEASE)
     work = scenario.workload
-    codes = {r.application.name: a for a, r in enumerate(scheduler._registered)}
+    codes = {r.application.name: a for a, r in enumerate(scheduler._decider.registered)}
     handle = [codes.get(name, -1) for name in work.application_names]
     request_of = {}  # job of the scenario -> request of the component
     running = {}  # leading task -> (grant, unit)
@@ -103,7 +103,7 @@ def asked(scheduler: Scheduler, now_us: float, poll: bool) -> Any:
     """The next grant; with ``poll`` by asking for one application after the other, the last first."""
     if not poll:
         return scheduler.can_issue(now_us)
-    for a in reversed(range(len(scheduler._registered))):
+    for a in reversed(range(len(scheduler._decider.registered))):
         grant = scheduler.can_issue(now_us, a)
         if grant is not None:
             return grant

@@ -76,13 +76,13 @@ def test_an_application_may_register_late(monkeypatch):
         running = []
         for job, now_us in enumerate(scenario.workload.arrival_us.tolist()):
             a = int(scenario.workload.application[job])
-            code = [r.application.name for r in early._registered].index(f"A{a}")
+            code = [r.application.name for r in early._decider.registered].index(f"A{a}")
             size = float(scenario.workload.operations[scenario.workload.job_first[job]])
-            while len(late._registered) <= code:
-                one = early._registered[len(late._registered)]
-                before = list(late._groups)
-                late._register(one.application, one.application.name, one.demand)
-                shifted += before != late._groups[: len(before)]
+            while len(late._decider.registered) <= code:
+                one = early._decider.registered[len(late._decider.registered)]
+                before = list(late._decider.groups)
+                late._decider.register(one.application, one.application.name, one.demand)
+                shifted += before != late._decider.groups[: len(before)]
             assert early.new_request(code, now_us, size) == late.new_request(code, now_us, size)
             if job % 3 == 2 and running:
                 grant = running.pop(0)
@@ -120,7 +120,7 @@ def test_no_lost_completion_keeps_a_unit(seed, name, data):
     complete or lost, and the history has those that were in time."""
     scenario = request_scenario(seed, name)
     scheduler = Scheduler.of(scenario, lease_factor=2.0, lease_floor_us=5.0)
-    names = [r.application.name for r in scheduler._registered]
+    names = [r.application.name for r in scheduler._decider.registered]
     work, running, given_ids, complete, in_time = scenario.workload, [], set(), set(), 0
     for job, now_us in enumerate(work.arrival_us.tolist()):
         code = names.index(f"A{work.application[job]}")
@@ -156,4 +156,4 @@ def test_no_lost_completion_keeps_a_unit(seed, name, data):
     assert scheduler.n_pending == 0
     assert not any(scheduler.complete(grant, now_us) for grant in lost)
     if name.startswith("symphony"):
-        assert scheduler._scratch.n_seen.sum() == in_time
+        assert scheduler._decider.scratch.n_seen.sum() == in_time

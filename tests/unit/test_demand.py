@@ -96,7 +96,7 @@ def test_the_component_takes_what_a_run_takes():
         vs.Datacenter.of([("CPU", 0, 0)], (CPU,)), listed, "fcfs", affinity=[[1.0]],
         applications=(vs.model.application.Application("SEARCH", 5e3, average_load=1.0),),
     )  # fmt: skip
-    assert math.isnan(vs.Scheduler.of(scenario)._registered[0].demand)
+    assert math.isnan(vs.Scheduler.of(scenario)._decider.registered[0].demand)
 
 
 def test_whole_units_alone_are_told_to_the_engine_as_such():

@@ -150,3 +150,18 @@ def test_a_run_that_an_outage_ended_is_a_bar_with_a_cross(tmp_path):
     assert (n_tasks, bars) == (2, [(0.0, 40.0, 0), (0.0, 100.0, 1), (50.0, 150.0, 0)])
     (crosses,) = (line for line in figure.axes[0].lines if line.get_marker() == "x")
     assert (crosses.get_xdata().tolist(), crosses.get_ydata().round().tolist()) == ([40.0], [0.0])
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_no_tick_of_an_arrival_lies_on_their_label(folder, monkeypatch, many):
+    if many:
+        monkeypatch.setattr(gantt, "MAX_MARKS", 1)
+    with open_result(folder) as result:
+        figure, _ = gantt.gantt_figure(result, to_us=200.0)  # jobs arrive until the right edge
+    figure.draw_without_rendering()
+    (label,) = [text for text in figure.axes[0].texts if "arrivals" in text.get_text()]
+    points = figure.dpi / 72
+    marks = [line for line in figure.axes[0].lines if len(line.get_ydata()) and line.get_ydata()[0] == -0.85]
+    top = figure.axes[0].transData.transform((0, -0.85))[1] + 3 * points
+    assert len(marks) == 1
+    assert label.get_window_extent().y0 >= top

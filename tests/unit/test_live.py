@@ -10,7 +10,8 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
-from vinesim.live.scheduler import RECENT, Scheduler
+from vinesim.live.grants import RECENT
+from vinesim.live.scheduler import Scheduler
 from vinesim.policies import ARRIVAL, FINISH, TIMER, OnlinePolicy, first_free, nothing, oldest_pending, start
 
 TYPES = (vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0), vs.ProcessorType("GPU"))
@@ -136,7 +137,7 @@ def test_policies_that_need_the_workload_or_periods_are_refused():
     for name in ("optimal", "ff", "rb_fifo"):
         with pytest.raises(vs.InputError, match="policy"):
             scheduler(name)
-    with pytest.raises(vs.InputError, match="one node at a time"):
+    with pytest.raises(vs.InputError, match="does not declare starts_gangs"):
         scheduler("high").register("SEARCH", 5e3, 1.0, gang_size=2)
     with pytest.raises(vs.InputError, match="lease_factor"):
         scheduler(lease_factor=-1.0)
@@ -192,7 +193,7 @@ def test_parts_of_a_request_end_one_by_one_or_all_at_once():
     assert one.complete(first.id, 9.0)
     assert one.complete(second.id, 9.0)
     assert set(one.load().values()) == {0.0}
-    assert one._scratch.n_seen.sum() == 4
+    assert one._decider.scratch.n_seen.sum() == 4
 
 
 class Eager(Witness):
@@ -214,6 +215,7 @@ def test_a_policy_that_does_not_wait_for_the_instant_keeps_its_grants_until_aske
 class Told(OnlinePolicy):
     """Notes in scratch what it was shown when it was asked, by group; and takes the first unit."""
 
+    starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {"event": ("i8", "groups"), "by_type": ("i8", "types*groups"), "jobs": ("i8", "jobs")}
 
@@ -227,35 +229,51 @@ class Told(OnlinePolicy):
         return start(task, first_free(model, state, task))
 
 
+@dataclass(frozen=True)
+class OneByOne(Told):
+    """Tells gang members apart, and does not say that it starts all of a gang at once."""
+
+    starts_gangs: ClassVar[bool] = False
+
+
+def test_a_gang_needs_a_policy_that_declares_to_start_gangs():
+    one = Scheduler(CENTER, OneByOne(), affinity=SPEED, task_types=TASKS)
+    with pytest.raises(vs.InputError, match="does not declare starts_gangs"):
+        one.register("SEARCH", 5e3, 1.0, gang_size=2)
+    assert one.register("SEARCH", 5e3, 1.0) == 0
+    declared = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+    assert declared.register("SEARCH", 5e3, 1.0, gang_size=2) == 0
+
+
 def test_the_policy_is_shown_the_last_event_of_the_instant():
     one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
     code = one.register("SEARCH", 5e3, 1.0)
     one.new_request(code, 0.0)
     grant = one.can_issue(0.0)
-    assert one._scratch.event.tolist() == [1 + ARRIVAL]
+    assert one._decider.scratch.event.tolist() == [1 + ARRIVAL]
     one.new_request(code, 1.0)
     one.complete(grant.id, 1.0)
     one.can_issue(1.0)
-    assert one._scratch.event.tolist() == [1 + FINISH]
+    assert one._decider.scratch.event.tolist() == [1 + FINISH]
     one.new_request(code, 2.0)
     one.can_issue(3.0)
-    assert one._scratch.event.tolist() == [1 + TIMER]
-    assert one._scratch.jobs == {1: 1, 2: 1}  # that of the first is forgotten
+    assert one._decider.scratch.event.tolist() == [1 + TIMER]
+    assert one._decider.scratch.jobs == {1: 1, 2: 1}  # that of the first is forgotten
 
 
 def test_scratch_moves_with_its_group():
     """A request of two nodes has two groups; the groups of first parts come first."""
     one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
     search = one.register("SEARCH", 5e3, 1.0, gang_size=2)
-    assert one._groups == [[0, 1]]
-    one._scratch.event[:] = [7, 8]
-    one._scratch.by_type[:] = [1, 2, 3, 4]  # the row of a type has the groups
+    assert one._decider.groups == [[0, 1]]
+    one._decider.scratch.event[:] = [7, 8]
+    one._decider.scratch.by_type[:] = [1, 2, 3, 4]  # the row of a type has the groups
     one.new_request(search, 0.0)
     one.register("VIDEO", 5e3, 1.0)
-    assert one._groups == [[0, 2], [1]]
-    assert one._scratch.event.tolist() == [7, 0, 8]
-    assert one._scratch.by_type.tolist() == [1, 0, 2, 3, 0, 4]
-    assert one._requests.task_group == {0: 0, 1: 2}
+    assert one._decider.groups == [[0, 2], [1]]
+    assert one._decider.scratch.event.tolist() == [7, 0, 8]
+    assert one._decider.scratch.by_type.tolist() == [1, 0, 2, 3, 0, 4]
+    assert one._decider.requests.task_group == {0: 0, 1: 2}
 
 
 def test_a_request_that_is_started_in_part_is_an_error():
@@ -322,12 +340,12 @@ def test_memory_does_not_grow(policy):
         while (grant := one.can_issue(now_us)) is not None:
             running.append((now_us + 6.0, grant.id))
         if n % 1000 == 999:
-            sizes.append(size_of(vars(one), set()) - len(one._lost_ids))
+            sizes.append(size_of(vars(one), set()) - len(one._grants.lost_ids))
     assert one.n_lost > 100
-    assert len(one._lost_ids) <= RECENT
+    assert len(one._grants.lost_ids) <= RECENT
     assert max(sizes[1:]) < 1.5 * sizes[0] + 500
-    assert one._requests.n_jobs == 20_000
-    assert len(one._requests.task_job) < 300
+    assert one._decider.requests.n_jobs == 20_000
+    assert len(one._decider.requests.task_job) < 300
 
 
 def test_threads_may_call():

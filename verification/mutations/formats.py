@@ -37,14 +37,14 @@ MUTATIONS = (
     mutation(
         "swf: jobs that were cancelled while they ran are dropped",
         SWF,
-        "formats/importers/swf.py",
+        "formats/importers/swf_lines.py",
         "status == CANCELLED and (run <= 0 or allocated == 0)",
         "status == CANCELLED",
     ),
     mutation(
         "swf: a job as wide as the widest node is dropped",
         SWF,
-        "formats/importers/swf.py",
+        "formats/importers/swf_lines.py",
         "processors > widest),",
         "processors >= widest),",
     ),
@@ -73,7 +73,7 @@ MUTATIONS = (
     mutation(
         "the accounting's default is the other reading of demand beyond capacity",
         "tests/unit/formats/test_scenario_file.py",
-        "formats/scenario/document.py",
+        "formats/scenario/run_parts.py",
         'slav: SlavReading = Field("incremental"',
         'slav: SlavReading = Field("eq3"',
     ),

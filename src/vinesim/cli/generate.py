@@ -29,7 +29,7 @@ def generate(
     """Generate a workload, or list the generators and their options."""
     from vinesim.cli.arguments import key_values
     from vinesim.formats.papers.trace import write_trace
-    from vinesim.formats.scenario.workload_table import write_workload
+    from vinesim.formats.scenario.workload_writer import write_workload
     from vinesim.model.catalog import PROCESSOR_TYPES
     from vinesim.workloads.registry import COMMON, GENERATORS
     from vinesim.workloads.registry import generator as find

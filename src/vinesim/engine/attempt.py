@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
-from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, LEFT, NO_EVENTS, BrokenContract, OutOfTime
+from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, LEFT, NO_EVENTS, BrokenContract, OutOfTime, Unplaced
 from vinesim.engine.outages import OutageClock
 from vinesim.engine.outcome import collect, why_stalled
 from vinesim.engine.patience import Patience, Progress
@@ -86,6 +86,9 @@ class Attempt:
                 ended = self._advance(run, clock, outages, patience)
         except BrokenContract as broken:
             raise broken.as_policy_error(self.name, run.now_us) from None
+        except Unplaced as failed:
+            failed.n_events = run.n_events
+            raise
         except OutOfTime as wrong:
             raise wrong.as_input_error(scenario, model, run.now_us) from None
         except KeyboardInterrupt as stop:

@@ -20,6 +20,7 @@ from vinesim.metrics.summary import measure
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp
 from vinesim.model.result import ExitReason, Outcome
+from vinesim.model.run_numbers import NUMBERS
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy
@@ -29,16 +30,6 @@ from vinesim.state.build import build_model, build_state
 from vinesim.state.scratch import build_options, build_scratch
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
-NEEDED = {  # the task columns needed for each number, besides the finish times
-    "jobs.wait_us": ("task_init_us",),
-    "jobs.bounded_slowdown": ("task_init_us",),
-    "tasks.by_type": ("task_unit",),
-    "tasks.wait_us": ("task_init_us",),
-    "tasks.response_us": ("task_init_us",),
-    "utilization": ("task_unit", "task_init_us", "task_follower"),
-    "energy_j": ("task_unit", "task_init_us", "task_start_us", "task_follower"),
-    "energy": ("task_unit", "task_init_us", "task_start_us", "task_follower"),
-}
 Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
 
 
@@ -70,7 +61,7 @@ class Blocks:
         self.options = build_options(policy.values_of_options())
         self.random = _streams(seeds, policy)
         self.may_share_units = may_share_units(self.model, policy.may_overcommit)
-        self.needed = {"task_finish_us"}.union(*(some for name, some in NEEDED.items() if wanted(name)))
+        self.needed = {"task_finish_us"}.union(*(n.columns for n in NUMBERS.values() if wanted(n.name)))
         row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
         self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
         self.n_workers = min(n_workers, -(-self.n_runs // self.size))

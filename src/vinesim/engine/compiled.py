@@ -19,6 +19,7 @@ import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import block, loop, steps
 from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, LEFT, asked, broken
+from vinesim.engine.guards import QUERIES, guarded, guarded_module
 from vinesim.engine.machine_code import BLOCK, digest_of, kernels
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
@@ -74,14 +75,20 @@ _blocks: dict[str, Any] = {}
 def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> Any:
     """Make a policy's function a kernel; the plain functions that it calls become kernels too, long ones as calls.
 
-    Kernels of a policy check array bounds: a wrong index is an error with its line, not a wrong answer.
+    Kernels of a policy check array bounds, and the queries that a user's policy calls check the numbers that they are
+    given: a wrong index is an error, not a wrong answer.
     """
     if function not in made:
         made[function] = None  # a recursive function keeps its plain name
         globals_ = dict(function.__globals__)
+        is_own = function.__module__.startswith("vinesim.")
         for name in function.__code__.co_names:
             value = globals_.get(name)
-            if inspect.isfunction(value) and not value.__module__.startswith("vinesim.state"):
+            if not is_own and inspect.ismodule(value):
+                globals_[name] = guarded_module(value)
+            elif not is_own and inspect.isfunction(value) and value in QUERIES:
+                globals_[name] = guarded(value)
+            elif inspect.isfunction(value) and not value.__module__.startswith("vinesim.state"):
                 globals_[name] = _kernel_of(value, made, True) or value
         copy = types.FunctionType(
             function.__code__, globals_, function.__name__, function.__defaults__, function.__closure__

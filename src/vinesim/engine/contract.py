@@ -1,12 +1,12 @@
 """The rules that a policy's actions must follow, and the error that names the broken one."""
 
 import math
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from vinesim.engine.wrong_line import told
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.state.layout import Model
@@ -34,6 +34,12 @@ RULES = (
 )
 
 
+class Unplaced(PolicyError):
+    """An error in a policy's compiled code, which does not know its lines."""
+
+    n_events = 0  # before it
+
+
 def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: Any) -> Any:
     """Return ``call(*arguments)``, which runs a policy's ``function``; errors in that become a :class:`PolicyError`."""
     try:
@@ -44,10 +50,9 @@ def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: An
         if type(wrong).__module__.startswith("numba"):
             raise  # it does not compile
         file = function.__code__.co_filename
-        lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == file]
-        raise PolicyError(
-            f"policy {function.__qualname__}, {file}:{lines[-1] if lines else '?'}: {type(wrong).__name__}: {wrong}"
-        ) from wrong
+        line, words = told(wrong, file)
+        kind = Unplaced if line is None else PolicyError
+        raise kind(f"policy {function.__qualname__}, {file}:{'?' if line is None else line}: {words}") from wrong
 
 
 class BrokenContract(Exception):

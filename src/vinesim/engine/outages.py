@@ -79,7 +79,7 @@ def check_policy(scenario: Scenario, policy: Policy) -> None:
         raise InputError([Problem("outages", f"an online policy; {name} is a batch policy", "outages")])
     if policy.plans:
         raise InputError([Problem("outages", f"none; {name} plans before the run", "outages")])
-    keeps_tasks = any("tasks" in size or "queue" in size for _, size in policy.scratch.values())
-    if keeps_tasks and not policy.takes_back and any(outage.running == "requeue" for outage in scenario.outages):
-        expected = f"outages with running: finish; {name} does not take tasks back"
-        raise InputError([Problem("outages", expected, "requeue", "Or choose another policy.")])
+    if not policy.can_requeue and any(outage.running == "requeue" for outage in scenario.outages):
+        expected = f"outages with running: finish; {name} keeps tasks in its scratch and does not take them back"
+        remedy = "Or choose another policy. A policy of one's own declares keeps_tasks and takes_back."
+        raise InputError([Problem("outages", expected, "requeue", remedy)])

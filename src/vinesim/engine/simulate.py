@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.attempt import Attempt
+from vinesim.engine.contract import Unplaced
 from vinesim.engine.outages import check_policy
 from vinesim.engine.patience import Progress
 from vinesim.engine.tier import Engine, Tier
@@ -63,7 +64,10 @@ def simulate(
     model = build_model(scenario, online.groups, unit_order_of(online, scenario))
     plan = online.plan(model, on_message) if online.plans else Plan({})
     attempt = Attempt(scenario, policy, online, model, plan, tier, on_progress, on_message)
-    ended = attempt.run()
+    try:
+        ended = attempt.run()
+    except Unplaced as failed:
+        raise placed(failed, scenario, on_message) from None
     outcome = attempt.outcome(ended)
     provenance = {
         "version": VERSION,
@@ -94,6 +98,23 @@ def simulate(
         builders,
         partial(summarize, tables=tables, method=percentiles, warm_up=warm_up),
     )
+
+
+def placed(failed: Unplaced, scenario: Scenario, on_message: Callable[[str], None] | None) -> PolicyError:
+    """Return the error with its file and line: plain Python knows them, so the run is repeated there until it fails.
+
+    Returns the error as it was if the run does not fail there after as many events, or is interrupted.
+    """
+    n_events = failed.n_events
+    if on_message is not None:
+        on_message(f"the policy failed after {n_events:,} events; repeating them in plain Python, which knows the line")
+    try:
+        simulate(scenario, engine="reference", on_progress=lambda progress: progress.n_events > n_events)
+    except PolicyError as found:
+        return found
+    except (InputError, KeyboardInterrupt):
+        pass
+    return failed
 
 
 def check_options(percentiles: str, warm_up: WarmUp | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.simulate import unit_order_of
-from vinesim.model.application import Application
+from vinesim.model.application import Application, due_us
 from vinesim.model.catalog import TaskType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.scenario import Scenario
@@ -26,9 +26,8 @@ class Registration:
     demand: float
 
     def deadline_us(self, now_us: float, size: float) -> float:
-        """Return when a request that arrives now is due, by :func:`~vinesim.model.application.with_deadlines`."""
-        relative_us = self.application.relative_deadline_us
-        return now_us + (relative_us * size if self.application.per_size else relative_us)
+        """Return when a request that arrives now is due."""
+        return float(due_us(now_us, self.application.relative_deadline_us, self.application.per_size, size))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from vinesim.model.alone import alone_us
 from vinesim.model.application import listed_by_code
 from vinesim.model.arrays import distinct
 from vinesim.model.scenario import Scenario
@@ -63,8 +64,7 @@ def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
         head = order[work.job_first[1:] - 1]
     speed = scenario.affinity.T[work.job_task_type]
     size = work.operations[head][:, None]
-    with np.errstate(divide="ignore"):
-        own = size / speed if work.times_us is None else np.where(speed > 0, work.times_us[head], np.inf)
+    own = np.where(speed > 0, alone_us(size, speed, None if work.times_us is None else work.times_us[head]), np.inf)
     overhead = np.zeros_like(scenario.affinity) if scenario.overhead_us is None else scenario.overhead_us
     before = overhead.T[work.job_task_type]
     limit = np.ones(work.n_jobs)

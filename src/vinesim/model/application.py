@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -57,13 +58,15 @@ def with_deadlines(work: Workload, applications: Sequence[Application]) -> Workl
     listed = listed_by_code(work, applications)
     response = np.array([math.inf if a is None else a.relative_deadline_us for a in listed])
     per_size = np.array([a is not None and a.per_size for a in listed])
-    due = response[work.application]
-    scaled = per_size[work.application]
-    if scaled.any():
-        is_single = work.n_jobs == work.n_tasks
-        size = work.operations if is_single else np.maximum.reduceat(work.operations, work.job_first[:-1])
-        due = np.where(scaled, due * size, due)
-    return replace(work, deadline_us=work.arrival_us + due)
+    is_single = work.n_jobs == work.n_tasks
+    size = work.operations if is_single else np.maximum.reduceat(work.operations, work.job_first[:-1])
+    due = due_us(work.arrival_us, response[work.application], per_size[work.application], size)
+    return replace(work, deadline_us=due)
+
+
+def due_us(arrival_us: Any, relative_deadline_us: Any, per_size: Any, size: Any) -> Any:
+    """Return when requests are due: a time after they arrive, or a time per unit of size. Numbers or arrays, us."""
+    return arrival_us + relative_deadline_us * np.where(per_size, size, 1.0)
 
 
 def listed_by_code(work: Workload, applications: Sequence[Application]) -> list[Application | None]:

@@ -5,7 +5,7 @@ Table 1 (servers).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vinesim.model.errors import InputError, Problem
@@ -101,3 +101,17 @@ SERVER_TYPES = (  # ARM or Atom; low-end desktop; one socket; two sockets
 SERVER_TASK_TYPES = (TaskType("TASK"),)  # affinity 1 on every server: an operation takes 1 us
 
 ANY_PROCESSOR = "UNSPECIFIED"  # a task's preferred type when any unit will do
+
+
+def codes_of(types: Sequence[ProcessorType] | Sequence[TaskType]) -> dict[str, int]:
+    """Return the code of each type by its name: its place in the list."""
+    names = [one.name for one in types]
+    return dict(zip(names, range(len(names)), strict=True))
+
+
+def code_of(where: str, name: str, types: Sequence[ProcessorType] | Sequence[TaskType]) -> int:
+    """Return the code of a type by its name. Raises :class:`InputError` for an unknown name."""
+    codes = codes_of(types)
+    if name not in codes:
+        raise InputError([Problem(where, "one of " + ", ".join(codes), repr(name), "Define the type first.")])
+    return codes[name]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vinesim.model.arrays import as_column
-from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
+from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.errors import InputError, Problem
 
 MAX_RACKS = 10_000_000
@@ -76,7 +76,7 @@ class Datacenter:
     ) -> "Datacenter":
         """Build from (type name, rack, shelf) rows, e.g. ``Datacenter.of([("GPU", 0, 1)])``."""
         rows = list(units)
-        codes = {p.name: code for code, p in enumerate(processor_types)}
+        codes = codes_of(processor_types)
         unknown = [
             Problem(f"datacenter.units[{i}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
             for i, (name, _, _) in enumerate(rows)

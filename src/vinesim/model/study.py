@@ -13,51 +13,6 @@ MAX_RUNS = 10_000_000
 MAX_SEED = 2**63 - 1
 OWN_COLUMNS = ("run_id", "point", "replication", "seed")  # of a sweep's rows, besides those of the axes
 
-# the numbers of a run; each also covers the names that begin with it
-NUMBERS = (
-    "jobs.count",
-    "jobs.finished",
-    "jobs.latency_us",
-    "jobs.wait_us",
-    "jobs.bounded_slowdown",
-    "jobs.warm_up.dropped",
-    "tasks.count",
-    "tasks.finished",
-    "tasks.latency_us",
-    "tasks.response_us",
-    "tasks.wait_us",
-    "tasks.by_type",
-    "utilization.overall",
-    "utilization.by_type",
-    "utilization.by_resource",
-    "utilization.percentiles",
-    "utilization.allocated",
-    "utilization.active",
-    "makespan_us",
-    "cost.purchase",
-    "energy_j",
-    "energy.by_type",
-    "energy.by_state",
-    "energy.kwh",
-    "energy.cost",
-    "energy.carbon_g",
-    "deadlines.missed",
-    "deadlines.missed_pct",
-    "applications",
-    "periods.count",
-    "periods.energy_j",
-    "periods.slav",
-    "periods.bound_j",
-    "periods.gap_pct",
-    "periods.optimum_j",
-    "periods.optimum_gap_pct",
-    "periods.infeasible",
-    "bound.value_us",
-    "bound.bound_us",
-    "bound.gap_pct",
-    "exit_reason",
-)
-
 
 @dataclass(frozen=True)
 class Axis:

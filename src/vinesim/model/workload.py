@@ -17,6 +17,24 @@ WHOLE_UNIT = math.inf  # as a task's demand: all the capacity of the unit that r
 ONE_SLOT = math.nan  # as a task's demand if none is given: 1, or all of a smaller unit
 NO_PREFERENCE = -1
 
+# the columns that are one array each, in the order of their checks: type and length
+COLUMNS = {
+    "job_task_type": (np.int16, "jobs"),
+    "job_first": (np.int64, "jobs + 1"),
+    "arrival_us": (np.float64, "jobs"),
+    "operations": (np.float64, "tasks"),
+    "data_bytes": (np.float64, "tasks"),
+    "data_rack": (np.int32, "tasks"),
+    "data_shelf": (np.int32, "tasks"),
+    "preferred_type": (np.int16, "tasks"),
+    "demand": (np.float64, "tasks"),
+    "deadline_us": (np.float64, "jobs"),
+    "application": (np.int32, "jobs"),
+    "job_id": (np.int64, "jobs"),
+    "time_factor": (np.float64, "tasks"),
+    "estimate_us": (np.float64, "tasks"),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Workload:
@@ -47,24 +65,9 @@ class Workload:
     def __post_init__(self) -> None:
         problems: list[Problem] = []
         n_jobs, n_tasks = np.size(self.job_task_type), np.size(self.operations)
-        columns = {
-            "job_task_type": (np.int16, n_jobs),
-            "job_first": (np.int64, n_jobs + 1),
-            "arrival_us": (np.float64, n_jobs),
-            "operations": (np.float64, n_tasks),
-            "data_bytes": (np.float64, n_tasks),
-            "data_rack": (np.int32, n_tasks),
-            "data_shelf": (np.int32, n_tasks),
-            "preferred_type": (np.int16, n_tasks),
-            "demand": (np.float64, n_tasks),
-            "deadline_us": (np.float64, n_jobs),
-            "application": (np.int32, n_jobs),
-            "job_id": (np.int64, n_jobs),
-            "time_factor": (np.float64, n_tasks),
-            "estimate_us": (np.float64, n_tasks),
-        }
-        for name, (dtype, length) in columns.items():
-            value = getattr(self, name)
+        lengths = {"jobs": n_jobs, "jobs + 1": n_jobs + 1, "tasks": n_tasks}
+        for name, (dtype, of) in COLUMNS.items():
+            value, length = getattr(self, name), lengths[of]
             if value is not None:
                 object.__setattr__(self, name, as_column(f"workload.{name}", value, dtype, length, problems))
         self._as_tables(problems)

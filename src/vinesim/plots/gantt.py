@@ -229,4 +229,5 @@ def _mark_arrivals(axes: Any, times: np.ndarray, n_rows: int) -> None:
         axes.plot([times[0], times[-1]], [-0.85, -0.85], color="#444444", linewidth=2, zorder=5, clip_on=False)
         what = f"{len(times):,} arrivals"
     style = {"fontsize": 7, "ha": "right", "va": "bottom", "color": "#444444"}
-    axes.annotate(what, (1, -0.85), xycoords=("axes fraction", "data"), **style)
+    above = {"xytext": (0, 4), "textcoords": "offset points"}  # of the ticks, which are 6 points high
+    axes.annotate(what, (1, -0.85), xycoords=("axes fraction", "data"), **above, **style)

@@ -10,9 +10,13 @@ import numpy as np
 
 from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PERIOD_US
-from vinesim.state.scratch import OptionValue
+from vinesim.state.scratch import FACTOR, OptionValue
+
+# spellings of an option that is true or false, in any case of letters
+YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 @lru_cache(maxsize=256)
@@ -104,11 +108,10 @@ def _convert(value: Any, hint: Any) -> Any:
             return "yes" if value else "no"
         raise ValueError("one of " + ", ".join(map(str, get_args(hint))))
     if hint is bool:
-        words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
         if isinstance(value, bool):
             return value
-        if str(value).lower() in words:
-            return words[str(value).lower()]
+        if str(value).lower() in YES_NO:
+            return YES_NO[str(value).lower()]
         raise ValueError("yes or no")
     if hint is int:
         try:
@@ -156,8 +159,20 @@ class OnlinePolicy(Policy):
     scratch: ClassVar[
         Mapping[str, tuple[str, str]]
     ] = {}  # name -> (dtype, size: one of state.scratch.SIZES, or a product of them: groups*types*256)
-    takes_back: ClassVar[bool] = False  # keeps tasks in its scratch, and takes back those that outages interrupt
+    keeps_tasks: ClassVar[bool] = False  # keeps tasks in its scratch; by default, where that has room for each task
+    takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
+    starts_gangs: ClassVar[bool] = False  # starts all members of a gang at one decision point
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
+
+    def __init_subclass__(cls) -> None:
+        if "scratch" in vars(cls) and "keeps_tasks" not in vars(cls):
+            parts = {part for _, size in cls.scratch.values() for part in size.split(FACTOR)}
+            cls.keeps_tasks = cls.keeps_tasks or not parts.isdisjoint(("tasks", "queue"))
+
+    @property
+    def can_requeue(self) -> bool:
+        """Whether a task that an outage interrupts can be pending again: the policy forgets it, or takes it back."""
+        return not self.keeps_tasks or self.takes_back
 
     def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
         """Return a permutation to replace the units' (rack, shelf) order, or None.
@@ -222,11 +237,9 @@ class BatchServers(NamedTuple):
         """[M, P] us: how long each task takes on a unit of each type from now on, including the overhead if it does not
         run yet; infinite if it cannot run. A running task takes its remaining time wherever it is moved."""
         speed = np.ascontiguousarray(self.affinity.T[:, types])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if len(tasks.measured_us):
-                alone = tasks.measured_us[:, types]
-            else:
-                alone = tasks.operations[:, None] / (speed if len(speed) == 1 else speed[tasks.task_type])
+        measured_us = tasks.measured_us[:, types] if len(tasks.measured_us) else None
+        own_speed = speed if len(speed) == 1 or measured_us is not None else speed[tasks.task_type]
+        alone = alone_us(tasks.operations[:, None], own_speed, measured_us)
         if self.overhead_us.any():
             alone = self.overhead_us.T[:, types][tasks.task_type] + alone
         is_pending = np.isnan(tasks.remaining_us)
@@ -245,7 +258,7 @@ class BatchPolicy(Policy):
     """
 
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
-    new_first: ClassVar[bool] = False  # then pending tasks come first, followed by those of the latest period
+    new_first: ClassVar[bool] = False  # with replaces_running: pending tasks first, then those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units
     steady: ClassVar[bool] = False  # if it leaves tasks in place at two times, it does so at all times in between
 

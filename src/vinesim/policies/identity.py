@@ -18,10 +18,10 @@ from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.version import VERSION
 from vinesim.policies.code import code_of_class, code_of_file, defaults_in_file
-from vinesim.policies.contract import Policy
+from vinesim.policies.contract import YES_NO, Policy
 from vinesim.policies.registry import find
 
-_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+_WORDS = {word: value for word, value in YES_NO.items() if word.isalpha()}  # digits keep the ids that they had
 
 
 def content_id(scenario: Scenario, policy: list[Any] | None = None) -> str:
@@ -91,7 +91,7 @@ def _plain(name: str, value: Any, default: Any) -> Any:
     if not isinstance(value, str):
         return value
     if isinstance(default, bool):
-        return _YES_NO.get(value.lower(), value)
+        return _WORDS.get(value.lower(), value)
     try:
         if isinstance(default, int | float):
             return time_us(value, name) if name.endswith("_us") else float(value)

@@ -7,6 +7,7 @@ Checked are names of the module and of its modules' contents, and what a decisio
 import builtins
 import dis
 import inspect
+from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.errors import Problem
-from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.declarations import functions_of
 from vinesim.state.layout import View
 
@@ -26,23 +27,23 @@ Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view.op
 def unknown_names(policy: Policy) -> list[Problem]:
     """Return a problem for each undefined name in ``decide`` or ``place``, and in what they call in the files of their
     folder. VineSim's own policies have none."""
-    rule: Any = policy.decide if isinstance(policy, OnlinePolicy) else getattr(type(policy), "place", None)
-    if rule is None:
+    rule: Any = None
+    parts: dict[tuple[str, ...], Collection[Any]] = {}
+    if isinstance(policy, OnlinePolicy):
+        rule = policy.decide
+        parts[("options",)] = [item.name for item in fields(policy)]
+        parts[("scratch",)] = list(policy.scratch)
+        parts |= {("options", name): words for name, words in policy.choices().items()}
+    elif isinstance(policy, BatchPolicy):
+        rule = type(policy).place
+    if rule is None or rule.__module__.split(".")[0] == "vinesim":
         return []
-    if rule.__module__.split(".")[0] == "vinesim":
-        return []
-    is_online = isinstance(policy, OnlinePolicy)
-    parts: dict[tuple[str, ...], Collection[Any]] = {
-        ("options",): [item.name for item in fields(policy)],
-        ("scratch",): list(policy.scratch) if isinstance(policy, OnlinePolicy) else [],
-        **{("options", name): words for name, words in policy.choices().items()},
-    }
     own = Path(rule.__code__.co_filename).parent
     found: dict[Problem, None] = {}
     for function in functions_of(rule):
         if Path(function.__code__.co_filename).parent != own:
             continue
-        view = function.__code__.co_varnames[2] if is_online and function is rule else None
+        view = function.__code__.co_varnames[2] if parts and function is rule else None
         for line, name, known in _faults(function, function.__code__, view, parts):
             where = f"{_short(function.__code__.co_filename)}:{line}"
             expected = f"one of {', '.join(known)}" if 0 < len(known) < 20 else "a name that is defined"
@@ -60,7 +61,7 @@ def _faults(
     function: FunctionType, code: CodeType, view: str | None, parts: Parts
 ) -> Iterator[tuple[int, str, Collection[str]]]:
     """Yield (line, name, known names) of each undefined name in a code object and those nested in it."""
-    names = {**vars(builtins), **function.__globals__}
+    names = ChainMap(function.__globals__, vars(builtins))
     for line, path in _paths(code):
         yield from _fault(line, path, view, parts, names)
     for inner in code.co_consts:
@@ -69,7 +70,7 @@ def _faults(
 
 
 def _fault(
-    line: int, path: tuple[str, ...], view: str | None, parts: Parts, names: dict[str, Any]
+    line: int, path: tuple[str, ...], view: str | None, parts: Parts, names: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, Collection[str]]]:
     kind, first, *rest = path
     if kind == "local":

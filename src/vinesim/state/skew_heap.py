@@ -3,6 +3,7 @@
 A heap is the number of its root; tasks are numbered from 1 here, 0 is an empty heap. ``left`` and ``right`` [N] hold
 the children of task i at i - 1, and 0 for a task in no heap. The smallest ``key`` [N] comes first, and the lower number
 among equals; with ``direction`` -1 both are reversed. Policies use these functions; compiled code runs the same bodies.
+A policy with one queue takes ``policies/structures/priority_queue.py``.
 """
 
 from typing import Any

@@ -18,24 +18,11 @@ import numpy as np
 from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
+from vinesim.model.run_numbers import NUMBERS
 from vinesim.studies.points import check_columns, group, numbers_of
 from vinesim.studies.statistics import NOWHERE, Interval, check_share, mean_interval
 
-LOWER_IS_BETTER = (
-    "jobs.latency_us",
-    "tasks.latency_us",
-    "tasks.wait_us",
-    "tasks.response_us",
-    "makespan_us",
-    "energy_j",
-    "energy",
-    "cost",
-    "deadlines",
-    "periods.energy_j",
-    "periods.slav",
-)
 Correction = Literal["bonferroni", "none"]
-HIGHER_IS_BETTER = ("jobs.finished", "tasks.finished")  # not utilisation: slow units are busy longer
 
 
 @dataclass(frozen=True)
@@ -125,10 +112,7 @@ def compare(
 
 def direction_of(number: str) -> str:
     """Return whether "lower" or "higher" values of a number are better; "" if nothing is declared."""
-    for names, word in ((LOWER_IS_BETTER, "lower"), (HIGHER_IS_BETTER, "higher")):
-        if any(number == name or number.startswith(f"{name}.") for name in names):
-            return word
-    return ""
+    return next((n.better for n in NUMBERS.values() if number == n.name or number.startswith(f"{n.name}.")), "")
 
 
 def paired_p(differences: np.ndarray) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.results.checksums import is_intact
-from vinesim.formats.source.files import read_bytes
+from vinesim.formats.source.files import read_bytes, replacing
 from vinesim.model.errors import MAX_PROBLEMS, InputError, InputWarning, Problem
 from vinesim.studies import journal
 from vinesim.studies.journal import intact_lines, read_journals
@@ -80,9 +80,7 @@ def _refuse(damages: Sequence[Damage], folder: Path) -> None:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    draft = file.with_suffix(".tmp")
-    with open(draft, "wb") as stream:
+    with replacing(file) as draft, open(draft, "wb") as stream:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
-    os.replace(draft, file)

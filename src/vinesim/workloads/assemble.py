@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
+from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType, code_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
 from vinesim.model.workload import NO_PREFERENCE, Workload
@@ -36,7 +36,9 @@ def assemble(
     total = int(first[-1])
     if total > MAX_TASKS:
         raise InputError([Problem("n_tasks", f"at most {MAX_TASKS:,} tasks in all", f"{total:,}")])
-    preferred_code = code_of("preferred", None if preferred == ANY_PROCESSOR else preferred, processor_types)
+    preferred_code = NO_PREFERENCE
+    if preferred is not None and preferred != ANY_PROCESSOR:
+        preferred_code = code_of("preferred", preferred, processor_types)
     rack, shelf = placement.draw(total, stream(seed, "placement"))
     return Workload(
         job_task_type=job_task_type,
@@ -62,13 +64,3 @@ def check_counts(**counts: int) -> None:
         problems = [Problem(" x ".join(counts), f"at most {MAX_TASKS:,} tasks", f"{math.prod(counts.values()):,}")]
     if problems:
         raise InputError(problems)
-
-
-def code_of(option: str, name: str | None, types: Sequence[TaskType] | Sequence[ProcessorType]) -> int:
-    """Return the code of a type by its name, NO_PREFERENCE for None. Raises :class:`InputError` for an unknown name."""
-    if name is None:
-        return NO_PREFERENCE
-    names = [t.name for t in types]
-    if name not in names:
-        raise InputError([Problem(option, "one of " + ", ".join(names), repr(name), "Define the type first.")])
-    return names.index(name)

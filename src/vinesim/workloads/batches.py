@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from vinesim.model.catalog import SERVER_TYPES
+from vinesim.model.catalog import SERVER_TYPES, code_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.time import US_PER_S
 from vinesim.model.workload import Workload
-from vinesim.workloads.assemble import assemble, check_counts, code_of
+from vinesim.workloads.assemble import assemble, check_counts
 from vinesim.workloads.setting import Setting
 
 

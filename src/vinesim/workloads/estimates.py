@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from vinesim.model.alone import alone_us
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
@@ -32,10 +33,8 @@ def mean_times(work: Workload, center: Datacenter, affinity: np.ndarray, overhea
         speed = affinity[p, kind]
         able = speed > 0
         us = np.zeros(work.n_tasks)
-        if work.times_us is not None:
-            us[able] = work.times_us[able, p]
-        else:
-            us[able] = work.operations[able] / speed[able]
+        measured_us = None if work.times_us is None else work.times_us[able, p]
+        us[able] = alone_us(work.operations[able], speed[able], measured_us)
         if overhead_us is not None:
             us[able] += overhead_us[p, kind[able]]
         total += us

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from vinesim.model.catalog import code_of
 from vinesim.model.workload import Workload
-from vinesim.workloads.assemble import assemble, check_counts, code_of
+from vinesim.workloads.assemble import assemble, check_counts
 from vinesim.workloads.setting import Setting
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vinesim.model.catalog import TaskType
+from vinesim.model.catalog import TaskType, codes_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
@@ -154,8 +154,8 @@ def _merged(
     times = np.concatenate(arrivals)
     order = np.argsort(times, kind="stable")
     code = np.repeat(np.arange(len(applications), dtype=np.int32), counts)[order]
-    names = [t.name for t in setting.task_types]
-    kinds = np.array([names.index(name) for name, _ in applications], np.int16)
+    codes = codes_of(setting.task_types)
+    kinds = np.array([codes[name] for name, _ in applications], np.int16)
     n_members = np.array([gangs[name] for name, _ in applications])
     sizes, hidden = np.concatenate(size)[order], np.concatenate(factor)
     if (n_members == 1).all():
@@ -178,6 +178,6 @@ def _merged(
         preferred_type=np.full(n_tasks, -1, np.int16),
         application=code,
         time_factor=None if (hidden == 1.0).all() else hidden,
-        task_types=tuple(TaskType(name) for name in names),
+        task_types=tuple(map(TaskType, codes)),
         application_names=tuple(name if copy == 0 else f"{name}_{copy + 1}" for name, copy in applications),
     )

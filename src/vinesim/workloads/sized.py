@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from vinesim.model.catalog import code_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
-from vinesim.workloads.assemble import assemble, check_counts, code_of
+from vinesim.workloads.assemble import assemble, check_counts
 from vinesim.workloads.setting import Setting
 
 SMALL, MEDIUM = (1, 20), (21, 200)  # tasks per job, both ends included

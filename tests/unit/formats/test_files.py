@@ -103,7 +103,7 @@ def test_a_full_disk_is_an_input_error_and_leaves_nothing(tmp_path):
         import resource, sys
         import numpy as np
         from vinesim.formats.papers.trace import write_trace
-        from vinesim.formats.scenario.workload_table import write_workload
+        from vinesim.formats.scenario.workload_writer import write_workload
         from vinesim.model.errors import InputError
         from vinesim.workloads.registry import generator
         workload = generator("identical").generate({"n_jobs": 20_000, "arrivals": "poisson"})

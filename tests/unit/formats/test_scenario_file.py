@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.scenario.file import scenario_schema
-from vinesim.formats.scenario.workload_table import write_workload
+from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.affinity import table_1
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, InputWarning

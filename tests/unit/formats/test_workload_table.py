@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vinesim.formats.scenario.workload_table import COLUMNS, affinity_of_times, read_workload, write_workload
+from vinesim.formats.scenario.workload_columns import COLUMNS
+from vinesim.formats.scenario.workload_table import affinity_of_times, read_workload
+from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.errors import InputError
 from vinesim.model.workload import NO_PREFERENCE, Workload

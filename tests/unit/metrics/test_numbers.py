@@ -6,7 +6,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.metrics.numbers import flat, numbers
-from vinesim.model.study import NUMBERS
+from vinesim.model.run_numbers import NUMBERS
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vinesim.formats.papers.trace import write_trace
 from vinesim.formats.scenario.workload import GENERATORS
-from vinesim.formats.scenario.workload_table import write_workload
+from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.study.file import study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study

@@ -19,7 +19,8 @@ from vinesim.formats.study.file import is_study, read_study, study, study_schema
 from vinesim.formats.study.text import inlined, to_yaml
 from vinesim.metrics.numbers import numbers
 from vinesim.model.errors import InputError
-from vinesim.model.study import NUMBERS, Axis, Study, Until
+from vinesim.model.run_numbers import NUMBERS
+from vinesim.model.study import Axis, Study, Until
 from vinesim.policies.online.high import High
 from vinesim.policies.online.pref import Pref
 from vinesim.studies.check import check_points

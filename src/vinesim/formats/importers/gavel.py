@@ -4,18 +4,43 @@ The scheduler Gavel was evaluated with a table of this form: Narayanan et al., O
 """
 
 import os
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from vinesim.formats.importers.measured_table import report_on
+from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
+from vinesim.formats.importers.measured_table import Jobs, Load, Nodes, Output, Seed, report_on, write_measured
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
+from vinesim.formats.source.quantities import time_us
 from vinesim.model.catalog import ProcessorType, TaskType
-from vinesim.workloads.measured import Measured
+from vinesim.workloads.measured import Measured, measured_jobs
 
 COLUMNS = ("gpu", "job_type", "scale_factor", "steps_per_s")
 LEAST_RATE = 1e-9  # steps per second: one step in 30 years; a lower rate is a mistake
 SPREAD_OUT = "_unconsolidated"  # suffix of a GPU type whose workers were on several nodes
+
+
+def import_gavel(
+    table: Annotated[Path, Argument("Throughputs: gpu, job_type, scale_factor, steps_per_s; plain or gzip.")],
+    output: Output,
+    jobs: Jobs = 1000,
+    duration: Annotated[str, Option("Median time of a job on its fastest GPU type.")] = "1 h",
+    duration_sd: Annotated[float, Option("Standard deviation of the logarithm of that time.")] = 1.0,
+    nodes: Nodes = 4,
+    load: Load = 0.9,
+    seed: Seed = 0,
+) -> Imported:
+    """Draw training jobs from throughputs measured on several GPU types, as used by the scheduler Gavel."""
+    check_workload(output)
+    median_us = time_us(duration, "--duration")
+    measured, report = read_gavel(table)
+    workload = measured_jobs(measured, jobs, nodes=nodes, load=load, median_us=median_us, sd=duration_sd, seed=seed)
+    return write_measured(output, measured, workload, nodes, report)
+
+
+IMPORTER = Importer("gavel", import_gavel)
 
 
 def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, ImportReport]:
@@ -48,9 +73,9 @@ def read_gavel(path: str | os.PathLike[str]) -> tuple[Measured, ImportReport]:
     dropped["a job type that no GPU can run"] = [line for (_, job), line in first_line.items() if job not in able]
     gpus = list(dict.fromkeys(gpu for gpu, _ in steps))
     rates = np.array([[steps.get((gpu, job), 0.0) for job in able] for gpu in gpus])
-    time_us = np.full(rates.shape, np.nan)
-    time_us[rates > 0] = 1e6 / rates[rates > 0]
-    measured = Measured(tuple(map(ProcessorType, gpus)), tuple(map(TaskType, able)), time_us)
+    step_us = np.full(rates.shape, np.nan)
+    step_us[rates > 0] = 1e6 / rates[rates > 0]
+    measured = Measured(tuple(map(ProcessorType, gpus)), tuple(map(TaskType, able)), step_us)
     return measured, report_on(found, measured, dropped)
 
 

@@ -2,15 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import yaml
 
+from vinesim.formats.importers.declaration import Imported, Option
 from vinesim.formats.importers.report import ImportReport
-from vinesim.formats.scenario.workload_table import write_workload
+from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.csv_rows import CsvRows
 from vinesim.formats.source.files import replacing
 from vinesim.model.workload import Workload
 from vinesim.workloads.measured import Measured
+
+# the options that drawing from a table of measured times takes
+Output = Annotated[Path, Option("The workload, a Parquet file; a scenario is written beside it.", short="-o")]
+Jobs = Annotated[int, Option("Number of jobs to draw.")]
+Nodes = Annotated[int, Option("Nodes of the scenario, each with one unit of each type.")]
+Load = Annotated[float, Option("Rate of arriving work, as a share of what all units can do.")]
+Seed = Annotated[int, Option("Seed of all random streams.")]
 
 
 def report_on(
@@ -26,10 +35,10 @@ def report_on(
     return report
 
 
-def write_measured(output: Path, measured: Measured, workload: Workload, nodes: int) -> Path:
+def write_measured(output: Path, measured: Measured, workload: Workload, nodes: int, report: ImportReport) -> Imported:
     """Write the workload, and beside it a scenario that runs it on ``nodes`` nodes with one unit of each type.
 
-    Returns the scenario's path. Raises :class:`InputError`.
+    Raises :class:`InputError`.
     """
     scenario = output.with_suffix(".yaml")
     tasks = [t.name for t in measured.task_types]
@@ -54,4 +63,4 @@ def write_measured(output: Path, measured: Measured, workload: Workload, nodes: 
     write_workload(output, workload, measured.processor_types)
     with replacing(scenario) as draft:
         draft.write_text(yaml.safe_dump(document, sort_keys=False))
-    return scenario
+    return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)

@@ -1,16 +1,42 @@
 """A log with one request per line, as a CSV file with a column of times, turned into a series of counts."""
 
 import os
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from vinesim.formats.importers.counts import to_time_us
+from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.source.csv_rows import read_csv_rows
 from vinesim.formats.source.files import replacing
+from vinesim.formats.source.quantities import format_time_us, time_us
 from vinesim.model.errors import InputError, Problem
 
 MAX_INTERVALS = 10_000_000
+
+
+def import_requests(
+    log: Annotated[Path, Argument("A CSV file with a header line and one request per line, plain or gzip.")],
+    *,
+    time: Annotated[str, Option("The column of times: seconds, or dates.", metavar="COLUMN")],
+    interval: Annotated[str, Option("Length of the intervals in which requests are counted.")] = "1 s",
+    output: Annotated[Path, Option("The series of counts, a CSV file.", short="-o")],
+) -> Imported:
+    """Count the requests of a log: a series of arrivals for the generator `requests`."""
+    interval_us = time_us(interval, "--interval")
+    times_us, report = read_request_times(log, time)
+    counts = counted(times_us, interval_us)
+    write_counts(output, counts, interval_us)
+    most, span_us = int(counts.max()), float(times_us[-1])
+    span, each = format_time_us(span_us), format_time_us(interval_us)
+    report.made = f"{len(times_us):,} requests in {span}, at most {most:,} in {each}"
+    report.numbers = {"requests": len(times_us), "span_us": span_us, "most_in_an_interval": most}
+    return Imported(report, output, f"{len(counts):,} intervals")
+
+
+IMPORTER = Importer("requests", import_requests)
 
 
 def read_request_times(path: str | os.PathLike[str], column: str) -> tuple[np.ndarray, ImportReport]:

@@ -7,20 +7,46 @@ The runtime StarPU records such a history for each kernel and size, with one row
 import math
 import os
 from collections import defaultdict
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from vinesim.formats.importers.measured_table import report_on
+from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
+from vinesim.formats.importers.measured_table import Jobs, Load, Nodes, Output, Seed, report_on, write_measured
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
 from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
-from vinesim.workloads.measured import Measured
+from vinesim.workloads.measured import Measured, measured_jobs
 
 COLUMNS = ("kernel", "machine", "device_type", "cores", "size_bytes", "mean_us", "dev_us", "n")
 LEAST_US = 1e-6
 Sample = tuple[float, float, float]  # mean, standard deviation, number
+
+
+def import_starpu(
+    kernels: Annotated[
+        Path,
+        Argument("Kernel times: kernel, machine, device_type, cores, size_bytes, mean_us, dev_us, n; plain or gzip."),
+    ],
+    output: Output,
+    machine: Annotated[str | None, Option("Machine to use; default: the first with the most device types.")] = None,
+    jobs: Jobs = 1000,
+    noise: Annotated[bool, Option("Vary the true times as measured; schedulers know the means.")] = False,
+    nodes: Nodes = 4,
+    load: Load = 0.9,
+    seed: Seed = 0,
+) -> Imported:
+    """Draw kernels from times measured on the devices of a machine, as recorded by the runtime StarPU."""
+    check_workload(output)
+    measured, report = read_starpu(kernels, machine)
+    workload = measured_jobs(measured, jobs, nodes=nodes, load=load, is_noisy=noise, seed=seed)
+    return write_measured(output, measured, workload, nodes, report)
+
+
+IMPORTER = Importer("starpu", import_starpu)
 
 
 def read_starpu(path: str | os.PathLike[str], machine: str | None = None) -> tuple[Measured, ImportReport]:

@@ -8,26 +8,24 @@ Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from vinesim.formats.importers.machines import read_machines, read_nodes
-from vinesim.formats.importers.report import ImportReport
-from vinesim.formats.source.files import lines_of
-from vinesim.model.catalog import TaskType
+from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
+from vinesim.formats.importers.machines import PROCESSOR_TYPE, read_machines, read_nodes
+from vinesim.formats.importers.swf_lines import FIELDS, MAX_PROCESSORS, PARTITION, jobs_of
+from vinesim.formats.importers.swf_report import SwfReport
+from vinesim.formats.importers.swf_scenario import JOB_TYPE, write_swf_scenario
+from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.parallel_jobs import PROCESSOR_TIME
+from vinesim.model.parallel_jobs import PROCESSOR_TIME, warn_of_parallel_jobs
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
-JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
-AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
 TASKS = ("processor", "job")
-MAX_PROCESSORS = 10_000_000  # per job; a line with more is broken
-N_FIELDS = 18
-
 LEFT_OUT = (
     "gang scheduling: each task of a job starts when a unit is free, not all together",
     "node boundaries: the processors of a job may be on any nodes",
@@ -41,57 +39,32 @@ LEFT_OUT_WHOLE = (
 )
 
 
-FIELDS = (
-    *("job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory"),
-    *("requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue"),
-    *("partition", "preceding job", "think time"),
-)
-UNUSED = tuple(i for i, name in enumerate(FIELDS) if name in (
-    *("wait time", "average CPU time", "used memory", "requested memory", "user", "group", "executable", "queue"),
-    *("preceding job", "think time"),
-))  # fmt: skip
-REQUESTED_TIME, STATUS, PARTITION = (FIELDS.index(name) for name in ("requested time", "status", "partition"))
-CANCELLED, PARTS = 5, (2, 3, 4)  # status codes
-STATUSES = {-1: "not given", 0: "failed", 1: "completed", 2: "part", 3: "last part", 4: "last part, failed"}
-STATUSES[CANCELLED] = "cancelled"
-UNKNOWN = b"-1"
+def import_swf(
+    log: Annotated[Path, Argument("The log in the Standard Workload Format, plain or gzip.")],
+    output: Annotated[Path, Option("The workload, a Parquet file.", short="-o")],
+    machines: Annotated[
+        Path | None, Option("The log's clusters (.machines); also writes a scenario that uses them.")
+    ] = None,
+    task: Annotated[
+        str, Option("What becomes a task: each processor of a job, or the whole job on one node.")
+    ] = "processor",
+    partition: Annotated[
+        tuple[int, ...], Option("Take only the jobs of this partition; may be repeated.", metavar="N")
+    ] = (),
+) -> Imported:
+    """Import a Standard Workload Format log: each job becomes one task per processor, or one task."""
+    check_workload(output)
+    workload, datacenter, report = read_swf(log, machines, task, partition)
+    write_workload(output, workload, (PROCESSOR_TYPE,))
+    warn_of_parallel_jobs(workload)
+    scenario = None
+    if datacenter is not None:
+        scenario = output.with_suffix(".yaml")
+        write_swf_scenario(scenario, output, datacenter, task)
+    return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)
 
 
-@dataclass
-class SwfReport(ImportReport):
-    """What an import read, dropped and left out."""
-
-    n_jobs: int = 0
-    n_tasks: int = 0
-    span_us: float = 0.0  # first to last arrival
-    work_us: float = 0.0  # processor time of all jobs
-    n_resorted: int = 0  # jobs whose line came after that of a later arrival
-    n_processors: int | None = None  # in the machines file
-    n_unasked: int = 0  # jobs without a requested time, whose estimate is their run time
-
-    def conclude(self) -> None:
-        """Turn the counts into words."""
-        days, hours = self.span_us / 86400e6, self.work_us / 3600e6
-        self.made = f"{self.n_jobs:,} jobs, {self.n_tasks:,} tasks over {days:.1f} days, {hours:,.0f} processor hours"
-        self.numbers = {"jobs": self.n_jobs, "tasks": self.n_tasks, "days": days, "processor_hours": hours}
-        if self.n_processors:
-            self.made += f", on {self.n_processors:,} processors"
-            self.numbers["processors"] = self.n_processors
-        self.values = {
-            column: dict(sorted(values.items(), key=lambda item: int(item[0].split()[0])))
-            for column, values in self.values.items()
-            if not all(value.startswith("-1") for value in values)  # not given
-        }
-        kept = [value for value, (n_kept, _) in self.values.get(FIELDS[PARTITION], {}).items() if n_kept]
-        if len(kept) > 1:
-            self.notes.append(
-                f"jobs of {len(kept)} partitions are merged, and each may run on any cluster: select partitions with "
-                "--partition"
-            )
-        if self.n_resorted:
-            self.notes.append(f"{self.n_resorted:,} jobs were out of order and were sorted by arrival")
-        if self.n_unasked:
-            self.notes.append(f"{self.n_unasked:,} jobs have no requested time: their estimate is their run time")
+IMPORTER = Importer("swf", import_swf)
 
 
 def read_swf(
@@ -118,7 +91,7 @@ def read_swf(
         capacities = np.array([p.capacity for p in datacenter.processor_types])
         report.n_processors = int(capacities[datacenter.unit_type].sum())
         widest = int(capacities.max()) if is_whole else MAX_PROCESSORS
-    jobs = np.array(list(_jobs(path, report, widest, is_whole, frozenset(partitions))), np.float64).reshape(-1, 5)
+    jobs = np.array(list(jobs_of(path, report, widest, is_whole, frozenset(partitions))), np.float64).reshape(-1, 5)
     _check_partitions(path, report, partitions)
     if not len(jobs):
         found = f"none in {report.n_lines} lines"
@@ -166,98 +139,3 @@ def _check_partitions(path: str | os.PathLike[str], report: SwfReport, partition
     if missing := [str(number) for number in partitions if str(number) not in known]:
         expected = "a partition of the log: " + ", ".join(sorted(known)[:20])
         raise InputError([Problem(f"{path}: partition", expected, ", ".join(missing))])
-
-
-def _jobs(
-    path: str | os.PathLike[str], report: SwfReport, widest: int, is_whole: bool, partitions: frozenset[int]
-) -> Iterator[tuple[float, ...]]:
-    """(id, submit s, run s, processors, requested s or 0) of each usable line; the others go to the report."""
-    total = 0
-    for number, line in enumerate(lines_of(path), 1):
-        if line.startswith(b";") or not line.strip():
-            continue
-        report.n_lines += 1
-        fields = line.split(maxsplit=N_FIELDS)
-        if len(fields) < N_FIELDS:
-            report.drop(f"fewer than {N_FIELDS} fields", number)
-            continue
-        _count_unused(report, fields, is_whole)
-        job = _job(fields)
-        status, partition = _code(fields[STATUS]), _code(fields[PARTITION])
-        reason = _reason(job, status, partition, partitions, widest)
-        report.count(FIELDS[STATUS], f"{status} ({STATUSES.get(status, 'unknown')})", not reason)
-        report.count(FIELDS[PARTITION], str(partition), not reason)
-        if reason or job is None:
-            report.drop(reason, number)
-            continue
-        job_id, submit, run, allocated, requested = job
-        processors = allocated if allocated > 0 else requested
-        total += 1 if is_whole else int(processors)
-        if total > 50 * MAX_PROCESSORS:
-            remedy = "Is this the right file?"
-            raise InputError([Problem(f"{path}:{number}:1", "at most 500 million tasks in all", "more", remedy)])
-        yield job_id, submit, run, float(int(processors)), _asked_s(fields[REQUESTED_TIME])
-
-
-def _count_unused(report: SwfReport, fields: list[bytes], is_whole: bool) -> None:
-    """Count the values that nothing is made of."""
-    unused = UNUSED if is_whole else (*UNUSED, REQUESTED_TIME)
-    for i in unused:
-        if fields[i] != UNKNOWN:
-            report.unused[FIELDS[i]] = report.unused.get(FIELDS[i], 0) + 1
-    if len(fields) > N_FIELDS:
-        name = f"what follows the {N_FIELDS}th field"
-        report.unused[name] = report.unused.get(name, 0) + 1
-
-
-def _job(fields: list[bytes]) -> tuple[float, float, float, float, float] | None:
-    """Id, submit time, run time, allocated and requested processors; None if they are no numbers."""
-    try:
-        job_id, submit, run, allocated, requested = (float(fields[i]) for i in (0, 1, 3, 4, 7))
-    except ValueError:
-        return None
-    return job_id, submit, run, allocated, requested
-
-
-def _reason(job: tuple[float, ...] | None, status: int, partition: int, partitions: frozenset[int], widest: int) -> str:
-    """Why a line is dropped; nothing if it is not.
-
-    A job with the status failed (0) or cancelled (5) that ran took its processors as any other, and is kept.
-    """
-    if job is None:
-        return "not numbers"
-    job_id, submit, run, allocated, requested = job
-    processors = allocated if allocated > 0 else requested
-    reasons = (
-        (
-            "a number out of range",
-            not all(abs(value) < 2**53 for value in (job_id, submit, run, processors)),
-        ),  # NaN too
-        ("a part of a job that another line has whole (status 2, 3 or 4)", status in PARTS),
-        ("cancelled before it ran (status 5)", status == CANCELLED and (run <= 0 or allocated == 0)),
-        ("another partition", bool(partitions) and partition not in partitions),
-        ("no submit time", submit < 0),
-        ("run time 0 or less", run <= 0),
-        ("no processors", processors < 1),
-        (f"more than {MAX_PROCESSORS:,} processors", processors > MAX_PROCESSORS),
-        (f"more than the {widest:,} processors of the widest node", processors > widest),
-    )
-    return next((reason for reason, is_so in reasons if is_so), "")
-
-
-def _code(text: bytes) -> int:
-    """A code; -1 for what is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        return -1
-    return int(value) if abs(value) < 2**31 and value == int(value) else -1
-
-
-def _asked_s(text: bytes) -> float:
-    """The time that was asked for; 0 where there is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return value if 0 < value < 2**53 else 0.0

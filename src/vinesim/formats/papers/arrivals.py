@@ -6,7 +6,6 @@ import numpy as np
 
 from vinesim.formats.papers.columns import read_columns
 from vinesim.formats.papers.lines import Column, locate
-from vinesim.formats.source.files import replacing
 from vinesim.model.errors import InputError, Problem
 
 COLUMNS = (Column("arrival_us", is_number=True),)
@@ -24,10 +23,3 @@ def read_arrivals(path: str | os.PathLike[str]) -> np.ndarray:
         ]
         raise InputError(problems, len(earlier))
     return times
-
-
-def write_arrivals(path: str | os.PathLike[str], arrival_us: np.ndarray) -> None:
-    """Write one time per line, exactly enough digits to read the same numbers again. Raises :class:`InputError`."""
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        stream.write("# arrival_us\n")
-        stream.writelines(f"{time!r}\n" for time in np.asarray(arrival_us, np.float64).tolist())

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from vinesim.formats.papers.deployment import read_deployment
-from vinesim.formats.scenario.document import MAX_UNITS, DatacenterPart, RackPart
+from vinesim.formats.scenario.datacenter_parts import DatacenterPart, RackPart
+from vinesim.formats.scenario.names import Names, read
 from vinesim.formats.scenario.servers import SUFFIXES, read_servers
-from vinesim.formats.scenario.tables import Names, read
+from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 
@@ -43,7 +45,7 @@ def _counted(
     source: YamlSource, part: DatacenterPart, names: Names
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Type, rack and shelf of each unit in the racks or in the list; None if they are wrong."""
-    codes = {name: code for code, name in enumerate(names.processor_names)}
+    codes = codes_of(names.processors)
     n_before, n_units, n_racks = source.n_problems, 0, 0
     for path, name, count in _counts(part):
         n_units += count

@@ -14,18 +14,14 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.datacenter import data_nodes, datacenter
-from vinesim.formats.scenario.document import (
-    REQUIRED,
-    AccountingPart,
-    NetworkPart,
-    OutagePart,
-    ScenarioDocument,
-    scenario_schema,
-)
+from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenario_schema
 from vinesim.formats.scenario.keys import split_policy
+from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
+from vinesim.formats.scenario.network_part import NetworkPart
+from vinesim.formats.scenario.run_parts import AccountingPart, OutagePart
 from vinesim.formats.scenario.series import read_series
-from vinesim.formats.scenario.tables import Names, affinity, priced, processor_types, read, table, task_types
+from vinesim.formats.scenario.tables import affinity, table
 from vinesim.formats.scenario.workload import Workloads
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.yaml_source import YamlSource
@@ -95,13 +91,12 @@ class _Builder:
         if {"processor_types", "task_types", "extends"} & self.bad:  # sections that name a type cannot be checked
             Workloads(source, document, self.bad, Names((), (), self.folder)).check_options()
             return None
-        names = Names(processor_types(source, document), task_types(source, document), self.folder)
-        workloads = Workloads(source, document, self.bad, names)
-        names = workloads.names  # with the types that a generator adds
-        names = replace(names, processors=priced(source, document.prices, names))
+        names = names_of(source, document, self.folder)
         center = None if document.datacenter is None else datacenter(source, document.datacenter, names)
-        workloads.build(None if center is None else data_nodes(center))
-        names = replace(workloads.names, processors=names.processors)
+        nodes = None if center is None else data_nodes(center)
+        workloads = Workloads(source, document, self.bad, names)
+        workloads.build(nodes)
+        names = workloads.names  # with the task types of a table
         used = [] if center is None else list(center.count_by_type())
         affinities = None
         if "affinity" not in self.bad and workloads.types_are_known:

@@ -11,7 +11,7 @@ import numpy as np
 
 from vinesim.formats.source.files import opened
 from vinesim.formats.source.yaml_source import did_you_mean
-from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
+from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
@@ -35,7 +35,7 @@ def read_servers(
                 for name in unknown
             ]
         )
-    codes = {p.name: code for code, p in enumerate(processor_types)}
+    codes = codes_of(processor_types)
     names = [str(name).strip() for name in columns["type"].tolist()]
     problems = [
         Problem(f"{path}: type[{row}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")

@@ -1,106 +1,20 @@
-"""The scenario file's types and tables: affinity, power, overhead and prices by name, turned into arrays by code."""
+"""The scenario file's tables by name: affinity, power and overhead as arrays by code."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from vinesim.formats.papers.prices import read_prices
 from vinesim.formats.papers.tables import read_affinity, read_power
-from vinesim.formats.scenario.document import ANY_TASK, AffinityPart, PricesPart, ProcessorTypePart, ScenarioDocument
+from vinesim.formats.scenario.names import Names, read, unknown_rows
+from vinesim.formats.scenario.type_parts import AffinityPart
+from vinesim.formats.scenario.values import ANY_TASK
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model import affinity as affinity_table
-from vinesim.model.catalog import (
-    PROCESSOR_TYPES,
-    SERVER_TASK_TYPES,
-    SERVER_TYPES,
-    TASK_TYPES,
-    ProcessorType,
-    TaskType,
-)
+from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, codes_of
 from vinesim.model.errors import InputError
 
 FORMS = ("absolute", "peak", "times")
-
-
-@dataclass(frozen=True)
-class Names:
-    """The types by code, and the folder that file names are relative to."""
-
-    processors: tuple[ProcessorType, ...]
-    tasks: tuple[TaskType, ...]
-    folder: Path
-
-    @property
-    def processor_names(self) -> list[str]:
-        """Names of the processor types, by code."""
-        return [p.name for p in self.processors]
-
-    @property
-    def task_names(self) -> list[str]:
-        """Names of the task types, by code."""
-        return [t.name for t in self.tasks]
-
-
-def processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[ProcessorType, ...]:
-    """Return the built-in types with the listed ones replacing them or added after them; codes follow this order."""
-    parts = document.processor_types
-    built_in = SERVER_TYPES if document.extends == "servers" else PROCESSOR_TYPES
-    if parts is None:
-        return built_in
-    types = {} if document.extends == "none" else {p.name: p for p in built_in}
-    seen: set[str] = set()
-    for i, part in enumerate(parts):
-        if part.name in seen:
-            source.add(("processor_types", i, "name"), "each type once", repr(part.name), "Keep one.")
-        seen.add(part.name)
-        types[part.name] = _processor_type(part)
-    return tuple(types.values())
-
-
-def _processor_type(part: ProcessorTypePart) -> ProcessorType:
-    return ProcessorType(
-        name=part.name,
-        price=part.price,
-        idle_power_w=part.idle_power,
-        dynamic_power_w=part.dynamic_power,
-        sleep_power_w=part.sleep_power,
-        power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
-        capacity=part.capacity,
-        parallelism=part.parallelism,
-        attributes=part.attributes,
-    )
-
-
-def task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType, ...]:
-    """Return the built-in task types, then the listed ones."""
-    names = document.task_types
-    built_in = SERVER_TASK_TYPES if document.extends == "servers" else TASK_TYPES
-    if names is None:
-        return built_in
-    types = {} if document.extends == "none" else {t.name: t for t in built_in}
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            source.add(("task_types", i), "each type once", repr(name), "Keep one.")
-        seen.add(name)
-        types.setdefault(name, TaskType(name))
-    return tuple(types.values())
-
-
-def priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[ProcessorType, ...]:
-    """Return the processor types with the prices of the price list, which override their own."""
-    if part is None:
-        return names.processors
-    if part.file is not None:
-        by_code = read(source, ("prices", "file"), names.folder / part.file, read_prices, names.processors) or {}
-    else:
-        codes = {name: code for code, name in enumerate(names.processor_names)}
-        by_code = {codes[name]: price for name, price in part.rows.items() if name in codes}
-        _unknown_rows(source, ("prices",), part.rows, names)
-    return tuple(replace(p, price=by_code.get(code, p.price)) for code, p in enumerate(names.processors))
 
 
 def affinity(
@@ -117,21 +31,22 @@ def affinity(
         shape = (len(names.processors), len(names.tasks))
         return read(source, ("affinity", "file"), names.folder / part.file, read_affinity, *shape)
     table, has_row = _base(part, names, own)
+    codes = codes_of(names.processors)
     for form in FORMS:
         rows = getattr(part, form) or {}
-        _unknown_rows(source, ("affinity", form), rows, names)
+        unknown_rows(source, ("affinity", form), rows, names)
         for name, row in rows.items():
-            if name not in names.processor_names:
+            if name not in codes:
                 spread(source, ("affinity", form, name), row, names)
             else:
-                code = names.processor_names.index(name)
+                code = codes[name]
                 others = [f for f in FORMS if f != form and name in (getattr(part, f) or {})]
                 if others and form > others[0]:
                     source.add(("affinity", form, name), "each type in one of " + ", ".join(FORMS), "it in two of them")
                 table[code] = _affinity_row(source, ("affinity", form, name), form, row, names)
                 has_row[code] = True
     for name in used:
-        if not has_row[names.processor_names.index(name)]:
+        if not has_row[codes[name]]:
             remedy = f"Give one, as {{absolute: {{{name}: {{{names.task_names[0]}: 1000}}}}}}; {{}} if it runs nothing."
             source.add(("affinity",), f"a row for the processor type {name}", "none", remedy)
     return table if source.n_problems == n_before else None
@@ -186,7 +101,7 @@ def table(
     if part.file is not None:
         shape = (len(names.processors), len(names.tasks))
         return read(source, (name, "file"), names.folder / part.file, read_power, *shape)
-    _unknown_rows(source, (name,), part.rows, names)
+    unknown_rows(source, (name,), part.rows, names)
     result = np.full((len(names.processors), len(names.tasks)), np.nan)
     for p, processor in enumerate(names.processor_names):
         if processor in part.rows:
@@ -203,26 +118,10 @@ def table(
 def spread(source: YamlSource, path: tuple[str, ...], row: Mapping[str, float], names: Names) -> np.ndarray:
     """Return a row by name as [T]; NaN where it has no value."""
     values = np.full(len(names.tasks), row.get(ANY_TASK, np.nan))
+    codes = codes_of(names.tasks)
     for task, value in row.items():
-        if task in names.task_names:
-            values[names.task_names.index(task)] = value
+        if task in codes:
+            values[codes[task]] = value
         elif task != ANY_TASK:
             source.add_unknown((*path, task), names.task_names, "a task type")
     return values
-
-
-def read(
-    source: YamlSource, path: tuple[str | int, ...], file: Path, reader: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """Return what the reader makes of a file; None, with the problems added, if it raises :class:`InputError`."""
-    try:
-        return reader(file, *args, **kwargs)
-    except InputError as error:
-        source.adopt(error, path, file)
-        return None
-
-
-def _unknown_rows(source: YamlSource, path: tuple[str, ...], rows: Mapping[str, Any], names: Names) -> None:
-    for name in rows:
-        if name not in names.processor_names:
-            source.add_unknown((*path, name), names.processor_names, "a processor type")

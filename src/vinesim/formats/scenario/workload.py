@@ -12,13 +12,15 @@ import numpy as np
 from vinesim.formats.importers.counts import read_counts
 from vinesim.formats.papers.arrivals import read_arrivals
 from vinesim.formats.papers.trace import read_trace
-from vinesim.formats.scenario.document import ArrivalsPart, ScenarioDocument
-from vinesim.formats.scenario.tables import Names, read
+from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.names import Names, generator_with_types, read
+from vinesim.formats.scenario.workload_parts import ArrivalsPart
 from vinesim.formats.source.files import is_table
 from vinesim.formats.source.quantities import size_bytes, time_us
 from vinesim.formats.source.yaml_source import YamlSource, dotted
 from vinesim.model.application import Application
 from vinesim.model.arrays import distinct
+from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.streams import stream
@@ -58,9 +60,8 @@ class Workloads:
         if document.arrivals is None and "arrivals" not in bad and part is not None and not brings_times:
             source.add(("arrivals",), "when the jobs arrive", "nothing", 'Add arrivals:, such as {iat: "7 us"}.')
             bad.add("arrivals")
-        spec = self._spec
-        if spec is not None and spec.processor_types and document.processor_types is None:
-            self.names = replace(names, processors=tuple(spec.processor_types), tasks=tuple(spec.task_types or ()))
+        spec = generator_with_types(document)
+        if spec is not None:
             self.affinity = spec.affinity() if spec.affinity is not None else None
             self.overhead = spec.overhead() if spec.overhead is not None else None
             self.applications = spec.applications(part.options) if part and spec.applications is not None else ()
@@ -262,7 +263,8 @@ class Workloads:
             expected = "task types of the scenario: " + ", ".join(names)
             self.source.add(("workload",), expected, ", ".join(missing), remedy)
             return None
-        codes = np.array([names.index(name) if name in names else -1 for name in own])
+        known = codes_of(self.names.tasks)
+        codes = np.array([known.get(name, -1) for name in own])
         return replace(work, job_task_type=codes[work.job_task_type], task_types=self.names.tasks)
 
 

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema
 
-from vinesim.formats.scenario.document import Name
+from vinesim.formats.scenario.values import Name
 from vinesim.formats.source.parts import Part, one_of, wrong
 from vinesim.formats.source.yaml_source import did_you_mean, shown
-from vinesim.model.study import MAX_RUNS, NUMBERS
+from vinesim.model.run_numbers import NUMBERS
+from vinesim.model.study import MAX_RUNS
 
 
 def _two(values: list[Any]) -> list[Any]:

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from vinesim.policies.requests.gang import has_next_member, next_member
-from vinesim.policies.symphony.policy import Symphony, candidate, issued, learn
-from vinesim.state.queries import group, more_at_once, next_pending, nothing, oldest_pending, random_below
+from vinesim.policies.symphony.policy import Symphony, first_ranked
+from vinesim.state.queries import random_below
 
 DRAWS = 1 << 30  # large enough that two applications hardly ever draw the same number
 
@@ -28,29 +27,12 @@ class Ordered(Symphony):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        learn(model, state, view)
-        if more_at_once(model, state):
-            return nothing()
-        if has_next_member(view):
-            return next_member(model, state, view)
-        best, best_group, best_value, best_type = -1, -1, 0.0, -1
-        task = oldest_pending(model, state)
-        while task >= 0:
-            g = group(model, state, task)
-            if model.group_first_member[g] == g:
-                processor_type, urgency = candidate(model, state, view, g, task)
-                value = rank(state, urgency, view.options.first) if processor_type >= 0 else 0.0
-                is_better = value > best_value or (value == best_value and g < best_group)
-                if processor_type >= 0 and (best < 0 or is_better):
-                    best, best_group, best_value, best_type = task, g, value, processor_type
-            task = next_pending(model, state, task)
-        if best < 0:
-            return nothing()
-        return issued(model, state, view, best_group, best, best_type)
+        return first_ranked(model, state, view, rank)
 
 
-def rank(state: Any, urgency: float, first: Any) -> float:
+def rank(state: Any, view: Any, urgency: float) -> float:
     """Return the rank of an application; the highest goes first."""
+    first = view.options.first
     if first.random:
         return float(random_below(state, DRAWS))
     return -urgency if first.relaxed else urgency

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
 from vinesim.state.layout import has_shared_speed
 from vinesim.state.queries import INTER_RACK, INTRA_RACK, LOCAL
@@ -60,9 +61,8 @@ def times_on_types(model: Any) -> np.ndarray:
     group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int32)
     kind = model.group_task_type[group]
     speed = model.affinity.T[kind]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        work = model.task_times_us if len(model.task_times_us) else model.task_operations[:, None] / speed
-    times = model.overhead_us.T[kind] + work
+    measured_us = model.task_times_us if len(model.task_times_us) else None
+    times = model.overhead_us.T[kind] + alone_us(model.task_operations[:, None], speed, measured_us)
     if len(model.task_factor):
         times = times * model.task_factor[:, None]
     return np.where((speed > 0) & np.isfinite(times), times, np.inf)

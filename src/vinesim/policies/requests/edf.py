@@ -41,6 +41,7 @@ class Edf(OnlinePolicy):
     name: ClassVar[str] = "edf"
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
+    starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {**PRIORITY_QUEUE, **GANG_SCRATCH}
 

@@ -23,6 +23,7 @@ class Fcfs(OnlinePolicy):
 
     name: ClassVar[str] = "fcfs"
     source: ClassVar[str] = "Symphony paper, section V-A"
+    starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = GANG_SCRATCH
 

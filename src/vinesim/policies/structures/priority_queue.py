@@ -2,6 +2,9 @@
 
 It is a binary heap. A task that has started may stay in it until it comes first: nothing is stored by the task's
 number, so the number of tasks does not matter.
+
+The skew heaps of ``state/skew_heap.py`` are for another need: many queues that share their arrays, that are joined,
+and that are read from either end; there all is kept by the task's number.
 """
 
 from typing import Any

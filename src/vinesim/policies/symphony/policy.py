@@ -1,6 +1,7 @@
 """Symphony: the most urgent application issues its oldest requests to the resource that suits them best."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -56,6 +57,7 @@ class Symphony(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section IV and Algorithm 1"
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {
         **HISTORY_SCRATCH,
@@ -98,24 +100,35 @@ class Symphony(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        learn(model, state, view)
-        if more_at_once(model, state):
-            return nothing()
-        if has_next_member(view):
-            return next_member(model, state, view)
-        best, best_group, best_urgency, best_type = -1, -1, 0.0, -1
-        task = oldest_pending(model, state)
-        while task >= 0:
-            g = group(model, state, task)
-            if model.group_first_member[g] == g:
-                processor_type, value = candidate(model, state, view, g, task)
-                is_better = value > best_urgency or (value == best_urgency and g < best_group)
-                if processor_type >= 0 and (best < 0 or is_better):
-                    best, best_group, best_urgency, best_type = task, g, value, processor_type
-            task = next_pending(model, state, task)
-        if best < 0:
-            return nothing()
-        return issued(model, state, view, best_group, best, best_type)
+        return first_ranked(model, state, view, by_urgency)
+
+
+def first_ranked(model: Any, state: Any, view: Any, rank: Callable[[Any, Any, float], float]) -> Any:
+    """The answer of Algorithm 1: the candidate of the application that ``rank(state, view, urgency)`` puts highest."""
+    learn(model, state, view)
+    if more_at_once(model, state):
+        return nothing()
+    if has_next_member(view):
+        return next_member(model, state, view)
+    best, best_group, best_value, best_type = -1, -1, 0.0, -1
+    task = oldest_pending(model, state)
+    while task >= 0:
+        g = group(model, state, task)
+        if model.group_first_member[g] == g:
+            processor_type, urgency = candidate(model, state, view, g, task)
+            value = rank(state, view, urgency) if processor_type >= 0 else 0.0
+            is_better = value > best_value or (value == best_value and g < best_group)
+            if processor_type >= 0 and (best < 0 or is_better):
+                best, best_group, best_value, best_type = task, g, value, processor_type
+        task = next_pending(model, state, task)
+    if best < 0:
+        return nothing()
+    return issued(model, state, view, best_group, best, best_type)
+
+
+def by_urgency(state: Any, view: Any, urgency: float) -> float:
+    """The most urgent application first."""
+    return urgency
 
 
 def row_of(model: Any, g: int, processor_type: int) -> int:

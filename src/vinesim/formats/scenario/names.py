@@ -1,0 +1,134 @@
+"""The scenario file's types by name and code, with their prices, and how the files that it names are read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.papers.prices import read_prices
+from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.type_parts import PricesPart, ProcessorTypePart
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.model.catalog import (
+    PROCESSOR_TYPES,
+    SERVER_TASK_TYPES,
+    SERVER_TYPES,
+    TASK_TYPES,
+    ProcessorType,
+    TaskType,
+    codes_of,
+)
+from vinesim.model.errors import InputError
+from vinesim.workloads.registry import GENERATORS, GeneratorSpec
+
+
+@dataclass(frozen=True)
+class Names:
+    """The types by code, and the folder that file names are relative to."""
+
+    processors: tuple[ProcessorType, ...]
+    tasks: tuple[TaskType, ...]
+    folder: Path
+
+    @property
+    def processor_names(self) -> list[str]:
+        """Names of the processor types, by code."""
+        return [p.name for p in self.processors]
+
+    @property
+    def task_names(self) -> list[str]:
+        """Names of the task types, by code."""
+        return [t.name for t in self.tasks]
+
+
+def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Names:
+    """The types by code: those of the generator if it adds its own, else the document's."""
+    names = Names(_processor_types(source, document), _task_types(source, document), folder)
+    spec = generator_with_types(document)
+    if spec is not None:
+        names = replace(names, processors=tuple(spec.processor_types or ()), tasks=tuple(spec.task_types or ()))
+    return replace(names, processors=_priced(source, document.prices, names))
+
+
+def generator_with_types(document: ScenarioDocument) -> GeneratorSpec | None:
+    """The generator whose types the scenario has; None if it adds none or the document lists types."""
+    part = document.workload
+    spec = None if part is None or part.generator is None else GENERATORS.get(part.generator)
+    return spec if spec is not None and spec.processor_types and document.processor_types is None else None
+
+
+def _processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[ProcessorType, ...]:
+    """Return the built-in types with the listed ones replacing them or added after them; codes follow this order."""
+    parts = document.processor_types
+    built_in = SERVER_TYPES if document.extends == "servers" else PROCESSOR_TYPES
+    if parts is None:
+        return built_in
+    types = {} if document.extends == "none" else {p.name: p for p in built_in}
+    seen: set[str] = set()
+    for i, part in enumerate(parts):
+        if part.name in seen:
+            source.add(("processor_types", i, "name"), "each type once", repr(part.name), "Keep one.")
+        seen.add(part.name)
+        types[part.name] = _processor_type(part)
+    return tuple(types.values())
+
+
+def _processor_type(part: ProcessorTypePart) -> ProcessorType:
+    return ProcessorType(
+        name=part.name,
+        price=part.price,
+        idle_power_w=part.idle_power,
+        dynamic_power_w=part.dynamic_power,
+        sleep_power_w=part.sleep_power,
+        power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
+        capacity=part.capacity,
+        parallelism=part.parallelism,
+        attributes=part.attributes,
+    )
+
+
+def _task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType, ...]:
+    """Return the built-in task types, then the listed ones."""
+    names = document.task_types
+    built_in = SERVER_TASK_TYPES if document.extends == "servers" else TASK_TYPES
+    if names is None:
+        return built_in
+    types = {} if document.extends == "none" else {t.name: t for t in built_in}
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            source.add(("task_types", i), "each type once", repr(name), "Keep one.")
+        seen.add(name)
+        types.setdefault(name, TaskType(name))
+    return tuple(types.values())
+
+
+def _priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[ProcessorType, ...]:
+    """Return the processor types with the prices of the price list, which override their own."""
+    if part is None:
+        return names.processors
+    if part.file is not None:
+        by_code = read(source, ("prices", "file"), names.folder / part.file, read_prices, names.processors) or {}
+    else:
+        codes = codes_of(names.processors)
+        by_code = {codes[name]: price for name, price in part.rows.items() if name in codes}
+        unknown_rows(source, ("prices",), part.rows, names)
+    return tuple(replace(p, price=by_code.get(code, p.price)) for code, p in enumerate(names.processors))
+
+
+def read(
+    source: YamlSource, path: tuple[str | int, ...], file: Path, reader: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Return what the reader makes of a file; None, with the problems added, if it raises :class:`InputError`."""
+    try:
+        return reader(file, *args, **kwargs)
+    except InputError as error:
+        source.adopt(error, path, file)
+        return None
+
+
+def unknown_rows(source: YamlSource, path: tuple[str, ...], rows: Mapping[str, Any], names: Names) -> None:
+    """Report the rows of a table whose name is not a processor type."""
+    for name in rows:
+        if name not in names.processor_names:
+            source.add_unknown((*path, name), names.processor_names, "a processor type")

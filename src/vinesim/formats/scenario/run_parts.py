@@ -1,0 +1,64 @@
+"""Sections of the scenario file about the run: outages, accounting, electricity."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from vinesim.formats.scenario.values import FileName, Index, Number, Time
+from vinesim.formats.source.parts import Part, wrong
+from vinesim.model.accounting import EnergyReading, SlavReading
+from vinesim.model.outage import Running
+
+
+class OutagePart(Part):
+    """A time during which a node is down."""
+
+    rack: Index = Field(description="Rack of the node.")
+    shelf: Index = Field(description="Shelf of the node.")
+    down: Time = Field(description="When it goes down; 0 for a node that joins later.")
+    up: Time | None = Field(None, description="When it comes back; by default never.")
+    running: Running = Field(
+        "requeue", description="Tasks running there: lost and pending again (requeue), or allowed to end (finish)."
+    )
+
+
+class AccountingPart(Part):
+    """How the periods of a batch policy are accounted for."""
+
+    energy: EnergyReading = Field("run_time", description="How the thesis' energy is read; see the how-to page.")
+    slav: SlavReading = Field("incremental", description="How its demand beyond capacity is read.")
+    wake_up: Number = Field(0.0, description="Energy for waking a sleeping unit, J; applies to all policies.")
+    migration: Number = Field(0.0, description="Energy for moving a running task, J.")
+    optimum: bool = Field(
+        False, description="Prove the least energy of each period's tasks within capacity, in small cases (OR-Tools)."
+    )
+
+
+class EnergyPart(Part):
+    """What the run's electricity costs and emits."""
+
+    price_per_kwh: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
+        None, description="Price of a kWh, in any currency."
+    )
+    price_file: FileName | None = Field(
+        None, description="Variable prices: a CSV file with hour or timestamp, and the price of a kWh."
+    )
+    carbon_g_per_kwh: Number | None = Field(None, description="Carbon intensity, g of CO2 per kWh.")
+    carbon_file: FileName | None = Field(
+        None, description="Variable carbon intensity: a CSV file with hour or timestamp, and g per kWh."
+    )
+    pue: Annotated[float, Field(ge=1, allow_inf_nan=False)] = Field(
+        1.0, description="Power usage effectiveness: energy from the grid / energy of the units."
+    )
+    start: Annotated[str, BeforeValidator(str), WithJsonSchema({"type": ["string", "number"]})] | None = Field(
+        None, description="When the run begins: an hour or timestamp of the files; default: their first."
+    )
+
+    @model_validator(mode="after")
+    def _one_each(self) -> "EnergyPart":
+        for value, file in (("price_per_kwh", "price_file"), ("carbon_g_per_kwh", "carbon_file")):
+            if getattr(self, value) is not None and getattr(self, file) is not None:
+                raise wrong(f"{value} or {file}", "both", "Keep one.")
+        if self.start is not None and self.price_file is None and self.carbon_file is None:
+            raise wrong("start only with a price_file or a carbon_file", "neither", "Remove start.")
+        return self

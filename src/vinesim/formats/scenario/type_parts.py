@@ -1,0 +1,108 @@
+"""Sections of the scenario file about types: processors, affinity, power, overhead, prices."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from vinesim.formats.scenario.values import FileName, Name, Number, NumberRow, Positive, TimeRow
+from vinesim.formats.source.parts import Part, wrong
+
+
+class ProcessorTypePart(Part):
+    """A kind of processing unit: a new one, or a built-in one with other values."""
+
+    name: Name = Field(description="Its name; a built-in name replaces the built-in type.")
+    price: Number | None = Field(None, description="Cost of purchase of one unit, in any currency.")
+    idle_power: Number = Field(0.0, description="Power of a unit that is awake and runs nothing, W.")
+    dynamic_power: Number | None = Field(
+        None, description="W added per unit of demand (linear power model), instead of the table power."
+    )
+    sleep_power: Number | None = Field(
+        None, description="Power of a unit asleep, W. With it, units without tasks sleep; without it, they never do."
+    )
+    power_curve: Annotated[list[Number], Field(min_length=11, max_length=11)] | None = Field(
+        None, description="W at 0 %, 10 % ... 100 % utilisation (as in SPECpower); replaces idle_power and power."
+    )
+    capacity: Positive = Field(1.0, description="What the unit's tasks share; a task without a demand takes 1 of it.")
+    parallelism: Positive | None = Field(
+        None, description="Sum of demands up to which tasks run at full speed; above it they share. Default: capacity."
+    )
+    attributes: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="Other numbers of the type, such as cores, sms, memory_bytes."
+    )
+
+    @model_validator(mode="after")
+    def _one_power(self) -> "ProcessorTypePart":
+        others = sorted({"idle_power", "dynamic_power"} & self.model_fields_set)
+        if self.power_curve is not None and others:
+            raise wrong("a power_curve alone", "it and " + ", ".join(others), "Keep one of them.")
+        return self
+
+
+class AffinityPart(Part):
+    """Operations per us of each processor type for each task type.
+
+    Give rows under ``absolute``, ``peak`` and ``times``, each processor type under one of them. A task type missing
+    from a row cannot run. Built-in types without a row come from ``table``. Or give a ``file``.
+    """
+
+    table: Literal["table1", "none"] | None = Field(
+        None, description="Source of built-in types without a row: the paper's Table 1 (default), or none."
+    )
+    absolute: dict[str, NumberRow] | None = Field(None, description="Operations per us: {GPU: {INT: 360000}}.")
+    peak: dict[str, NumberRow] | None = Field(
+        None,
+        description="As in Table 1: operations per us for the first task type, then factors of it: "
+        "{CPU_INTEL: {INT: 100000, FP_GOOD: 0.6}}.",
+    )
+    times: dict[str, TimeRow] | None = Field(
+        None, description='Measured time of one operation; its inverse is used: {GPU: {SGJ: "100 us"}}. 0: cannot run.'
+    )
+    file: FileName | None = Field(None, description="An affinity file: peak and factors, one row per processor type.")
+
+    @model_validator(mode="after")
+    def _file_alone(self) -> "AffinityPart":
+        others = [name for name in ("table", "absolute", "peak", "times") if getattr(self, name) is not None]
+        if self.file is not None and others:
+            raise wrong("a file, or rows and a table", "file and " + ", ".join(others), "Keep one.")
+        return self
+
+
+class _RowsOrFile(Part):
+    """Rows by processor type, or a file."""
+
+    file: FileName | None = Field(None, description="A file instead of the rows.")
+
+    @model_validator(mode="after")
+    def _one(self) -> "_RowsOrFile":
+        rows = list(self.rows)
+        if self.file is not None and rows:
+            raise wrong("a file, or one row per type", "file and " + ", ".join(rows), "Keep one.")
+        return self
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The rows by processor type."""
+        return self.__pydantic_extra__ or {}
+
+
+class PowerPart(_RowsOrFile):
+    """Power while a task runs, W: {GPU: 300}, or by task type {GPU: {INT: 250, "*": 300}}; or {file: power.txt}."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, NumberRow]
+
+
+class OverheadPart(_RowsOrFile):
+    """Time before each task computes, such as a kernel launch: {GPU: "5 us"}, or by task type."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, TimeRow]
+    file: FileName | None = Field(None, description="A file instead; rows and columns as in affinity, in us.")
+
+
+class PricesPart(_RowsOrFile):
+    """Purchase cost of one unit of each type: {GPU: 3000}; or {file: prices.txt}."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Number]

@@ -1,0 +1,64 @@
+"""Values of the scenario file: numbers, quantities with units, names, and rows of them by task type."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
+
+from vinesim.formats.source import quantities
+from vinesim.formats.source.parts import wrong
+from vinesim.model.errors import InputError
+
+MAX_UNITS = 10_000_000
+ANY_TASK = "*"  # as a task type in a row: every type that the row does not name
+
+
+def _with_unit(read: Callable[[Any, str], float]) -> Callable[[Any], float]:
+    def convert(value: Any) -> float:
+        try:
+            return read(value, "")
+        except InputError as error:
+            problem = error.problems[0]
+            raise wrong(problem.expected, problem.found, problem.remedy) from None
+
+    return convert
+
+
+def _schema(*examples: str) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}], "examples": list(examples)})
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise wrong("a value above 0", f"{value:g}")
+    return value
+
+
+Time = Annotated[float, BeforeValidator(_with_unit(quantities.time_us)), _schema("25 us", "30 s")]
+PositiveTime = Annotated[Time, AfterValidator(_positive)]
+Bandwidth = Annotated[
+    float,
+    BeforeValidator(_with_unit(quantities.bandwidth)),
+    AfterValidator(_positive),
+    _schema("10 Gb/s", "125 MB/s"),
+]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=MAX_UNITS)]
+Index = Annotated[int, Field(ge=0, lt=2**31 - 1)]
+Name = Annotated[str, Field(min_length=1)]
+FileName = Annotated[str, Field(min_length=1, description="A file, relative to the scenario file.")]
+
+
+def _spread(value: Any) -> Any:
+    """Turn a single value for all task types into a row."""
+    return value if isinstance(value, dict | list | None) else {ANY_TASK: value}
+
+
+def _row_schema(value_type: Any) -> WithJsonSchema:
+    schema = TypeAdapter(value_type).json_schema()
+    return WithJsonSchema({"anyOf": [schema, {"type": "object", "additionalProperties": schema}]})
+
+
+NumberRow = Annotated[dict[str, Number], BeforeValidator(_spread), _row_schema(Number)]
+TimeRow = Annotated[dict[str, Time], BeforeValidator(_spread), _row_schema(Time)]

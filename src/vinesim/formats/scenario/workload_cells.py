@@ -1,0 +1,88 @@
+"""The cells of a workload's table, as SQL: numbers, what is wrong with one, names."""
+
+# ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
+from collections.abc import Mapping, Sequence
+
+from vinesim.formats.scenario.workload_columns import LIMITS, OPTIONAL, TIME_ANYWHERE, WHOLE, kind_of
+from vinesim.formats.source.table_source import TableSource, name_of, text_of
+from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
+
+
+def number_of(name: str, cell: str | None) -> str:
+    """Return the cell as a number in SQL; null if it holds none."""
+    number = f"TRY_CAST({cell} AS {kind_of(name)})"
+    return f"CASE WHEN {cell}::VARCHAR = '{WHOLE}' THEN 'inf'::DOUBLE ELSE {number} END" if name == "demand" else number
+
+
+def is_wrong(name: str, cell: str, is_text: bool) -> str:
+    """Return an SQL condition that is true if the cell holds no valid number for the column."""
+    number = f"TRY_CAST({cell} AS DOUBLE)"
+    right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
+    if name == "deadline_us":
+        right = f"{number} >= 0 AND NOT isnan({number})"
+    if name == "demand":
+        right = f"{cell} = '{WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # in numbers, NaN counts as null
+    if kind_of(name) in LIMITS:
+        right = f"{number} >= {0 if name != 'job_id' else -LIMITS['BIGINT']} AND {number} < {LIMITS[kind_of(name)]}"
+        right += f" AND {number} = floor({number})"
+    is_time = name.startswith(TIME_ANYWHERE)
+    if is_time and not is_text:  # some tools write NaN for missing values
+        right = f"({right}) OR isnan({number})"
+    wrong = f"NOT coalesce({right}, false)"
+    return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in OPTIONAL else wrong
+
+
+def wrong_cells(
+    source: TableSource, rows: str, match: Mapping[str, tuple[str, float]], wrong: Mapping[str, str]
+) -> list[Problem]:
+    """Return the first problems of cells, in the order of the rows."""
+    select = [
+        f"{part} AS {name_of(f'{kind} {ours}')}"
+        for ours, condition in wrong.items()
+        for kind, part in (("is", condition), ("text", f"{source.columns[match[ours][0]]}::VARCHAR"))
+    ]
+    some = " OR ".join(f"({condition})" for condition in wrong.values())
+    table = source.query(
+        f"SELECT _row, {', '.join(select)} FROM {rows} WHERE {some} ORDER BY _row LIMIT {MAX_PROBLEMS}"
+    )
+    columns = {name: values.tolist() for name, values in table.items()}
+    found = []
+    for i, row in enumerate(columns["_row"]):
+        for ours in wrong:
+            if columns[f"is {ours}"][i]:
+                least = "" if ours == "job_id" else ", 0 or more"
+                expected = ("a whole number" if kind_of(ours) in LIMITS else "a number") + least
+                expected += f", or {WHOLE}" if ours == "demand" else ""
+                found.append((row, match[ours][0], expected, columns[f"text {ours}"][i]))
+    return source.cells(found[:MAX_PROBLEMS])
+
+
+def check_names(source: TableSource, cells: Mapping[str, str], names: Mapping[str, list[str]]) -> None:
+    """Raise :class:`InputError` for types that are not defined."""
+    problems = []
+    for name in ("task_type", "preferred_type"):
+        for used in used_names(source, cells.get(name)):
+            if used not in names[name] and used != ANY_PROCESSOR:
+                remedy = did_you_mean(used, names[name]) or "Define the type first."
+                problems.append(
+                    Problem(f"{source.path}: {name}", "one of " + ", ".join(names[name]), repr(used), remedy)
+                )
+    if problems:
+        raise InputError(problems)
+
+
+def used_names(source: TableSource, column: str | None) -> list[str]:
+    """Return the names in a column, sorted."""
+    if column is None:
+        return []
+    used = source.query(
+        f"SELECT DISTINCT {column}::VARCHAR AS t FROM {source.sql} WHERE {column} IS NOT NULL ORDER BY t"
+    )
+    return [str(name) for name in used["t"].tolist()]
+
+
+def list_of(names: Sequence[str]) -> str:
+    """Return a list of names in SQL."""
+    return f"CAST([{', '.join(map(text_of, names))}] AS VARCHAR[])"

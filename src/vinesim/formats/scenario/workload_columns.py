@@ -1,0 +1,103 @@
+"""The columns of a workload's table: their names, the units they may have, and which of them a file has."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+
+from vinesim.formats.source.table_source import TableSource
+from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import COLUMNS as WORKLOAD_COLUMNS
+from vinesim.model.workload import Workload
+
+# name: (type, meaning and unit)
+COLUMNS = {
+    "job": ("BIGINT", "the job, from 0 in order of arrival; its rows are consecutive; default: one job per row"),
+    "job_id": ("BIGINT", "the job's number in its source; null where it has none"),
+    "task_type": ("VARCHAR", "name of the job's task type; default: TASK for all, or one per set of types with times"),
+    "arrival_us": ("DOUBLE", "when the job arrives, us"),
+    "deadline_us": ("DOUBLE", "when it should be done, us; all null: no deadlines"),
+    "application": ("VARCHAR", "name of the application the job belongs to; all null: no applications"),
+    "operations": ("DOUBLE", "number of operations of the task, its size; default 1"),
+    "data_bytes": ("DOUBLE", "bytes to transfer to the unit; default 0"),
+    "data_rack": ("INTEGER", "where the data is; default rack 0"),
+    "data_shelf": ("INTEGER", "where the data is; default shelf 0"),
+    "preferred_type": ("VARCHAR", "name of the processor type; null or UNSPECIFIED: any"),
+    "demand": ("DOUBLE", "what it takes of its unit's capacity; whole (infinity): all of it; null or absent: one slot"),
+    "estimate_us": ("DOUBLE", "the scheduler's estimate of the task's run time, us"),
+    "time_factor": ("DOUBLE", "factor on the task's run time, unknown to every scheduler"),
+    "time_us.TYPE": ("DOUBLE", "measured time on a processor type, us; null where it cannot run the task"),
+    "request.NAME": ("DOUBLE", "minimum of a resource that the unit's type must provide, such as request.cores"),
+}
+# columns that a file may have in place of others, and that are never written
+ALTERNATIVES = {
+    "period": ("BIGINT", "replaces arrival_us: number of the batch, from 0; arrivals: {iat: ...} is the period"),
+    "time_us": ("DOUBLE", "measured time, us, on every processor type without a column time_us.TYPE"),
+}
+OF_JOB = tuple(name for name, (_, of) in WORKLOAD_COLUMNS.items() if of == "jobs" and name in COLUMNS)
+OPTIONAL = tuple(item.name for item in fields(Workload) if item.default is None and item.name in COLUMNS)
+DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf": "0", "preferred_type": "NULL"}
+UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
+TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
+PERIOD, TIME_ANYWHERE = ALTERNATIVES
+TEXT_OR_NUMBER = ("demand", "VARCHAR")
+PLAIN = [name for name in (*COLUMNS, *ALTERNATIVES) if "." not in name]
+LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
+REQUEST = re.compile(r"request\.(.+)")
+METADATA = "vinesim.task_types"
+WHOLE = "whole"  # the demand for a whole unit, in text; infinity in a column of numbers
+ONLY_TYPE = "TASK"
+
+
+def kind_of(name: str) -> str:
+    """Return the SQL type of a column, by our name."""
+    return (COLUMNS | ALTERNATIVES).get(name, ("DOUBLE", ""))[0]
+
+
+def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> dict[str, tuple[str, float]]:
+    """Map our name of each column in the file to its name there and the factor to our unit."""
+    match: dict[str, tuple[str, float]] = {}
+    problems = []
+    path, types = source.path, [p.name for p in processor_types]
+    for column in source.columns:
+        stem, _, unit = column.rpartition("_")
+        time = TIME.fullmatch(column)
+        ours, scale = column, 1.0
+        if time:
+            ours, scale = f"{TIME_ANYWHERE}.{time[2]}", UNITS[time[1]]
+            if time[2] not in types:
+                remedy = did_you_mean(time[2], types) or "Define the type first."
+                problems.append(Problem(f"{path}: {column}", "a processor type: " + ", ".join(types), time[2], remedy))
+        elif unit in UNITS and f"{stem}_us" in PLAIN:
+            ours, scale = f"{stem}_us", UNITS[unit]
+        elif column not in PLAIN and not REQUEST.fullmatch(column):
+            problems.append(_unknown(path, column, types))
+            continue
+        if ours in match:
+            problems.append(Problem(f"{path}: {column}", f"{ours} once", "a second time", "Keep one."))
+        elif column in source.texts and kind_of(ours) != "VARCHAR" and (ours, source.texts[column]) != TEXT_OR_NUMBER:
+            problems.append(Problem(f"{path}: {column}", "numbers", f"a column of {source.texts[column]}"))
+        match[ours] = column, scale
+    present = ", ".join(source.columns)[:80]
+    if PERIOD in match and "arrival_us" in match:
+        problems.append(Problem(path, "one column for when a job arrives", "period and arrival", "Keep one."))
+    elif PERIOD not in match and "arrival_us" not in match:
+        remedy = "Name the column of arrival times so, with the unit at its end."
+        problems.append(Problem(path, "a column arrival_us (or _ms, _s), or period", present, remedy))
+    if problems:
+        raise InputError(problems)
+    return match
+
+
+def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
+    """Return the problem of a column that a workload does not have."""
+    if column == "time":
+        return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")
+    timed = [name.removesuffix("_us") for name in PLAIN if name.endswith("_us")]
+    known = [*PLAIN, *(f"{name}_{unit}" for name in timed for unit in UNITS)]
+    known += [f"time_{unit}.{name}" for unit in UNITS for name in types]
+    if "." in column:
+        known.append("request." + column.partition(".")[2])
+    expected = "one of " + ", ".join([*COLUMNS, *ALTERNATIVES])
+    return Problem(f"{path}: {column}", expected, repr(column), did_you_mean(column, known) or "Remove the column.")

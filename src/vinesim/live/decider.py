@@ -1,0 +1,231 @@
+"""What the policy of a live scheduler sees, and what follows from its answers."""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.engine import contract
+from vinesim.engine.contract import BrokenContract, asked
+from vinesim.engine.reference import has_room, start
+from vinesim.live.columns import Requests, copy_of, empty_scratch, regrouped
+from vinesim.live.grant import Grant, Place
+from vinesim.live.grants import RECENT, Grants, Running
+from vinesim.live.registration import Cluster, Registration, compiled
+from vinesim.live.state import LiveState, expected_us
+from vinesim.model.application import Application
+from vinesim.model.catalog import code_of
+from vinesim.model.errors import InputError, PolicyError, Problem
+from vinesim.model.streams import stream_seed
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state.layout import ARRIVAL, FINISH, TIMER, Action, View
+from vinesim.state.scratch import plain_options
+
+
+class Decider:
+    """A policy and the requests that it knows: it is told what happens and asked what starts."""
+
+    def __init__(self, policy: OnlinePolicy, cluster: Cluster, grants: Grants):
+        self.policy, self.cluster, self._grants = policy, cluster, grants
+        self._of_tasks, self._of_jobs = (
+            [name for name, (_, size) in policy.scratch.items() if size == what] for what in ("tasks", "jobs")
+        )
+        self.options = plain_options(policy.values_of_options())
+        self.now_us = -math.inf
+        self.registered: list[Registration] = []
+        self.groups: list[list[int]] = []  # for each application, by gang member
+        self.requests = Requests()
+        self.dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
+        self.ended: list[int] = []  # tasks to remove once the policy has seen the next event
+        self.timer_us = math.inf
+        self.model: Any = None
+        self.state: Any = None
+        self.scratch: Any = None
+        self.view: Any = None
+
+    def pass_to(self, now_us: float) -> None:
+        """Advance the time; what the policy saw of the last instant is over."""
+        self.now_us = float(now_us)
+        if self.state is not None:
+            self.state.now_us = self.now_us
+            self.see(TIMER)
+
+    @property
+    def n_pending(self) -> int:
+        """Number of waiting requests."""
+        return 0 if self.state is None else len({self.requests.task_job[task] for task in self.state.pending})
+
+    def arrive(self, application: int, size: float) -> int:
+        """Add a request that arrives now. Returns its number."""
+        one, groups = self.registered[application], self.groups[application]
+        due_us = one.deadline_us(self.now_us, size)
+        job = self.requests.add(application, self.now_us, due_us, size, one.demand, groups)
+        self.state.arrive(job)
+        self.happened(ARRIVAL, job=job)
+        return job
+
+    def finish(self, task: int) -> None:
+        """Note that a task is done, with those that were started together with it."""
+        unit = self.state.task_unit[task]
+        ended = self.state.free(task)
+        self.happened(FINISH, unit=unit, task=task)
+        self.ended += ended
+
+    def lose(self, running: Running) -> None:
+        """Free the grant's units; the policy sees that time has passed, not that a task has finished."""
+        for task in running.leads.values():
+            self.ended += self.state.free(task)
+        self.happened(TIMER)
+
+    def register(self, application: Application, task_type: str, demand: float) -> int:
+        """Add an application. Returns its number. Raises :class:`InputError`."""
+        kind = code_of(f"application {application.name}, task_type", task_type, self.cluster.task_types)
+        if application.gang_size > 1 and not self.policy.starts_gangs:
+            expected = f"1, as the policy {self.policy.name} does not declare starts_gangs"
+            found = f"{application.gang_size}"
+            raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
+        registered = [*self.registered, Registration(application, kind, demand)]
+        model, groups = compiled(self.cluster, registered, self.policy)
+        if self.state is None:
+            self._begin(model)
+        else:
+            self._regroup(model, groups)
+        self.registered, self.groups = registered, groups
+        return len(registered) - 1
+
+    def _begin(self, model: Any) -> None:
+        self.scratch = empty_scratch(self.policy.scratch, model, self.policy.name)
+        self.model = self.requests.in_model(model)
+        self.state = LiveState(self.model, stream_seed(self.cluster.seed, "policy"))
+        self.state.now_us = self.now_us
+        self.see(TIMER)
+
+    def _regroup(self, model: Any, groups: list[list[int]]) -> None:
+        """Adapt to one more application: the groups of the others may have new numbers."""
+        before = [group for gang in self.groups for group in gang]
+        moved = dict(zip(before, (group for gang in groups for group in gang), strict=False))
+        self.scratch = regrouped(self.scratch, self.policy.scratch, self.model, model, moved)
+        for task, group in self.requests.task_group.items():
+            self.requests.task_group[task] = moved[group]
+        self.model = self.state.model = self.requests.in_model(model)
+        self.see(TIMER)
+
+    def see(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
+        """Set what the policy sees from now on; tasks that ended before can be removed."""
+        self._forget_ended()
+        self.view = View(self.now_us, event, unit, job, task, self.options, self.scratch)
+
+    def _forget_ended(self) -> None:
+        """Remove the tasks that have ended from everything kept by task or job."""
+        for task in self.ended:
+            job = self.state.forget(task, self.requests)
+            for name in self._of_tasks:
+                getattr(self.scratch, name).pop(task, None)
+            for name in self._of_jobs:
+                getattr(self.scratch, name).pop(job, None)
+        self.ended.clear()
+
+    def happened(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
+        """Handle an event: a policy that sees every event is asked, and told that more may follow."""
+        self.see(event, unit, job, task)
+        if not self.policy.sees_every_event:
+            return
+        self.state.is_more_to_come = True
+        while (action := self._ask()).task >= 0:
+            grant = self._act(action)
+            if grant is not None:
+                self._grants.ready.append(grant)
+        self.state.is_more_to_come = False
+
+    def decided(self, application: int | None) -> Grant | None:
+        """Ask the policy until it starts something; undo what it did for an application other than ``application``."""
+        while self._may_ask():
+            before = None if application is None else (copy_of(self.scratch), self.state.random_state)
+            action = self._ask()
+            if action.task < 0:
+                return None
+            if before is not None and action.n_tasks > 0 and self._application_of(action) != application:
+                vars(self.scratch).update(before[0])
+                self.state.random_state = before[1]
+                return None
+            grant = self._act(action)
+            if grant is not None:
+                return grant
+        return None
+
+    def _may_ask(self) -> bool:
+        if self.state is None or not self.state.pending:
+            self.timer_us = math.inf
+            return False
+        return self.policy.may_overcommit or self.policy.sees_every_event or has_room(self.state)
+
+    def _application_of(self, action: Action) -> int:
+        job = self.requests.task_job.get(action.task, -1)
+        return self.requests.job_application.get(job, -1)
+
+    def _ask(self) -> Action:
+        decide = self.policy.decide
+        action = asked(decide, decide, self.model, self.state, self.view)
+        if not isinstance(action, Action):
+            raise PolicyError(f"policy {decide.__qualname__}: must return start(...) or nothing(), returned {action!r}")
+        if action.task == -1:
+            self.timer_us = action.until_us
+            if not action.until_us > self.now_us:
+                raise self._broken(BrokenContract(contract.WAIT_UNTIL_THE_PAST, -1, -1))
+        return action
+
+    def _act(self, action: Action) -> Grant | None:
+        """Do what the policy wants: return a grant once all gang members have started, None for a dropped task."""
+        started = self._started(action)
+        task, job = started[0], self.requests.task_job[started[0]]
+        if action.n_tasks == 0:
+            if task == self.requests.job_first[job]:
+                self.dropped.append(job)
+            self.ended.append(task)
+            return None
+        requests = tuple(int(self.requests.task_job[one]) for one in started)
+        leads, longest_us = {task: action.unit}, expected_us(self.model, self.state, started, action.unit)
+        if self.policy.starts_gangs:
+            for member in range(task + 1, self.requests.job_first[job + 1]):
+                action = self._ask()
+                if action.task != member or action.n_tasks != len(started):
+                    raise PolicyError(f"policy {self.policy.name}: left request {job} started in part")
+                others = self._started(action)
+                leads[member] = action.unit
+                longest_us = max(longest_us, expected_us(self.model, self.state, others, action.unit))
+        return self._granted(requests, leads, longest_us)
+
+    def _started(self, action: Action) -> list[int]:
+        """Start the tasks of an action, or drop its task. Returns them."""
+        try:
+            start(self.state, action, self.policy.may_overcommit)
+        except BrokenContract as broken:
+            raise self._broken(broken) from None
+        return [action.task, *(self.state.followers[action.task] if action.n_tasks > 0 else ())]
+
+    def _granted(self, requests: tuple[int, ...], leads: Mapping[int, int], longest_us: float) -> Grant:
+        """Record a grant and start its lease."""
+        places = {task: self._place(unit) for task, unit in leads.items()}
+        application = self.requests.job_application[requests[0]]
+        return self._grants.give(application, requests, places, self.now_us, longest_us)
+
+    def _place(self, unit: int) -> Place:
+        row, center = int(self.model.unit_order[unit]), self.cluster.datacenter
+        kind = center.processor_types[int(center.unit_type[row])].name
+        return Place(row, int(center.rack[row]), int(center.shelf[row]), kind)
+
+    def _broken(self, broken: BrokenContract) -> PolicyError:
+        return broken.as_policy_error(self.policy.name or type(self.policy).__name__, self.now_us)
+
+
+def usable(policy: Any) -> OnlinePolicy:
+    """Return the policy if it can decide without knowing the workload. Raises :class:`InputError` if it cannot."""
+    name = policy.name or type(policy).__name__
+    if not isinstance(policy, OnlinePolicy):
+        raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])
+    if policy.plans:
+        raise InputError([Problem("policy", "a policy that decides online", f"{name}, which plans the whole workload")])
+    if policy.takes_back:
+        expected = "a policy that forgets tasks when they end"
+        raise InputError([Problem("policy", expected, f"{name}, which declares takes_back: it has queues of its own")])
+    return policy

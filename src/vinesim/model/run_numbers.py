@@ -1,0 +1,63 @@
+"""The numbers of a run, declared once: their names, the direction that is better, and the columns they need."""
+
+from typing import Literal, NamedTuple
+
+
+class Number(NamedTuple):
+    """A number of ``summary.json``; it also covers the names that begin with its own."""
+
+    name: str
+    better: Literal["lower", "higher", ""] = ""  # "": it depends; slow units, for one, are busy longer
+    columns: tuple[str, ...] = ()  # the task columns needed for it, besides the finish times
+
+
+_INIT = ("task_init_us",)
+_HELD = ("task_unit", "task_init_us", "task_follower")  # who was on which unit, and when
+_POWER = (*_HELD, "task_start_us")
+
+NUMBERS = {
+    number.name: number
+    for number in (
+        Number("jobs.count"),
+        Number("jobs.finished", "higher"),
+        Number("jobs.latency_us", "lower"),
+        Number("jobs.wait_us", columns=_INIT),
+        Number("jobs.bounded_slowdown", columns=_INIT),
+        Number("jobs.warm_up.dropped"),
+        Number("tasks.count"),
+        Number("tasks.finished", "higher"),
+        Number("tasks.latency_us", "lower"),
+        Number("tasks.response_us", "lower", _INIT),
+        Number("tasks.wait_us", "lower", _INIT),
+        Number("tasks.by_type", columns=("task_unit",)),
+        Number("utilization.overall", columns=_HELD),
+        Number("utilization.by_type", columns=_HELD),
+        Number("utilization.by_resource", columns=_HELD),
+        Number("utilization.percentiles", columns=_HELD),
+        Number("utilization.allocated", columns=_HELD),
+        Number("utilization.active", columns=_HELD),
+        Number("makespan_us", "lower"),
+        Number("cost.purchase", "lower"),
+        Number("energy_j", "lower", _POWER),
+        Number("energy.by_type", "lower", _POWER),
+        Number("energy.by_state", "lower", _POWER),
+        Number("energy.kwh", "lower", _POWER),
+        Number("energy.cost", "lower", _POWER),
+        Number("energy.carbon_g", "lower", _POWER),
+        Number("deadlines.missed", "lower"),
+        Number("deadlines.missed_pct", "lower"),
+        Number("applications"),
+        Number("periods.count"),
+        Number("periods.energy_j", "lower"),
+        Number("periods.slav", "lower"),
+        Number("periods.bound_j"),
+        Number("periods.gap_pct"),
+        Number("periods.optimum_j"),
+        Number("periods.optimum_gap_pct"),
+        Number("periods.infeasible"),
+        Number("bound.value_us"),
+        Number("bound.bound_us"),
+        Number("bound.gap_pct"),
+        Number("exit_reason"),
+    )
+}

@@ -1,0 +1,104 @@
+"""A file in the importers' room is all that an importer is."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from vinesim.formats import importers as room
+from vinesim.formats.importers.registry import importers
+
+LINES = '''"""Times of jobs, one a line."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
+from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.importers.swf import PROCESSOR_TYPE
+from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.model.workload import Workload
+
+
+def import_lines(
+    log: Annotated[Path, Argument("A time a line.")],
+    output: Annotated[Path, Option("The workload.", short="-o")],
+    speed_up: Annotated[float, Option("Times are divided by it.")] = 1.0,
+    skip: Annotated[tuple[int, ...], Option("A line to leave out.", metavar="LINE")] = (),
+    backwards: Annotated[bool, Option("The last line first.")] = False,
+) -> Imported:
+    """Import lines."""
+    check_workload(output)
+    texts = log.read_text().split()
+    report = ImportReport(str(log), len(texts))
+    report.drop("asked for", *skip)
+    us = np.array([float(text) for i, text in enumerate(texts, 1) if i not in skip])[:: -1 if backwards else 1]
+    n = len(us)
+    zeros = np.zeros(n)
+    write_workload(output, Workload(zeros, np.arange(n + 1), zeros, us / speed_up, zeros, zeros, zeros, zeros - 1),
+                   (PROCESSOR_TYPE,))
+    return Imported(report, output, f"{n} jobs")
+
+
+IMPORTER = Importer("lines", import_lines)
+'''
+
+
+@pytest.fixture
+def with_lines(tmp_path, monkeypatch):
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "lines_of_times.py").write_text(LINES)
+    monkeypatch.setattr(room, "__path__", [*room.__path__, str(folder)])
+    yield
+    sys.modules.pop("vinesim.formats.importers.lines_of_times", None)
+
+
+def operations(path):
+    from vinesim.formats.scenario.workload_table import read_workload
+
+    return read_workload(path).operations.tolist()
+
+
+def test_all_importers_are_found():
+    assert set(importers()) == {"swf", "gavel", "starpu", "requests"}
+
+
+def test_a_new_file_is_a_command_with_its_options_and_help(vinesim, tmp_path, with_lines):
+    (tmp_path / "log").write_text("100\n200\n300\n400\n")
+    shown = vinesim("import", "lines", "--help")
+    assert shown.code == 0
+    for word in ("Import lines.", "A time a line.", "--speed-up", "default: 1.0", "LINE", "--backwards", "--json"):
+        assert word in shown.out, shown.out
+    assert "lines" in vinesim("import", "--help").out
+    out = tmp_path / "jobs.parquet"
+    done = vinesim("import", "lines", tmp_path / "log", "--skip", 1, "--skip", 3, "--speed-up", 2, "-o", out)
+    assert done.code == 0, done.err
+    assert f"wrote {out}: 2 jobs" in done.out
+    assert "dropped 2: asked for (lines 1, 3)" in done.out
+    assert operations(out) == [100.0, 200.0]
+    found = json.loads(vinesim("import", "lines", tmp_path / "log", "--backwards", "--json", "--output", out).out)
+    assert found["wrote"] == [str(out)]
+    assert operations(out) == [400.0, 300.0, 200.0, 100.0]
+
+
+def test_what_is_not_declared_is_refused(vinesim, tmp_path, with_lines):
+    (tmp_path / "log").write_text("100\n")
+    assert vinesim("import", "lines", tmp_path / "log").code == 2
+    assert vinesim("import", "lines", tmp_path / "log", "-o", tmp_path / "a.csv").code == 2
+    assert vinesim("import", "lines", tmp_path / "log", "-o", tmp_path / "a.parquet", "--machine", "m").code == 2
+    refused = vinesim("import", "linse", tmp_path / "log", "-o", tmp_path / "a.parquet")
+    assert refused.code == 2
+    assert "linse" in refused.err
+
+
+def test_the_reference_has_their_commands(monkeypatch, with_lines):
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "docs"))
+    text = importlib.import_module("generate").commands()
+    assert "## vinesim import swf\n\n`vinesim import swf LOG [OPTIONS]`" in text
+    assert "| `--machines FILE` | The log's clusters (.machines)" in text
+    assert "| `--speed-up X` | Times are divided by it. Default: `1.0`. |" in text

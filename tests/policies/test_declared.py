@@ -1,0 +1,93 @@
+"""What a policy can do is what it declares."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
+from vinesim.policies.registry import BUILT_IN
+
+
+@dataclass(frozen=True)
+class Counts(OnlinePolicy):
+    """Counts in scratch how often it was asked; the first unit."""
+
+    scratch: ClassVar = {"asked": ("i8", "one")}
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        unit = first_free(model, state, task)
+        return start(task, unit) if unit >= 0 else nothing()
+
+
+@dataclass(frozen=True)
+class Remembers(Counts):
+    """Has room for each task."""
+
+    scratch: ClassVar = {"seen": ("i8", "tasks")}
+
+
+@dataclass(frozen=True)
+class RoomOnly(Remembers):
+    """Has the room and declares that nothing in it outlives an interruption."""
+
+    keeps_tasks: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Declares(Counts):
+    """Remembers a task by its number, in an array of another size."""
+
+    keeps_tasks: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class TakesBack(Declares):
+    """And takes it back."""
+
+    takes_back: ClassVar[bool] = True
+
+
+def case(policy, running="requeue"):
+    work = vs.Workload(
+        [0], [0, 2], [0.0], np.full(2, 10.0), *np.zeros((3, 2)), [-1] * 2, task_types=(vs.TaskType("T"),)
+    )
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], (vs.ProcessorType("CPU"),))
+    return vs.Scenario(center, work, policy, affinity=[[1.0]], outages=[vs.Outage(0, 0, 4.0, 6.0, running)])
+
+
+@pytest.mark.parametrize("kind", [Counts, RoomOnly, TakesBack])
+def test_outages_interrupt_tasks_of_a_policy_that_keeps_none_or_takes_them_back(kind):
+    done = vs.simulate(case(kind()), engine="reference")
+    assert done.tasks["restarts"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("kind", [Remembers, Declares])
+def test_a_policy_that_keeps_tasks_is_refused_where_outages_interrupt_them(kind):
+    with pytest.raises(vs.InputError, match="keeps tasks in its scratch and does not take them back") as refused:
+        vs.simulate(case(kind()), engine="reference")
+    assert "declares keeps_tasks and takes_back" in str(refused.value)
+    assert vs.simulate(case(kind(), "finish"), engine="reference").exit_reason == "ALL_DONE"
+
+
+def test_what_is_not_said_follows_from_the_scratch_and_is_inherited():
+    assert [kind.keeps_tasks for kind in (Counts, Remembers, RoomOnly, Declares, TakesBack)] == [
+        False, True, False, True, True
+    ]  # fmt: skip
+
+    class Again(RoomOnly):
+        """Says nothing itself."""
+
+    assert not Again.keeps_tasks
+
+
+def test_built_in_policies_that_take_tasks_back_keep_some():
+    online = [kind for kind in BUILT_IN if issubclass(kind, OnlinePolicy)]
+    assert all(kind.keeps_tasks for kind in online if kind.takes_back)
+    assert {kind.name for kind in online if kind.starts_gangs} == {
+        kind.name for kind in online if "member" in kind.groups
+    }  # fmt: skip

@@ -1,0 +1,13 @@
+"""A scenario is built in one direction: the module that puts it together hardly ever goes back to another one."""
+
+from pathlib import Path
+
+from verification.crossings import crossings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_scenario_is_built_in_one_direction(capsys):
+    found = crossings(ROOT / "examples" / "quickstart.yaml")
+    assert "formats/scenario/names.py" in found.calls
+    assert found.returns <= 3, found.calls
