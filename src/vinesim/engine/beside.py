@@ -94,22 +94,29 @@ def beside(works: list[Callable[[], Any]], look: Callable[[], bool] | None = Non
 @contextmanager
 def left_when(look: Callable[[], bool]) -> Iterator[None]:
     """Raise :class:`Left` in plain Python on this thread when ``look``, called by another one, returns True."""
-    here, is_over = ctypes.c_ulong(threading.get_ident()), threading.Event()
+    here, is_over, is_asked = ctypes.c_ulong(threading.get_ident()), threading.Event(), False
 
     def watch() -> None:
+        nonlocal is_asked
         while not is_over.wait(LOOK_S):
             if look():
+                is_asked = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Left))
                 return
 
     watcher = threading.Thread(target=watch, name="vinesim-look", daemon=True)
     watcher.start()
+    is_left = False
     try:
         yield
+    except Left:
+        is_left = True
+        raise
     finally:
         is_over.set()
         watcher.join()
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(here, None)  # one that came too late
+        if is_asked and not is_left:  # it came too late; with none to take back, Python 3.11 hangs in a debugger
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(here, None)
 
 
 def _is_interruptible() -> bool:

@@ -1,5 +1,7 @@
 """Kernels beside the main thread: results, errors, and work that is left to itself."""
 
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -150,3 +152,22 @@ def test_small_runs_of_policies_that_answer_need_no_thread(monkeypatch):
     assert calls(replace(scenario(100), policy="high")) == 0
     assert calls(replace(scenario(20_000), policy="high")) > 0
     assert calls(replace(scenario(5), policy=Endless)) > 0
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+def test_a_debugger_can_be_used_after_plain_python_was_watched(is_left):
+    """A request to stop that is taken back where none waits makes Python 3.11 hang in its next traced call."""
+    code = (
+        "import sys\n"
+        "from vinesim.engine.beside import Left, left_when\n"
+        "try:\n"
+        f"    with left_when(lambda: {is_left}):\n"
+        f"        while {is_left}:\n"
+        "            pass\n"
+        "except Left:\n"
+        "    print('left')\n"
+        "sys.setprofile(lambda *_: None)\n"
+        "(lambda: None)()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == ("left\n" if is_left else "")
