@@ -28,7 +28,7 @@ UNITS = (40, 1_000, 10_000, 100_000)
 LONG_S = 10.0  # a run that takes longer is measured once
 
 
-def scenario(case: Case, policy: str, options: dict) -> vs.Scenario:
+def scenario(case: Case, policy: str, options: dict, has_one_speed: bool = False) -> vs.Scenario:
     """Tasks with data on a random node, most of them preferring GPUs; the units are busy for LOAD of the time.
 
     Policies that are blind to speed get units of one speed: most would be overloaded else.
@@ -36,7 +36,7 @@ def scenario(case: Case, policy: str, options: dict) -> vs.Scenario:
     rng = np.random.default_rng(2)
     center = case.datacenter()
     at = rng.integers(0, case.n_units, case.n_tasks)
-    is_blind = policy in ("flat", "closer_to_data", "delay")
+    is_blind = has_one_speed or policy in ("flat", "closer_to_data", "delay")
     speed_up = 2 * SPEED[GPU] / (SPEED[CPU] + SPEED[GPU]) if is_blind else 1.0
     work = case.workload(
         arrival_us=case.arrival_us / speed_up,
