@@ -176,9 +176,7 @@ def test_a_policy_that_is_not_steady_is_asked_every_period():
     assert told.summary["energy"]["by_state"]["migration"] == 8
     assert "steady" in {item for item in vars(BatchPolicy) if not item.startswith("_")}
     assert "steady" not in {item.name for item in fields(BatchPolicy)}
-    with pytest.raises(
-        vs.InputError, match="at most 10,000,000 periods from one event to the next, as test_odd is not"
-    ):
+    with pytest.raises(vs.InputError, match="at most 10,000,000 periods from one event to the next, because test_odd"):
         vs.simulate(replace(one, period_us=1.0), engine="reference")
 
 

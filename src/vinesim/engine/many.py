@@ -68,11 +68,10 @@ def simulate_many(
         return _of_summary(found.summary, wanted)
 
     policy: Any = resolve(scenario.policy, scenario.options)
-    n_runs, n_tasks = len(numbers), scenario.workload.n_tasks
+    n_runs = len(numbers)
     pieces: list[Piece] = []
-    fits = engine != "reference" and _fits_blocks(scenario, policy)
     for k in range(n_runs):
-        if fits and (engine == "compiled" or is_worth_compiling(policy.decide, (n_runs - k) * n_tasks, BLOCK)):
+        if engine != "reference" and is_for_blocks(scenario, policy, n_runs - k, engine == "compiled"):
             break
         pieces.append((np.array([k]), alone(k)))
     first = len(pieces)
@@ -102,14 +101,15 @@ def simulate_many(
         raise
 
 
-def _fits_blocks(scenario: Scenario, policy: Policy) -> bool:
-    """Whether several runs can be done in one call of a kernel."""
+def is_for_blocks(scenario: Scenario, policy: Policy, n_runs: int, is_forced: bool = False) -> bool:
+    """Whether so many runs can be done in one call of a kernel, and sooner than one by one unless that is forced."""
     return (
         isinstance(policy, OnlinePolicy)
         and policy.compiled
         and not policy.plans
         and not scenario.outages
         and unit_order_of(policy, scenario) is None
+        and (is_forced or is_worth_compiling(policy.decide, n_runs * scenario.workload.n_tasks, BLOCK))
     )
 
 

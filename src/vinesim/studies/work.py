@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from vinesim.engine.many import simulate_many
+from vinesim.engine.many import is_for_blocks, simulate_many
 from vinesim.engine.simulate import simulate
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
@@ -123,15 +123,15 @@ def _study(name: bytes) -> Study:
 
 
 def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
-    """Yield numbers and failures of the runs, a block at a time; a block that fails is repeated run by run."""
+    """Yield numbers and failures of the runs, as they are found; a block that fails is repeated run by run."""
     left = {run.run_id: run for run in runs}
     policies = Policies()
     try:
         for block in blocks(study, runs):
-            found = _block(study, block, policies)
-            for run_id in found:
-                del left[run_id]
-            yield found, {}
+            for found in _block(study, block, policies):
+                for run_id in found:
+                    del left[run_id]
+                yield found, {}
     except Exception:  # noqa: S110 - each run will report it again
         pass
     for run in left.values():
@@ -141,11 +141,14 @@ def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers]
             yield {}, {run.run_id: _message(wrong)}
 
 
-def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Numbers]:
-    """Return the numbers of the runs of a block; several runs are one call of the engine."""
-    if len(block.runs) == 1:
-        return {block.runs[0].run_id: one(study, block.runs[0], policies, block.scenario)}
+def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[str, Numbers]]:
+    """Yield the numbers of the runs of a block: at once if the engine does them in one call, else run by run."""
     scenario = policies.put_into(block.scenario)
+    n_runs = len(block.runs)
+    if n_runs == 1 or not is_for_blocks(scenario, resolve(scenario.policy), n_runs):
+        for run in block.runs:
+            yield {run.run_id: one(study, run, policies, block.scenario if run is block.runs[0] else None)}
+        return
     found = simulate_many(
         scenario,
         arrival_us=block.arrival_us,
@@ -155,7 +158,7 @@ def _block(study: Study, block: Block, policies: "Policies") -> dict[str, Number
         warm_up=study.warm_up,
     )
     columns = {name: values.tolist() for name, values in found.items()}
-    return {run.run_id: {name: column[k] for name, column in columns.items()} for k, run in enumerate(block.runs)}
+    yield {run.run_id: {name: column[k] for name, column in columns.items()} for k, run in enumerate(block.runs)}
 
 
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
