@@ -23,6 +23,7 @@ POLICIES = {
     "delay, node": ("delay", {"wait_for": "node", "wait_us": 10.0}),
     "delay, rack": ("delay", {"wait_for": "rack", "wait_us": 10.0}),
     "earliest_finish": ("earliest_finish", {}),
+    "earliest_completion": ("earliest_completion", {}),
 }
 UNITS = (40, 1_000, 10_000, 100_000)
 LONG_S = 10.0  # a run that takes longer is measured once
@@ -122,7 +123,8 @@ def pending_ns(policy: str, options: dict, n_pending: int, n_measured: int) -> f
 
 def by_pending(quick: bool) -> Table:
     lengths = (10, 1_000, 100_000) if quick else (10, 1_000, 100_000, 1_000_000)
-    names = ["high"] if quick else ["flat, per_task", "high", "pref, first", "closer_to_data, tiers", "earliest_finish"]
+    names = ["flat, per_task", "high", "pref, first", "closer_to_data, tiers", "delay, type", "earliest_finish"]
+    names = ["high"] if quick else [*names, "earliest_completion"]
     rows = []
     for name in names:
         policy, options = POLICIES[name]

@@ -20,9 +20,9 @@ MUTATIONS = (
     mutation(
         "delay: at its very end the wait is not over",
         f"{RULE}[delay] tests/policies/test_battery.py::test_delay_asks_again_when_the_first_wait_is_over",
-        "policies/online/delay.py",
-        "if expiry_us <= view.now_us:",
-        "if expiry_us < view.now_us:",
+        "policies/online/waiting.py",
+        "return bool(expiry_us <= view.now_us)",
+        "return bool(expiry_us < view.now_us)",
     ),
     mutation(
         "earliest_finish: of equal units the last one",

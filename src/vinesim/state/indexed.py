@@ -96,6 +96,11 @@ def n_arrived(model, state):
     return np.int64(state.run[0].n_arrived)
 
 
+@compiled_form_of(queries.n_pending)
+def n_pending(model, state):
+    return np.int64(state.run[0].n_pending)
+
+
 @compiled_form_of(queries.oldest_pending)
 def oldest_pending(model, state):
     if state.group_head.shape[0] == 1:

@@ -49,6 +49,12 @@ def n_arrived(model: Any, state: Any) -> int:
     return model.job_first[state.next_job]
 
 
+def n_pending(model: Any, state: Any) -> int:
+    """Return how many tasks have arrived and not started. A policy that counts what it was told and what it started
+    finds out that outages made further tasks pending."""
+    return len(state.pending)
+
+
 def oldest_pending(model: Any, state: Any) -> int:
     """Return the task that has been pending longest."""
     return state.pending[0] if state.pending else -1

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.online.expected import expected_end_us, expected_us
-from vinesim.state.layout import OUTAGE, OVERFULL, PENDING
+from vinesim.policies.online.ready import READY, build, end_on_us, first_to_finish, note_ready, share
+from vinesim.state.layout import OUTAGE, PENDING
 from vinesim.state.queries import (
-    demand,
     first_interrupted,
     fits,
     is_up,
@@ -17,7 +17,6 @@ from vinesim.state.queries import (
     next_interrupted,
     nothing,
     start,
-    transfer_us,
 )
 
 
@@ -30,8 +29,11 @@ class EarliestCompletion(OnlinePolicy):
     Expected times: transfer, then the workload's estimate or else the true time; a task that runs longer counts as
     ending now. Tasks that share a unit keep it busy in proportion to their demands.
 
-    ``earliest_finish`` in contrast chooses only among idle units. Ties: (rack, shelf) order. Cost per decision: units +
-    running tasks for an arrival, constant when a task ends.
+    ``earliest_finish`` in contrast chooses only among idle units. Ties: (rack, shelf) order.
+
+    Cost per decision: types x log(units), and for an arrival the units that are expected to be ready at the same time
+    as the one that is chosen, or whose task runs longer than expected. If tasks take parts of units, an arrival costs
+    units + running tasks, and so does an outage.
     """
 
     name: ClassVar[str] = "earliest_completion"
@@ -52,6 +54,7 @@ class EarliestCompletion(OnlinePolicy):
         "next_running": ("i4", "tasks"),
         "is_running": ("u1", "tasks"),
         "end_us": ("f8", "tasks"),  # expected, of running tasks
+        **READY,
         "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
     }
 
@@ -63,7 +66,7 @@ class EarliestCompletion(OnlinePolicy):
             task = int(scratch.seen[0])
             scratch.seen[0] += 1
             if state.task_unit[task] == PENDING and scratch.on_unit[task] == 0:
-                unit = first_to_finish(model, state, scratch, task, view.now_us)
+                unit = unit_for(model, state, scratch, task, view.now_us)
                 if unit < 0:
                     no_unit_for(scratch, task)
                 elif scratch.first[unit] == 0 and fits(model, state, task, unit):
@@ -81,10 +84,12 @@ class EarliestCompletion(OnlinePolicy):
 def hear(model: Any, state: Any, view: Any) -> None:
     """Process arrivals, ends and outages. If asked again about the same event, nothing is left to do."""
     scratch = view.scratch
+    if scratch.n_leaves[0] == 0:
+        build(model, state, scratch)
     if view.job >= 0:
         scratch.arrived[0] = model.job_first[view.job + 1]
     if view.task >= 0 and scratch.on_unit[view.task] > 0:
-        stop(scratch, view.task)
+        stop(model, state, scratch, view.task)
     if view.event == OUTAGE:
         hear_outage(model, state, scratch)
 
@@ -100,7 +105,7 @@ def hear_outage(model: Any, state: Any, scratch: Any) -> None:
     task = first_interrupted(model, state)
     while task >= 0:
         if scratch.on_unit[task] > 0 and state.task_unit[task] == PENDING and scratch.is_running[task] == 1:
-            stop(scratch, task)
+            stop(model, state, scratch, task)
             scratch.seen[0] = min(scratch.seen[0], task)
         task = next_interrupted(model, state, task)
     for unit in range(len(model.unit_type)):
@@ -109,43 +114,25 @@ def hear_outage(model: Any, state: Any, scratch: Any) -> None:
             leave(model, state, scratch, task, unit)
             scratch.on_unit[task] = 0
             scratch.seen[0] = min(scratch.seen[0], task)
+        note_ready(model, state, scratch, unit)
     if scratch.homeless[0] > 0:
         scratch.seen[0] = min(scratch.seen[0], scratch.homeless[0] - 1)
         scratch.homeless[0] = 0
 
 
-def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
+def unit_for(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
     """Return the unit that is expected to finish the task first; -1 if no unit now up can ever hold it."""
     for p in range(len(model.affinity)):
         is_met = meets_on_type(model, state, task, p)
         scratch.expected[p] = expected_us(model, state, task, p) if is_met else math.inf
+    if len(model.task_demand) == 0:
+        return first_to_finish(model, state, scratch, task, now_us)
     best, best_us = -1, math.inf
     for unit in range(len(model.unit_type)):
-        execution_us = scratch.expected[model.unit_type[unit]]
-        if execution_us < math.inf and demand(model, state, task, unit) <= state.unit_open[unit] * OVERFULL:
-            begin_us = now_us
-            if scratch.first[unit] > 0 or not fits(model, state, task, unit):
-                begin_us += busy_for_us(model, state, scratch, unit, now_us)
-            end_us = begin_us + transfer_us(model, state, task, unit) + execution_us
-            if end_us < best_us:
-                best, best_us = unit, end_us
+        end_us = end_on_us(model, state, scratch, task, unit, now_us)
+        if end_us < best_us:
+            best, best_us = unit, end_us
     return best
-
-
-def busy_for_us(model: Any, state: Any, scratch: Any, unit: int, now_us: float) -> float:
-    """Return how long the unit is expected to be busy with what runs on it and is committed to it."""
-    busy_us = scratch.busy_us[unit]
-    item = int(scratch.running[unit])
-    while item > 0:
-        left_us = max(0.0, scratch.end_us[item - 1] - now_us)
-        busy_us += left_us * share(model, state, item - 1, unit)
-        item = int(scratch.next_running[item - 1])
-    return busy_us
-
-
-def share(model: Any, state: Any, task: int, unit: int) -> float:
-    """Return the task's demand as a share of the unit."""
-    return demand(model, state, task, unit) / model.unit_capacity[unit]
 
 
 def takes_us(model: Any, state: Any, task: int, unit: int) -> float:
@@ -163,6 +150,7 @@ def join(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
     scratch.next[task] = 0
     scratch.on_unit[task] = unit + 1
     scratch.busy_us[unit] += takes_us(model, state, task, unit)
+    note_ready(model, state, scratch, unit)
 
 
 def leave(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
@@ -180,10 +168,11 @@ def begin(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: fl
     scratch.end_us[task] = expected_end_us(model, state, task, unit, now_us)
     scratch.next_running[task] = scratch.running[unit]
     scratch.running[unit] = task + 1
+    note_ready(model, state, scratch, unit)
     return start(task, unit)
 
 
-def stop(scratch: Any, task: int) -> None:
+def stop(model: Any, state: Any, scratch: Any, task: int) -> None:
     """Record that the task no longer runs on its unit."""
     unit = int(scratch.on_unit[task]) - 1
     last, item = 0, int(scratch.running[unit])
@@ -195,3 +184,4 @@ def stop(scratch: Any, task: int) -> None:
         scratch.running[unit] = scratch.next_running[task]
     scratch.on_unit[task] = 0
     scratch.is_running[task] = 0
+    note_ready(model, state, scratch, unit)

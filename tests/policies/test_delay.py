@@ -1,0 +1,106 @@
+"""The index of ``delay``: the same schedule as a look at every waiting group, from a look at a few tasks."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.properties.any_scenario import any_scenario
+from tests.strategies import all_options
+from vinesim.policies.online import waiting
+from vinesim.policies.online.delay import Delay
+from vinesim.state.queries import (
+    arrival_us,
+    fastest_free,
+    first_free,
+    next_pending,
+    oldest_pending,
+    preferred_type,
+    start,
+    wait_until,
+)
+
+
+@dataclass(frozen=True)
+class EveryGroup(Delay):
+    """The slow twin."""
+
+    name = "every_group"
+    scratch = {}  # noqa: RUF012
+
+    @staticmethod
+    def decide(model, state, view):
+        until_us = float("inf")
+        task = oldest_pending(model, state)
+        while task >= 0:
+            expiry_us = arrival_us(model, state, task) + view.options.wait_us
+            if expiry_us <= view.now_us:
+                unit = fastest_free(model, state, task)
+            elif view.options.wait_for.type:
+                unit = first_free(model, state, task, preferred_type(model, state, task))
+            else:
+                unit = first_free(model, state, task, -1, 0)
+                if unit < 0 and view.options.wait_for.rack:
+                    unit = first_free(model, state, task, -1, 1)
+            if unit >= 0:
+                return start(task, unit)
+            if expiry_us > view.now_us:
+                until_us = min(until_us, expiry_us)
+            task = next_pending(model, state, task)
+        return wait_until(until_us)
+
+
+@pytest.mark.filterwarnings("ignore::vinesim.InputWarning")  # ill-ordered networks are meant
+def test_the_schedule_is_that_of_a_look_at_every_group():
+    """Any scenarios, every second one with tasks that take whole units; outages and requests included."""
+    choices, whole, outages = all_options(Delay), 0, 0
+    for seed in range(400):
+        case = any_scenario(seed, Delay, choices[seed % len(choices)])
+        if seed % 2 == 0:
+            work = replace(case.workload, demand=np.full(case.workload.n_tasks, np.inf))
+            case, whole = replace(case, workload=work), whole + 1
+        outages += bool(case.outages)
+        slow = replace(case, policy=EveryGroup.from_options(case.options), options={})
+        try:
+            done, expected = (vs.simulate(one, engine="reference").outcome for one in (case, slow))
+        except vs.InputError:
+            continue
+        for name in ("task_unit", "task_init_us", "task_finish_us"):
+            assert getattr(done, name).tobytes() == getattr(expected, name).tobytes(), (seed, name)
+        assert done.n_events == expected.n_events, seed
+    assert whole == 200
+    assert outages > 40
+
+
+def waiting_for_nodes(n_nodes, options):
+    """Two tasks for each node of one unit, in random order: half of them wait, each in a group of its own."""
+    n, node = 2 * n_nodes, np.random.default_rng(5).permutation(np.repeat(np.arange(n_nodes), 2))
+    work = vs.Workload(
+        np.full(n, 2), np.arange(n + 1), np.arange(n) * 1e-3, np.arange(n) * 1e3 + 30e6, np.full(n, 1e3), node,
+        node * 0, [-1] * n,
+    )  # fmt: skip
+    center = vs.Datacenter(np.full(n_nodes, 2), np.arange(n_nodes), np.zeros(n_nodes, int))
+    return vs.Scenario(center, work, policy="delay", options=options)
+
+
+@pytest.mark.parametrize("wait_for", ["type", "node", "rack"])
+def test_a_decision_looks_at_as_many_tasks_however_many_wait(wait_for, monkeypatch):
+    looked = 0
+
+    def counted(query):
+        def ask(*arguments):
+            nonlocal looked
+            looked += 1
+            return query(*arguments)
+
+        return ask
+
+    for name in ("first_free", "fastest_free", "first_pending"):
+        monkeypatch.setattr(waiting, name, counted(getattr(waiting, name)))
+    per_task = []
+    for n_nodes in (20, 200):
+        looked = 0
+        vs.simulate(waiting_for_nodes(n_nodes, {"wait_for": wait_for, "wait_us": 1e9}), engine="reference")
+        per_task.append(looked / (2 * n_nodes))
+    assert 0.0 < per_task[1] <= 1.5 * per_task[0] < 20.0

@@ -1,0 +1,75 @@
+"""The index of ``earliest_completion``: the same schedule as a look at every unit, from a look at a few."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.properties.any_scenario import any_scenario
+from vinesim.policies.online import earliest_completion, ready
+from vinesim.policies.online.earliest_completion import EarliestCompletion
+
+
+def look_at_every_unit(model, state, scratch, task, now_us):
+    """The slow twin of ``first_to_finish``."""
+    best, best_us = -1, math.inf
+    for unit in range(len(model.unit_type)):
+        end_us = ready.end_on_us(model, state, scratch, task, unit, now_us)
+        if end_us < best_us:
+            best, best_us = unit, end_us
+    return best
+
+
+@pytest.mark.filterwarnings("ignore::vinesim.InputWarning")  # ill-ordered networks are meant
+def test_the_schedule_is_that_of_a_look_at_every_unit(monkeypatch):
+    """Any scenarios with tasks that take whole units, every fourth with all jobs at once: many units tie."""
+    outages = late = n_tasks = 0
+    for seed in range(400):
+        case = any_scenario(seed, EarliestCompletion, {})
+        work = replace(case.workload, demand=np.full(case.workload.n_tasks, np.inf))
+        if seed % 4 == 0:
+            work = replace(work, arrival_us=work.arrival_us * 0.0, deadline_us=None)
+        case = replace(case, workload=work)
+        outages, late = outages + bool(case.outages), late + (work.time_factor is not None)
+        try:
+            done = vs.simulate(case, engine="reference").outcome
+        except vs.InputError:
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(earliest_completion, "first_to_finish", look_at_every_unit)
+            expected = vs.simulate(case, engine="reference").outcome
+        for name in ("task_unit", "task_init_us", "task_finish_us"):
+            assert getattr(done, name).tobytes() == getattr(expected, name).tobytes(), (seed, name)
+        assert done.n_events == expected.n_events, seed
+        n_tasks += work.n_tasks
+    assert min(outages, late) > 40
+    assert n_tasks > 2000
+
+
+def busy(n_units):
+    """Three tasks of different lengths for each unit; arrivals far closer than ends."""
+    rng, n = np.random.default_rng(6), 3 * n_units
+    work = vs.Workload(
+        np.full(n, 2), np.arange(n + 1), np.arange(n) * 1e-3, rng.uniform(15e6, 45e6, n), *np.zeros((3, n)), [-1] * n
+    )
+    units = np.arange(n_units)
+    return vs.Scenario(vs.Datacenter(units % 2 * 2, units // 10, units % 10), work, policy="earliest_completion")
+
+
+def test_an_arrival_looks_at_as_many_units_however_many_there_are(monkeypatch):
+    looked, exact = 0, ready.end_on_us
+
+    def counted(*arguments):
+        nonlocal looked
+        looked += 1
+        return exact(*arguments)
+
+    monkeypatch.setattr(ready, "end_on_us", counted)
+    per_task = []
+    for n_units in (20, 200):
+        looked = 0
+        vs.simulate(busy(n_units), engine="reference")
+        per_task.append(looked / (3 * n_units))
+    assert 0.0 < per_task[1] <= 1.5 * per_task[0] < 30.0
