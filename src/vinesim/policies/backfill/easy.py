@@ -1,13 +1,15 @@
 """EASY backfilling: only the first waiting job has a reservation."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.policies.backfill.profile import earliest_begin, reserve, unit_now, withdraw
+from vinesim.policies.backfill.profile import earliest_begin, has_room_for, reserve, unit_now, withdraw
 from vinesim.policies.backfill.waiting import SCRATCH, begin, hear
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.queries import fits, more_at_once, next_with_room, nothing, task_type
+from vinesim.policies.structures.min_tree import least_of
+from vinesim.state.queries import demand, fits, more_at_once, next_pending, next_with_room, nothing, task_type
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ class EasyBackfill(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **SCRATCH,
-        "emptiest": ("i4", "types"),  # 1 + the unit of the type with the least load, except the reserved one
+        "least_load": ("f8", "types"),  # of the type's units with room, except the reserved one
     }
 
     @staticmethod
@@ -39,10 +42,10 @@ class EasyBackfill(OnlinePolicy):
         hear(model, state, view)
         scratch, now_us = view.scratch, view.now_us
         item = int(scratch.first[0])
-        if item == 0 or more_at_once(model, state) or not look_at_room(model, state, scratch, -1):
+        if item == 0 or more_at_once(model, state) or not is_any_free(model, state):
             return nothing()
         while item > 0:
-            unit = unit_if_any(model, state, scratch, item - 1, now_us, -1)
+            unit = unit_now(model, state, scratch, item - 1, now_us)
             if unit >= 0:
                 return begin(model, state, view, item - 1, unit)
             reserved, shadow_us = earliest_begin(model, state, scratch, item - 1, now_us)
@@ -51,49 +54,61 @@ class EasyBackfill(OnlinePolicy):
                 task, unit = first_that_fills(model, state, scratch, item, reserved, now_us)
                 withdraw(scratch, item - 1)
                 return nothing() if task < 0 else begin(model, state, view, task, unit)
-            item = int(scratch.next[item - 1])
+            item = next_to_try(model, state, scratch, item)
         return nothing()
 
 
-def look_at_room(model: Any, state: Any, scratch: Any, but_for: int) -> bool:
-    """Record the emptiest unit of each type; return whether any unit has room."""
-    has_any = False
+def is_any_free(model: Any, state: Any) -> bool:
+    """Whether any unit has room."""
     for p in range(len(model.affinity)):
-        scratch.emptiest[p] = 0
         unit = next_with_room(model, state, p, 0)
-        while unit >= 0:
-            has_any = True
-            best = int(scratch.emptiest[p]) - 1
-            if unit != but_for and (best < 0 or state.unit_load[unit] < state.unit_load[best]):
-                scratch.emptiest[p] = unit + 1
-            unit = next_with_room(model, state, p, unit + 1)
-    return has_any
+        if unit >= 0:
+            return True
+    return False
+
+
+def next_to_try(model: Any, state: Any, scratch: Any, item: int) -> int:
+    """Return the next task of the queue to try if ``item`` cannot start, numbered from 1, 0 = none. Tasks that take
+    whole units differ only by type and requests: then the rest of its group cannot start either."""
+    if len(model.task_demand) == 0:
+        return next_pending(model, state, item - 1) + 1
+    return int(scratch.next[item - 1])
 
 
 def first_that_fills(model: Any, state: Any, scratch: Any, item: int, reserved: int, now_us: float) -> tuple[int, int]:
     """Return the first task of the queue after ``item`` that may start now, and its unit; -1, -1 if there is none."""
-    look_at_room(model, state, scratch, reserved)
-    item = int(scratch.next[item - 1])
+    if len(model.task_demand) > 0:
+        look_at_room(model, state, scratch, reserved)
+    item = next_to_try(model, state, scratch, item)
     while item > 0:
-        unit = unit_if_any(model, state, scratch, item - 1, now_us, reserved)
-        if unit >= 0:
-            return item - 1, unit
-        item = int(scratch.next[item - 1])
+        if len(model.task_demand) == 0 or may_fit(model, state, scratch, item - 1, reserved):
+            unit = unit_now(model, state, scratch, item - 1, now_us)
+            if unit >= 0:
+                return item - 1, unit
+        item = next_to_try(model, state, scratch, item)
     return -1, -1
 
 
-def unit_if_any(model: Any, state: Any, scratch: Any, task: int, now_us: float, reserved: int) -> int:
-    """Return the same as ``unit_now``, but find out quickly if there is none."""
-    if not may_fit(model, state, scratch, task, reserved):
-        return -1
-    return unit_now(model, state, scratch, task, now_us)
+def look_at_room(model: Any, state: Any, scratch: Any, but_for: int) -> None:
+    """Record the least load of each type's units with room, except for one unit."""
+    size = int(scratch.tree_size[0])
+    place = int(scratch.place[but_for])
+    for p in range(len(model.affinity)):
+        first, end = int(scratch.type_first[p]), int(scratch.type_first[p + 1])
+        if first <= place < end:
+            before, after = least_of(scratch.load, size, first, place), least_of(scratch.load, size, place + 1, end)
+            scratch.least_load[p] = min(before, after)
+        else:
+            scratch.least_load[p] = least_of(scratch.load, size, first, end)
 
 
 def may_fit(model: Any, state: Any, scratch: Any, task: int, reserved: int) -> bool:
     """Whether the task fits the emptiest unit of any type that can run it, or the reserved one."""
     kind = task_type(model, state, task)
     for p in range(len(model.affinity)):
-        emptiest = int(scratch.emptiest[p]) - 1
-        if emptiest >= 0 and model.affinity[p, kind] > 0.0 and fits(model, state, task, emptiest):
-            return True
-    return reserved >= 0 and fits(model, state, task, reserved)
+        if scratch.least_load[p] < math.inf and model.affinity[p, kind] > 0.0:
+            unit = int(scratch.sorted[scratch.type_first[p]])
+            wanted, capacity = demand(model, state, task, unit), model.unit_capacity[unit]
+            if has_room_for(scratch.least_load[p], wanted, capacity):
+                return True
+    return fits(model, state, task, reserved)

@@ -8,15 +8,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.policies.backfill.changes import is_begin, task_of
 from vinesim.policies.backfill.profile import (
     NOWHERE,
     begin_on,
     earliest_begin,
-    is_begin,
     look_up_expected,
     reserve,
     takes_us,
-    task_of,
     unit_now,
     withdraw,
 )

@@ -1,61 +1,37 @@
 """The profile of each unit: how its load is expected to change, and when a task could begin on it.
 
 A running task takes its demand until its expected end, or until now if it runs longer. A reservation takes it from its
-begin to its expected end. The changes of a unit form a chain in order of time. They are numbered from 1, so that 0
-means none: change 2 t + 1 is the begin of task t, and 2 t + 2 its end.
+begin to its expected end.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.policies.backfill.changes import add_change, is_begin, remove_change, task_of
+from vinesim.policies.backfill.index import (
+    INDEX_SCRATCH,
+    n_ranges,
+    next_that_fits,
+    place_from,
+    range_of,
+    update_index,
+)
 from vinesim.policies.online.expected import expected_end_us, expected_us
+from vinesim.policies.structures.min_tree import first_within, least_of
 from vinesim.state.layout import FULL, OVERFULL
-from vinesim.state.queries import demand, fits, meets_on_type, next_with_room, transfer_us
+from vinesim.state.queries import demand, meets_on_type, transfer_us
 
 PROFILE_SCRATCH: Mapping[str, tuple[str, str]] = {
-    "change_us": ("f8", "tasks*2"),
-    "change_next": ("i4", "tasks*2"),
-    "change_first": ("i4", "units"),
+    **INDEX_SCRATCH,
     "on_unit": ("i4", "tasks"),  # 1 + the unit that it runs on or has reserved; 0 = none; NOWHERE
     "is_running": ("u1", "tasks"),
     "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
+    "best": ("i8", "one"),  # the unit found so far, -1 = none
+    "best_us": ("f8", "one"),  # when the task can begin on it
+    "best_end_us": ("f8", "one"),
 }
 NOWHERE = -1  # no unit now up could ever hold the task
-
-
-def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
-    """Insert a change into the unit's chain."""
-    scratch.change_us[change - 1] = time_us
-    last, ahead = 0, int(scratch.change_first[unit])
-    while ahead > 0 and scratch.change_us[ahead - 1] <= time_us:
-        last, ahead = ahead, int(scratch.change_next[ahead - 1])
-    scratch.change_next[change - 1] = ahead
-    if last > 0:
-        scratch.change_next[last - 1] = change
-    else:
-        scratch.change_first[unit] = change
-
-
-def remove_change(scratch: Any, unit: int, change: int) -> None:
-    """Remove a change from the unit's chain."""
-    last, ahead = 0, int(scratch.change_first[unit])
-    while ahead != change:
-        last, ahead = ahead, int(scratch.change_next[ahead - 1])
-    if last > 0:
-        scratch.change_next[last - 1] = scratch.change_next[change - 1]
-    else:
-        scratch.change_first[unit] = scratch.change_next[change - 1]
-
-
-def task_of(change: int) -> int:
-    """Return the task that a change belongs to."""
-    return (change - 1) >> 1
-
-
-def is_begin(change: int) -> bool:
-    """Whether a change is the begin of a reservation."""
-    return (change - 1) & 1 == 0
 
 
 def reserve(model: Any, state: Any, scratch: Any, task: int, unit: int, begin_us: float) -> None:
@@ -136,15 +112,64 @@ def takes_us(model: Any, state: Any, scratch: Any, task: int, unit: int) -> floa
 def earliest_begin(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> tuple[int, float]:
     """Return the unit on which the task could begin earliest, and when. Among several, the one with the earliest
     expected end, then the first in (rack, shelf) order. -1 and infinite if there is none."""
-    look_up_expected(model, state, scratch, task)
-    best, best_us, best_end_us = -1, math.inf, math.inf
-    for unit in range(len(model.unit_type)):
-        begin_us = begin_on(model, state, scratch, task, unit, now_us, best_us)
-        if begin_us < math.inf:
-            end_us = begin_us + takes_us(model, state, scratch, task, unit)
-            if begin_us < best_us or end_us < best_end_us:
-                best, best_us, best_end_us = unit, begin_us, end_us
-    return best, best_us
+    unit = unit_now(model, state, scratch, task, now_us)
+    scratch.best[0], scratch.best_us[0], scratch.best_end_us[0] = -1, math.inf, math.inf
+    if unit >= 0:
+        weigh(model, state, scratch, task, unit, now_us)
+    update_index(model, state, scratch)
+    for p in range(len(model.affinity)):
+        if scratch.expected[p] < math.inf:
+            for i in range(n_ranges(model)):
+                first, end = range_of(model, task, i)
+                if first < end:
+                    place, place_end = place_from(model, scratch, p, first), place_from(model, scratch, p, end)
+                    look_among(model, state, scratch, task, place, place_end, now_us)
+    return int(scratch.best[0]), scratch.best_us[0]
+
+
+def look_among(model: Any, state: Any, scratch: Any, task: int, place: int, place_end: int, now_us: float) -> None:
+    """Look for a better unit among those of one type at one distance; first at the one that may have room earliest,
+    then at all that may be better."""
+    size = int(scratch.tree_size[0])
+    least_us = max(now_us, least_of(scratch.room_us, size, place, place_end))
+    if least_us == math.inf or least_us > scratch.best_us[0]:
+        return
+    unit = int(scratch.sorted[place])
+    needs_us = takes_us(model, state, scratch, task, unit)
+    if demand(model, state, task, unit) > model.unit_capacity[unit] * (2.0 * OVERFULL - 1.0):
+        return
+    at = first_within(scratch.room_us, size, place, place_end, least_us, True)
+    weigh(model, state, scratch, task, int(scratch.sorted[at]), now_us)
+    at = next_better(scratch, place, place_end, needs_us, now_us)
+    while at >= 0:
+        weigh(model, state, scratch, task, int(scratch.sorted[at]), now_us)
+        at = next_better(scratch, at + 1, place_end, needs_us, now_us)
+
+
+def next_better(scratch: Any, place: int, place_end: int, needs_us: float, now_us: float) -> int:
+    """Return the next place of a unit that may be better than the best one; -1 if there is none."""
+    if place >= place_end:
+        return -1
+    best_us, best_end_us = scratch.best_us[0], scratch.best_end_us[0]
+    end_us = best_us + needs_us
+    is_tie_better = end_us < best_end_us or (end_us == best_end_us and scratch.sorted[place] < scratch.best[0])
+    if best_us <= now_us and not is_tie_better:
+        return -1
+    return first_within(scratch.room_us, int(scratch.tree_size[0]), place, place_end, best_us, is_tie_better)
+
+
+def weigh(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us: float) -> None:
+    """Make the unit the best one if the task could begin on it earlier, or as early and end earlier."""
+    best_us, best_end_us = scratch.best_us[0], scratch.best_end_us[0]
+    begin_us = begin_on(model, state, scratch, task, unit, now_us, best_us)
+    if begin_us < math.inf:
+        end_us = begin_us + takes_us(model, state, scratch, task, unit)
+        if (
+            begin_us < best_us
+            or end_us < best_end_us
+            or (end_us == best_end_us and begin_us == best_us and unit < scratch.best[0])
+        ):
+            scratch.best[0], scratch.best_us[0], scratch.best_end_us[0] = unit, begin_us, end_us
 
 
 def unit_now(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
@@ -153,14 +178,21 @@ def unit_now(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> 
     look_up_expected(model, state, scratch, task)
     best, best_us = -1, math.inf
     for p in range(len(model.affinity)):
-        unit = next_with_room(model, state, p, 0) if scratch.expected[p] < math.inf else -1
-        while unit >= 0:
-            needs_us = takes_us(model, state, scratch, task, unit)
-            if (
-                (needs_us < best_us or (needs_us == best_us and unit < best))
-                and fits(model, state, task, unit)
-                and begin_on(model, state, scratch, task, unit, now_us, now_us) <= now_us
-            ):
-                best, best_us = unit, needs_us
-            unit = next_with_room(model, state, p, unit + 1)
+        if scratch.expected[p] < math.inf:
+            for i in range(n_ranges(model)):
+                first, end = range_of(model, task, i)
+                if first < end:
+                    needs_us = transfer_us(model, state, task, first) + scratch.expected[p]
+                    if needs_us <= best_us:
+                        unit = first_now(model, state, scratch, task, p, first, end, now_us)
+                        if unit >= 0 and (needs_us < best_us or unit < best):
+                            best, best_us = unit, needs_us
     return best
+
+
+def first_now(model: Any, state: Any, scratch: Any, task: int, p: int, first: int, end: int, now_us: float) -> int:
+    """Return the first unit of the type in [first, end) on which the task may begin now; -1 if there is none."""
+    unit = next_that_fits(model, state, scratch, task, p, first, end)
+    while unit >= 0 and begin_on(model, state, scratch, task, unit, now_us, now_us) > now_us:
+        unit = next_that_fits(model, state, scratch, task, p, unit + 1, end)
+    return unit

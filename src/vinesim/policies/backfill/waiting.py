@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.policies.backfill.changes import to_be_indexed
 from vinesim.policies.backfill.profile import PROFILE_SCRATCH, run_on, stop
 from vinesim.state.layout import OUTAGE, PENDING
 from vinesim.state.queries import first_interrupted, next_interrupted, start
@@ -66,6 +67,8 @@ def hear(model: Any, state: Any, view: Any) -> None:
     if view.task >= 0 and scratch.is_running[view.task] == 1:
         stop(scratch, view.task)
     if view.event == OUTAGE:
+        for unit in range(len(model.unit_type)):
+            to_be_indexed(scratch, unit)
         task = first_interrupted(model, state)
         while task >= 0:
             if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:

@@ -1,0 +1,61 @@
+"""The changes of each unit's load that are expected: a chain in order of time.
+
+A running task takes its demand until its expected end, a reservation from its begin to its expected end. Changes are
+numbered from 1, so that 0 means none: change 2 t + 1 is the begin of task t, and 2 t + 2 its end.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
+    "change_us": ("f8", "tasks*2"),
+    "change_next": ("i4", "tasks*2"),
+    "change_first": ("i4", "units"),
+    "stale": ("i4", "units"),  # units whose profile or load has changed since the index was brought up to date
+    "n_stale": ("i8", "one"),
+    "is_stale": ("u1", "units"),
+}
+
+
+def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
+    """Insert a change into the unit's chain."""
+    scratch.change_us[change - 1] = time_us
+    last, ahead = 0, int(scratch.change_first[unit])
+    while ahead > 0 and scratch.change_us[ahead - 1] <= time_us:
+        last, ahead = ahead, int(scratch.change_next[ahead - 1])
+    scratch.change_next[change - 1] = ahead
+    if last > 0:
+        scratch.change_next[last - 1] = change
+    else:
+        scratch.change_first[unit] = change
+    to_be_indexed(scratch, unit)
+
+
+def remove_change(scratch: Any, unit: int, change: int) -> None:
+    """Remove a change from the unit's chain."""
+    last, ahead = 0, int(scratch.change_first[unit])
+    while ahead != change:
+        last, ahead = ahead, int(scratch.change_next[ahead - 1])
+    if last > 0:
+        scratch.change_next[last - 1] = scratch.change_next[change - 1]
+    else:
+        scratch.change_first[unit] = scratch.change_next[change - 1]
+    to_be_indexed(scratch, unit)
+
+
+def to_be_indexed(scratch: Any, unit: int) -> None:
+    """Record that the unit has changed."""
+    if scratch.is_stale[unit] == 0:
+        scratch.is_stale[unit] = 1
+        scratch.stale[scratch.n_stale[0]] = unit
+        scratch.n_stale[0] += 1
+
+
+def task_of(change: int) -> int:
+    """Return the task that a change belongs to."""
+    return (change - 1) >> 1
+
+
+def is_begin(change: int) -> bool:
+    """Whether a change is the begin of a reservation."""
+    return (change - 1) & 1 == 0

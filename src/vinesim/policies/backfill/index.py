@@ -1,0 +1,142 @@
+"""The index of the units: where a task fits now, and which unit may have room for it next.
+
+Units are sorted by type, then in (rack, shelf) order. Two segment trees over this order hold the load of the units
+with room, and the earliest time at which a unit that has no room for a task may get some. A tree is brought up to date
+only when it is asked: the units that have changed are noted.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.policies.backfill.changes import CHANGES_SCRATCH, is_begin, task_of, to_be_indexed
+from vinesim.policies.structures.min_tree import first_within, set_value, size_of_tree
+from vinesim.state.layout import FULL, OVERFULL
+from vinesim.state.queries import demand, fits, has_room, next_with_room
+
+INDEX_SCRATCH: Mapping[str, tuple[str, str]] = {
+    **CHANGES_SCRATCH,
+    "sorted": ("i4", "units"),  # the units by type
+    "place": ("i4", "units"),  # of a unit in `sorted`
+    "type_first": ("i8", "types*2"),  # place of the first unit of the type; the type after it tells the end
+    "tree_size": ("i8", "one"),  # 0 until the index is made
+    "room_us": ("f8", "units*4"),  # tree: when a task that does not fit now may fit at the earliest
+    "load": ("f8", "units*4"),  # tree: the load of units with room, else infinite; only if tasks have demands
+}
+ROUNDING = 1e-12  # relative; more than a sum or a difference of loads is off
+
+
+def n_ranges(model: Any) -> int:
+    """Return how many ranges of units there are at one distance from a task's data."""
+    return 5 if len(model.task_data_node) > 0 else 1
+
+
+def range_of(model: Any, task: int, i: int) -> tuple[int, int]:
+    """Return the i-th range [first, end) of units at one distance from the task's data; it may be empty."""
+    n_units = len(model.unit_type)
+    if len(model.task_data_node) == 0:
+        return 0, n_units
+    node = int(model.task_data_node[task])
+    rack = int(model.node_rack[node])
+    near, near_end = int(model.node_first[node]), int(model.node_first[node + 1])
+    side, side_end = int(model.rack_first[rack]), int(model.rack_first[rack + 1])
+    if i == 0:
+        return near, near_end
+    if i == 1:
+        return side, near
+    if i == 2:
+        return near_end, side_end
+    return (0, side) if i == 3 else (side_end, n_units)
+
+
+def make_index(model: Any, scratch: Any) -> None:
+    """Sort the units by type, and note all of them as changed."""
+    n_units, n_types = len(model.unit_type), len(model.affinity)
+    for unit in range(n_units):
+        scratch.type_first[model.unit_type[unit] + 1] += 1
+    for p in range(n_types):
+        scratch.type_first[p + 1] += scratch.type_first[p]
+    for unit in range(n_units - 1, -1, -1):
+        p = int(model.unit_type[unit]) + 1
+        scratch.type_first[p] -= 1
+        scratch.place[unit] = scratch.type_first[p]
+        scratch.sorted[scratch.place[unit]] = unit
+    for p in range(n_types):
+        scratch.type_first[p] = scratch.type_first[p + 1]
+    scratch.type_first[n_types] = n_units
+    scratch.tree_size[0] = size_of_tree(n_units)
+    for i in range(2 * int(scratch.tree_size[0])):
+        scratch.room_us[i], scratch.load[i] = math.inf, math.inf
+    for unit in range(n_units):
+        to_be_indexed(scratch, unit)
+
+
+def update_index(model: Any, state: Any, scratch: Any) -> None:
+    """Bring the trees up to date with the units that have changed."""
+    if scratch.tree_size[0] == 0:
+        make_index(model, scratch)
+    size = int(scratch.tree_size[0])
+    for i in range(int(scratch.n_stale[0])):
+        unit = int(scratch.stale[i])
+        scratch.is_stale[unit] = 0
+        place = int(scratch.place[unit])
+        set_value(scratch.room_us, size, place, next_room_us(model, state, scratch, unit))
+        if len(model.task_demand) > 0:
+            load = state.unit_load[unit] if has_room(model, state, unit) else math.inf
+            set_value(scratch.load, size, place, load)
+    scratch.n_stale[0] = 0
+
+
+def next_room_us(model: Any, state: Any, scratch: Any, unit: int) -> float:
+    """Return the earliest time at which the unit may have room for a task that it has no room for now: that of its
+    first change, or, if it is full, from which it is not; infinite if nothing is expected to change."""
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
+    change = int(scratch.change_first[unit])
+    if capacity <= 0.0 or change == 0:
+        return math.inf
+    if load < capacity * FULL:
+        return scratch.change_us[change - 1]
+    while change > 0:
+        time_us = scratch.change_us[change - 1]
+        while change > 0 and scratch.change_us[change - 1] == time_us:
+            taken = demand(model, state, task_of(change), unit)
+            load += taken if is_begin(change) else -taken
+            change = int(scratch.change_next[change - 1])
+        if load < capacity * FULL:
+            return time_us
+    return math.inf
+
+
+def place_from(model: Any, scratch: Any, p: int, unit: int) -> int:
+    """Return the place of the first unit of the type, ``unit`` or after it."""
+    low, high = int(scratch.type_first[p]), int(scratch.type_first[p + 1])
+    if unit == 0:
+        return low
+    if unit == len(model.unit_type):
+        return high
+    while low < high:
+        middle = (low + high) >> 1
+        if scratch.sorted[middle] < unit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def next_that_fits(model: Any, state: Any, scratch: Any, task: int, p: int, unit: int, end: int) -> int:
+    """Return the first unit of the type in [unit, end) that has room for the task now; -1 if there is none."""
+    found = next_with_room(model, state, p, unit)
+    if found < 0 or found >= end:
+        return -1
+    if len(model.task_demand) == 0 or fits(model, state, task, found):
+        return found
+    update_index(model, state, scratch)
+    size, capacity = int(scratch.tree_size[0]), model.unit_capacity[found]
+    limit = capacity * (OVERFULL + ROUNDING) - demand(model, state, task, found)
+    place_end = place_from(model, scratch, p, end)
+    place = first_within(scratch.load, size, int(scratch.place[found]) + 1, place_end, limit, True)
+    while place >= 0:
+        if fits(model, state, task, int(scratch.sorted[place])):
+            return int(scratch.sorted[place])
+        place = first_within(scratch.load, size, place + 1, place_end, limit, True)
+    return -1
