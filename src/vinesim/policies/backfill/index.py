@@ -1,8 +1,9 @@
 """The index of the units: where a task fits now, and which unit may have room for it next.
 
-Units are sorted by type, then in (rack, shelf) order. Two segment trees over this order hold the load of the units
-with room, and the earliest time at which a unit that has no room for a task may get some. A tree is brought up to date
-only when it is asked: the units that have changed are noted.
+Units are sorted by type, then in (rack, shelf) order. Segment trees over this order hold the load of the units with
+room, and the earliest time at which a unit that has no room for a task may get some; another one holds when the first
+reservation of each unit begins. The trees are brought up to date only when they are asked: the units that have changed
+are noted.
 """
 
 import math
@@ -21,6 +22,7 @@ INDEX_SCRATCH: Mapping[str, tuple[str, str]] = {
     "type_first": ("i8", "types*2"),  # place of the first unit of the type; the type after it tells the end
     "tree_size": ("i8", "one"),  # 0 until the index is made
     "room_us": ("f8", "units*4"),  # tree: when a task that does not fit now may fit at the earliest
+    "begin_us": ("f8", "units*4"),  # tree, in (rack, shelf) order: the first begin of a reservation, else infinite
     "load": ("f8", "units*4"),  # tree: the load of units with room, else infinite; only if tasks have demands
 }
 ROUNDING = 1e-12  # relative; more than a sum or a difference of loads is off
@@ -66,7 +68,7 @@ def make_index(model: Any, scratch: Any) -> None:
     scratch.type_first[n_types] = n_units
     scratch.tree_size[0] = size_of_tree(n_units)
     for i in range(2 * int(scratch.tree_size[0])):
-        scratch.room_us[i], scratch.load[i] = math.inf, math.inf
+        scratch.room_us[i], scratch.begin_us[i], scratch.load[i] = math.inf, math.inf, math.inf
     for unit in range(n_units):
         to_be_indexed(scratch, unit)
 
@@ -81,6 +83,7 @@ def update_index(model: Any, state: Any, scratch: Any) -> None:
         scratch.is_stale[unit] = 0
         place = int(scratch.place[unit])
         set_value(scratch.room_us, size, place, next_room_us(model, state, scratch, unit))
+        set_value(scratch.begin_us, size, unit, first_begin_us(scratch, unit))
         if len(model.task_demand) > 0:
             load = state.unit_load[unit] if has_room(model, state, unit) else math.inf
             set_value(scratch.load, size, place, load)
@@ -105,6 +108,14 @@ def next_room_us(model: Any, state: Any, scratch: Any, unit: int) -> float:
         if load < capacity * FULL:
             return time_us
     return math.inf
+
+
+def first_begin_us(scratch: Any, unit: int) -> float:
+    """Return when the unit's first reservation begins; infinite if it has none."""
+    change = int(scratch.change_first[unit])
+    while change > 0 and not is_begin(change):
+        change = int(scratch.change_next[change - 1])
+    return scratch.change_us[change - 1] if change > 0 else math.inf
 
 
 def place_from(model: Any, scratch: Any, p: int, unit: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import is_begin, task_of
+from vinesim.policies.backfill.index import update_index
 from vinesim.policies.backfill.profile import (
     NOWHERE,
     begin_on,
@@ -20,6 +21,7 @@ from vinesim.policies.backfill.profile import (
     withdraw,
 )
 from vinesim.policies.backfill.waiting import SCRATCH, hear
+from vinesim.policies.structures.min_tree import first_within
 from vinesim.state.layout import OUTAGE
 from vinesim.state.queries import fits, is_up
 
@@ -122,7 +124,10 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
     """Return a task whose reservation begins now and that fits, and its unit. If there is none, return the oldest task
     that does not fit, because its unit is still in use, but may begin on another unit. -1, -1 if there is none."""
     delayed, other = -1, -1
-    for unit in range(len(model.unit_type)):
+    update_index(model, state, scratch)
+    size, n_units = int(scratch.tree_size[0]), len(model.unit_type)
+    unit = first_within(scratch.begin_us, size, 0, n_units, now_us, True)
+    while unit >= 0:
         change = int(scratch.change_first[unit])
         while change > 0 and scratch.change_us[change - 1] <= now_us:
             if is_begin(change):
@@ -134,6 +139,7 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
                     if found >= 0:
                         delayed, other = task, found
             change = int(scratch.change_next[change - 1])
+        unit = first_within(scratch.begin_us, size, unit + 1, n_units, now_us, True)
     return delayed, other
 
 

@@ -76,23 +76,23 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
     held = int(scratch.held[task])
     if held & IN_ORDER == 0:
         scratch.order_root[queue] = join(
-            scratch.order_key, scratch.order_left, scratch.order_right, 1, scratch.order_root[queue], item
+            scratch.order_key, scratch.order_left, scratch.order_right, 1, int(scratch.order_root[queue]), item
         )
         held |= IN_ORDER
     if relaxing != STRICT and held & BY_LENGTH == 0:
         scratch.short_root[queue] = join(
-            scratch.estimate, scratch.short_left, scratch.short_right, 1, scratch.short_root[queue], item
+            scratch.estimate, scratch.short_left, scratch.short_right, 1, int(scratch.short_root[queue]), item
         )
         held |= BY_LENGTH
     if moving != STAYS and scratch.for_accelerator[task] == 1 and scratch.cpu_us[task] < float("inf"):
         if held & TO_MOVE == 0:
             scratch.move_root[group] = join(
-                scratch.order_key, scratch.move_left, scratch.move_right, moving, scratch.move_root[group], item
+                scratch.order_key, scratch.move_left, scratch.move_right, moving, int(scratch.move_root[group]), item
             )
             held |= TO_MOVE
         if held & BY_CPU_TIME == 0:
             scratch.cpu_root[group] = join(
-                scratch.cpu_us, scratch.cpu_left, scratch.cpu_right, 1, scratch.cpu_root[group], item
+                scratch.cpu_us, scratch.cpu_left, scratch.cpu_right, 1, int(scratch.cpu_root[group]), item
             )
             held |= BY_CPU_TIME
     scratch.held[task] = held

@@ -81,7 +81,7 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
         kind = task_type(model, state, view.task)
         scratch.ended[kind] += 1
         scratch.ended_us[kind] += view.now_us - state.task_start_us[view.task]
-        node = model.unit_node[view.unit]
+        node = int(model.unit_node[view.unit])
         first, end = int(model.node_first[node]), int(model.node_first[node + 1])
         was_full = True
         for other in range(first, end):

@@ -1,11 +1,20 @@
 """Step 2, job selection: which job a free device of a node gets. Source: RBSS paper, 3.2.3, Algorithms 1, 2, Fig. 5.
 
-Questions with one answer for all tasks of a group (same type and requests) are asked about one of them.
+Questions with one answer for all tasks of a group (same type and requests) are asked about one of them. Constants are
+passed as ``int(...)``: a function is compiled once for all integers, but once more for each constant in a call.
 """
 
 from typing import Any
 
-from vinesim.policies.resource_based.family import BY_CPU_TIME, BY_LENGTH, IN_ORDER, STAYS, STRICT, TO_MOVE
+from vinesim.policies.resource_based.family import (
+    BY_CPU_TIME,
+    BY_LENGTH,
+    FROM_HEAD,
+    IN_ORDER,
+    STAYS,
+    STRICT,
+    TO_MOVE,
+)
 from vinesim.policies.resource_based.queues import without_started
 from vinesim.state.layout import PENDING
 from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us, unit_tasks
@@ -33,12 +42,12 @@ def look_at_queues(model: Any, state: Any, scratch: Any, relaxing: int, moving: 
         scratch.order_root[queue] = without_started(
             state,
             scratch.held,
-            IN_ORDER,
+            int(IN_ORDER),
             scratch.order_key,
             scratch.order_left,
             scratch.order_right,
-            1,
-            scratch.order_root[queue],
+            int(FROM_HEAD),
+            int(scratch.order_root[queue]),
         )
     for p in range(len(model.affinity)):
         scratch.head[p], scratch.wanted[p] = 0, 0
@@ -70,22 +79,22 @@ def look_for_moves(model: Any, state: Any, scratch: Any, moving: int) -> None:
         scratch.move_root[group] = without_started(
             state,
             scratch.held,
-            TO_MOVE,
+            int(TO_MOVE),
             scratch.order_key,
             scratch.move_left,
             scratch.move_right,
             moving,
-            scratch.move_root[group],
+            int(scratch.move_root[group]),
         )
         scratch.cpu_root[group] = without_started(
             state,
             scratch.held,
-            BY_CPU_TIME,
+            int(BY_CPU_TIME),
             scratch.cpu_us,
             scratch.cpu_left,
             scratch.cpu_right,
-            1,
-            scratch.cpu_root[group],
+            int(FROM_HEAD),
+            int(scratch.cpu_root[group]),
         )
         quickest = int(scratch.cpu_root[group])
         if quickest > 0 and scratch.cpu_us[quickest - 1] <= limit_us:
@@ -114,7 +123,7 @@ def limit_of_node(model: Any, state: Any, scratch: Any, first: int, end: int) ->
         return -1.0
     best_us = float("inf")
     for unit in range(first, end):
-        best_us = min(best_us, accelerator_us(model, state, job - 1, model.unit_type[unit]))
+        best_us = min(best_us, accelerator_us(model, state, job - 1, int(model.unit_type[unit])))
     return best_us
 
 
@@ -139,12 +148,12 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
     """Whether the task may start on the unit, given that its requests are met."""
     if not fits(model, state, task, unit):
         return False
-    if rule == IN_TIME and time_on_type_us(model, state, task, model.unit_type[unit]) > limit_us:
+    if rule == IN_TIME and time_on_type_us(model, state, task, int(model.unit_type[unit])) > limit_us:
         return False
     return (
         rule == ANY_FIT
         or options.node_rule.fit
-        or not faster_is_free(model, state, options, task, model.unit_type[unit])
+        or not faster_is_free(model, state, options, task, int(model.unit_type[unit]))
     )
 
 
@@ -205,7 +214,7 @@ def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
     """Algorithms 1 and 2: return the first job of the unit's queue for which its node is optimal; -1 if none."""
     scratch, p = view.scratch, int(model.unit_type[unit])
     head = int(scratch.head[p])
-    if head == 0 or is_accepted(model, state, view.options, head - 1, unit, OPTIMAL, 0.0):
+    if head == 0 or is_accepted(model, state, view.options, head - 1, unit, int(OPTIMAL), 0.0):
         return head - 1
     best = 0
     for group in range(len(model.group_task_type)):
@@ -216,15 +225,15 @@ def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
                 model,
                 state,
                 view,
-                IN_ORDER,
+                int(IN_ORDER),
                 scratch.order_key,
                 scratch.order_left,
                 scratch.order_right,
-                1,
+                int(FROM_HEAD),
                 scratch.order_root,
                 queue,
                 unit,
-                OPTIMAL,
+                int(OPTIMAL),
                 0.0,
             )
             if found > 0 and (best == 0 or comes_before(scratch.order_key, 1, found, best)):
@@ -249,7 +258,7 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
                 model,
                 state,
                 view,
-                TO_MOVE,
+                int(TO_MOVE),
                 scratch.order_key,
                 scratch.move_left,
                 scratch.move_right,
@@ -257,7 +266,7 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
                 scratch.move_root,
                 group,
                 unit,
-                IN_TIME,
+                int(IN_TIME),
                 limit_us,
             )
             if found > 0 and (best == 0 or comes_before(scratch.order_key, moving, found, best)):
@@ -282,15 +291,15 @@ def relaxed_job(model: Any, state: Any, view: Any, first: int, end: int, share: 
                         model,
                         state,
                         view,
-                        BY_LENGTH,
+                        int(BY_LENGTH),
                         scratch.estimate,
                         scratch.short_left,
                         scratch.short_right,
-                        1,
+                        int(FROM_HEAD),
                         scratch.short_root,
                         queue,
                         unit,
-                        ANY_FIT,
+                        int(ANY_FIT),
                         0.0,
                     )
                     if found > 0 and (best == 0 or comes_before(scratch.estimate, 1, found, best)):
