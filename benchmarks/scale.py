@@ -24,6 +24,9 @@ POLICIES = {
     "delay, rack": ("delay", {"wait_for": "rack", "wait_us": 10.0}),
     "earliest_finish": ("earliest_finish", {}),
     "earliest_completion": ("earliest_completion", {}),
+    "easy_backfill": ("easy_backfill", {}),
+    "conservative_backfill": ("conservative_backfill", {}),
+    "rb_ljf_ocl": ("rb_ljf_ocl", {}),
 }
 UNITS = (40, 1_000, 10_000, 100_000)
 LONG_S = 10.0  # a run that takes longer is measured once

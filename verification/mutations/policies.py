@@ -92,8 +92,8 @@ MUTATIONS = (
         "backfilling: of units that are free at the same time the first one is reserved, not the fastest",
         "tests/policies/test_backfill.py::test_of_units_that_are_free_at_one_time_the_one_that_ends_first_is_reserved",
         "policies/backfill/profile.py",
-        "if begin_us < best_us or end_us < best_end_us:",
-        "if begin_us < best_us:",
+        "            or end_us < best_end_us\n",
+        "",
         added="tests/policies/test_backfill.py::test_of_units_that_are_free_at_one_time_the_one_that_ends_first_is_reserved",
     ),
     mutation(

@@ -21,8 +21,9 @@ class ConservativeBackfill(OnlinePolicy):
     now. A task that has to wait for it starts on another unit if that delays nobody; if it ends late, the reservations
     of its unit are made anew, in order of arrival. Expected times: the workload's estimates, or else the true ones.
 
-    Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, units + all reservations;
-    if a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
+    Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, processor types x
+    log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if
+    a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
     that moves: minutes for 10,000 waiting tasks with wrong estimates.
     """
 

@@ -23,7 +23,9 @@ class EasyBackfill(OnlinePolicy):
     estimate counts as ending now. A task that no unit now up can ever hold reserves nothing.
 
     A task starts where it is expected to finish first. Ties: (rack, shelf) order; among units to reserve, the earliest
-    expected end, then that order. Cost per decision: units + running tasks + pending tasks x processor types.
+    expected end, then that order. Cost per decision: (groups of tasks, by type and requests) x processor types x
+    log(units). If tasks have demands: pending tasks x processor types x log(units), and the units with some room,
+    or some expected earlier than the reservation, that is too small for the first task.
     """
 
     name: ClassVar[str] = "easy_backfill"
