@@ -128,8 +128,8 @@ MUTATIONS = (
         "resource-based: a job moves to a CPU only if it is quicker there, not as quick",
         RESOURCES,
         "policies/resource_based/selection.py",
-        "time_on_type_us(model, state, task, model.unit_type[unit]) > limit_us",
-        "time_on_type_us(model, state, task, model.unit_type[unit]) >= limit_us",
+        "time_on_type_us(model, state, task, int(model.unit_type[unit])) > limit_us",
+        "time_on_type_us(model, state, task, int(model.unit_type[unit])) >= limit_us",
     ),
     mutation(
         "first fit: of full servers with as much room left any type's, not the first server",
