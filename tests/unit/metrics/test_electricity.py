@@ -161,7 +161,7 @@ def test_price_without_powers_is_refused():
         ({"power_curve_w": CURVE[:10]}, "11 powers"),
         ({"power_curve_w": (*CURVE[:10], -1.0)}, "11 powers"),
         ({"power_curve_w": CURVE, "dynamic_power_w": 1.0}, "a power curve or a dynamic power"),
-        ({"power_curve_w": CURVE, "idle_power_w": 3.0}, "begins with"),
+        ({"power_curve_w": CURVE, "idle_power_w": 3.0}, "at the start of the power curve"),
     ],
 )
 def test_wrong_curves_are_refused(options, words):
