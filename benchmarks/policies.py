@@ -46,9 +46,11 @@ def cost_ns(made: vs.Scenario) -> float:
     run, n_jobs = engine.built(made), made.workload.n_jobs
     took_s, chunk, share = 0.0, 1_000, n_jobs / (n_jobs + made.workload.n_tasks)
     while took_s < BUDGET_S and run.n_done < made.workload.n_tasks:
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), run.n_events
         run.advance(math.inf, math.inf, chunk)
         took_s += time.perf_counter() - begun
+        if run.n_events == before:
+            raise RuntimeError(f"{made.policy} leaves {run.n_pending} tasks")
         chunk = min(2 * chunk, 100_000)
     return took_s / (run.n_events * (1.0 - share)) * 1e9
 
@@ -60,9 +62,12 @@ def by_units(name: str, load: float, units: tuple[int, ...]) -> Iterator[float]:
         yield cost_ns(scale.scenario(case, name, {}, has_one_speed=True))
 
 
-def by_pending(name: str, lengths: tuple[int, ...]) -> Iterator[float]:
+def by_pending(name: str, lengths: tuple[int, ...]) -> Iterator[str]:
     for n_pending in lengths:
-        yield scale.pending_ns(name, {}, n_pending, 20_000 if n_pending > 10_000 else 100_000)
+        try:
+            yield figure(scale.pending_ns(name, {}, n_pending, 20_000 if n_pending > 10_000 else 100_000))
+        except RuntimeError:  # another number of tasks waits under this policy
+            yield "-"
 
 
 def compile_s(policy: str) -> tuple[float, float]:
@@ -98,8 +103,10 @@ def run(quick: bool) -> Report:
         )
         for load in LOADS
     ]
-    pending = [[name, *map(figure, by_pending(name, lengths))] for name in names]
-    note = "As many tasks arrive as finish, on 1,000 busy units of one type; the least of 3."
+    pending = [[name, *by_pending(name, lengths)] for name in names]
+    note = (
+        "As many tasks arrive as finish, on 1,000 busy units of one type; the least of 3. -: more tasks wait than that."
+    )
     titles = [f"{n:,} pending" for n in lengths]
     tables.append(Table("ns an event, by number of pending tasks", ["", *titles], pending, note))
     begun = {name: compile_s(name) for name in names}

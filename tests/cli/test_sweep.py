@@ -177,12 +177,11 @@ def test_ctrl_c_stops_it_cleanly_and_it_goes_on(vinesim, file, tmp_path, kind):
         os.killpg(process.pid, kind)  # as a terminal does: to all its processes
         _, err = process.communicate(timeout=60)
     told = [*until_a_chunk_is_done, *err.splitlines(keepends=True)]
-    running, stopped = (line.rstrip("\n") for line in told if line != "a chunk is done\n")
-    assert running == f"vinesim: running the code in {tmp_path / 'policies.py'}"
-    assert (process.returncode, stopped) == (
-        130,
+    assert [line.rstrip("\n") for line in told if line.startswith("vinesim: ")] == [  # libraries may warn beside them
+        f"vinesim: running the code in {tmp_path / 'policies.py'}",
         "vinesim: stopped; finished runs are in out, repeat the command to continue",
-    )
+    ]
+    assert process.returncode == 130
     assert len(workers) >= 2
     _, alive = psutil.wait_procs(workers, 20)
     assert not alive

@@ -4,6 +4,7 @@ Each worker is an executor of its own with one process: if it dies, the work ite
 workers continue.
 """
 
+import atexit
 import os
 import signal
 import threading
@@ -63,6 +64,9 @@ class Loky:
 
     def close(self) -> None:
         """End the processes."""
+        deadline = time.monotonic() + LOOK_S  # ended in the middle of taking work, an executor prints a traceback
+        while any(not (one.running() or one.done()) for one in self._busy) and time.monotonic() < deadline:
+            time.sleep(0.001)
         executors = [*self._free, *(executor for _, executor in self._busy.values())]
         threads = [threading.Thread(target=executor.shutdown, args=(True, True)) for executor in executors]
         for thread in threads:
@@ -90,8 +94,14 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    """Exit if the parent has ended."""
+    """Make the worker end when the parent is gone, and end without a word: DuckDB lists the objects that it finds alive
+    when Python has ended, and nobody can act on that."""
+    atexit.register(_close_standard_error)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _close_standard_error() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _watch(parent: int) -> None:
