@@ -18,7 +18,7 @@ def test_it_answers_as_a_list_does(values, data):
     for _ in range(10):
         first, end = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
         limit = data.draw(VALUES)
-        assert least_of(tree, size, first, end) == min(values[first:end], default=float("inf"))
+        assert least_of(tree, size, first, end, float("inf")) == min(values[first:end], default=float("inf"))
         below = [i for i in range(first, end) if values[i] < limit]
         within = [i for i in range(first, end) if values[i] <= limit]
         assert first_within(tree, size, first, end, limit, False) == (below[0] if below else -1)

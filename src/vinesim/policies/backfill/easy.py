@@ -98,10 +98,10 @@ def look_at_room(model: Any, state: Any, scratch: Any, but_for: int) -> None:
     for p in range(len(model.affinity)):
         first, end = int(scratch.type_first[p]), int(scratch.type_first[p + 1])
         if first <= place < end:
-            before, after = least_of(scratch.load, size, first, place), least_of(scratch.load, size, place + 1, end)
-            scratch.least_load[p] = min(before, after)
+            before = least_of(scratch.load, size, first, place, math.inf)
+            scratch.least_load[p] = least_of(scratch.load, size, place + 1, end, before)
         else:
-            scratch.least_load[p] = least_of(scratch.load, size, first, end)
+            scratch.least_load[p] = least_of(scratch.load, size, first, end, math.inf)
 
 
 def may_fit(model: Any, state: Any, scratch: Any, task: int, reserved: int) -> bool:
@@ -109,7 +109,7 @@ def may_fit(model: Any, state: Any, scratch: Any, task: int, reserved: int) -> b
     kind = task_type(model, state, task)
     for p in range(len(model.affinity)):
         if scratch.least_load[p] < math.inf and model.affinity[p, kind] > 0.0:
-            unit = int(scratch.sorted[scratch.type_first[p]])
+            unit = int(scratch.unit_at[scratch.type_first[p]])
             wanted, capacity = demand(model, state, task, unit), model.unit_capacity[unit]
             if has_room_for(scratch.least_load[p], wanted, capacity):
                 return True

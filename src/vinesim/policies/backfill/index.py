@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import CHANGES_SCRATCH, is_begin, task_of, to_be_indexed
+from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import first_within, set_value, size_of_tree
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.queries import demand, fits, has_room, next_with_room
 
 INDEX_SCRATCH: Mapping[str, tuple[str, str]] = {
     **CHANGES_SCRATCH,
-    "sorted": ("i4", "units"),  # the units by type
-    "place": ("i4", "units"),  # of a unit in `sorted`
-    "type_first": ("i8", "types*2"),  # place of the first unit of the type; the type after it tells the end
+    **BY_TYPE,
     "tree_size": ("i8", "one"),  # 0 until the index is made
     "room_us": ("f8", "units*4"),  # tree: when a task that does not fit now may fit at the earliest
     "begin_us": ("f8", "units*4"),  # tree, in (rack, shelf) order: the first begin of a reservation, else infinite
@@ -53,19 +52,8 @@ def range_of(model: Any, task: int, i: int) -> tuple[int, int]:
 
 def make_index(model: Any, scratch: Any) -> None:
     """Sort the units by type, and note all of them as changed."""
-    n_units, n_types = len(model.unit_type), len(model.affinity)
-    for unit in range(n_units):
-        scratch.type_first[model.unit_type[unit] + 1] += 1
-    for p in range(n_types):
-        scratch.type_first[p + 1] += scratch.type_first[p]
-    for unit in range(n_units - 1, -1, -1):
-        p = int(model.unit_type[unit]) + 1
-        scratch.type_first[p] -= 1
-        scratch.place[unit] = scratch.type_first[p]
-        scratch.sorted[scratch.place[unit]] = unit
-    for p in range(n_types):
-        scratch.type_first[p] = scratch.type_first[p + 1]
-    scratch.type_first[n_types] = n_units
+    n_units = len(model.unit_type)
+    sort_by_type(model, scratch)
     scratch.tree_size[0] = size_of_tree(n_units)
     for i in range(2 * int(scratch.tree_size[0])):
         scratch.room_us[i], scratch.begin_us[i], scratch.load[i] = math.inf, math.inf, math.inf
@@ -127,7 +115,7 @@ def place_from(model: Any, scratch: Any, p: int, unit: int) -> int:
         return high
     while low < high:
         middle = (low + high) >> 1
-        if scratch.sorted[middle] < unit:
+        if scratch.unit_at[middle] < unit:
             low = middle + 1
         else:
             high = middle
@@ -147,7 +135,7 @@ def next_that_fits(model: Any, state: Any, scratch: Any, task: int, p: int, unit
     place_end = place_from(model, scratch, p, end)
     place = first_within(scratch.load, size, int(scratch.place[found]) + 1, place_end, limit, True)
     while place >= 0:
-        if fits(model, state, task, int(scratch.sorted[place])):
-            return int(scratch.sorted[place])
+        if fits(model, state, task, int(scratch.unit_at[place])):
+            return int(scratch.unit_at[place])
         place = first_within(scratch.load, size, place + 1, place_end, limit, True)
     return -1

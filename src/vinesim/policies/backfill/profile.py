@@ -131,18 +131,18 @@ def look_among(model: Any, state: Any, scratch: Any, task: int, place: int, plac
     """Look for a better unit among those of one type at one distance; first at the one that may have room earliest,
     then at all that may be better."""
     size = int(scratch.tree_size[0])
-    least_us = max(now_us, least_of(scratch.room_us, size, place, place_end))
+    least_us = max(now_us, least_of(scratch.room_us, size, place, place_end, math.inf))
     if least_us == math.inf or least_us > scratch.best_us[0]:
         return
-    unit = int(scratch.sorted[place])
+    unit = int(scratch.unit_at[place])
     needs_us = takes_us(model, state, scratch, task, unit)
     if demand(model, state, task, unit) > model.unit_capacity[unit] * (2.0 * OVERFULL - 1.0):
         return
     at = first_within(scratch.room_us, size, place, place_end, least_us, True)
-    weigh(model, state, scratch, task, int(scratch.sorted[at]), now_us)
+    weigh(model, state, scratch, task, int(scratch.unit_at[at]), now_us)
     at = next_better(scratch, place, place_end, needs_us, now_us)
     while at >= 0:
-        weigh(model, state, scratch, task, int(scratch.sorted[at]), now_us)
+        weigh(model, state, scratch, task, int(scratch.unit_at[at]), now_us)
         at = next_better(scratch, at + 1, place_end, needs_us, now_us)
 
 
@@ -152,7 +152,7 @@ def next_better(scratch: Any, place: int, place_end: int, needs_us: float, now_u
         return -1
     best_us, best_end_us = scratch.best_us[0], scratch.best_end_us[0]
     end_us = best_us + needs_us
-    is_tie_better = end_us < best_end_us or (end_us == best_end_us and scratch.sorted[place] < scratch.best[0])
+    is_tie_better = end_us < best_end_us or (end_us == best_end_us and scratch.unit_at[place] < scratch.best[0])
     if best_us <= now_us and not is_tie_better:
         return -1
     return first_within(scratch.room_us, int(scratch.tree_size[0]), place, place_end, best_us, is_tie_better)

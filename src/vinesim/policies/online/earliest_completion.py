@@ -84,7 +84,7 @@ class EarliestCompletion(OnlinePolicy):
 def hear(model: Any, state: Any, view: Any) -> None:
     """Process arrivals, ends and outages. If asked again about the same event, nothing is left to do."""
     scratch = view.scratch
-    if scratch.n_leaves[0] == 0:
+    if scratch.tree_size[0] == 0:
         build(model, state, scratch)
     if view.job >= 0:
         scratch.arrived[0] = model.job_first[view.job + 1]

@@ -9,16 +9,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.structures.least import place_of_least, put
+from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
+from vinesim.policies.structures.min_tree import place_of_least, set_value, size_of_tree
 from vinesim.state.layout import OVERFULL
 from vinesim.state.queries import demand, first_free, fits, is_up, task_type, transfer_us
 
 READY: Mapping[str, tuple[str, str]] = {
+    **BY_TYPE,
     "ready_us": ("f8", "4*units"),  # tree: when each busy unit is expected to be ready, infinite if it is idle or down
-    "n_leaves": ("i8", "one"),  # numbers in the tree, a power of 2; 0 = not built
-    "position": ("i4", "units"),  # of the unit in the tree: by type, then in order
-    "unit_at": ("i4", "units"),  # the unit at a position
-    "type_first": ("i4", "2*types"),  # first position of each type
+    "tree_size": ("i8", "one"),  # 0 = not built
 }
 ROUNDING = 1e-14  # more than what rounding changes in a sum of a few times, relative to the sum
 
@@ -54,20 +53,10 @@ def end_on_us(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us
 
 def build(model: Any, state: Any, scratch: Any) -> None:
     """Sort the units by type, and put all into the tree."""
-    n_units, first, n = len(model.unit_type), scratch.type_first, 1
-    while n < n_units:
-        n *= 2
-    scratch.n_leaves[0] = n
-    at = 0
-    for p in range(len(model.affinity)):
-        first[p] = at
-        for unit in range(n_units):
-            if model.unit_type[unit] == p:
-                scratch.position[unit] = at
-                scratch.unit_at[at] = unit
-                at += 1
-    first[len(model.affinity)] = at
-    for i in range(2 * n):
+    n_units, size = len(model.unit_type), size_of_tree(len(model.unit_type))
+    scratch.tree_size[0] = size
+    sort_by_type(model, scratch)
+    for i in range(2 * size):
         scratch.ready_us[i] = math.inf
     for unit in range(n_units):
         note_ready(model, state, scratch, unit)
@@ -78,7 +67,7 @@ def note_ready(model: Any, state: Any, scratch: Any, unit: int) -> None:
     running, ready_us = int(scratch.running[unit]), math.inf
     if is_up(model, state, unit) and (running > 0 or scratch.first[unit] > 0):
         ready_us = scratch.busy_us[unit] + (scratch.end_us[running - 1] if running > 0 else 0.0)
-    put(scratch.ready_us, scratch.n_leaves[0], scratch.position[unit], ready_us)
+    set_value(scratch.ready_us, scratch.tree_size[0], scratch.place[unit], ready_us)
 
 
 def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
@@ -112,8 +101,8 @@ def better_of_idle(model: Any, state: Any, scratch: Any, task: int, p: int, now_
 def better_of_busy(model: Any, state: Any, scratch: Any, task: int, p: int, now_us: float, best: int) -> int:
     """Return the same for the busy units."""
     first, end, tree = int(scratch.type_first[p]), int(scratch.type_first[p + 1]), scratch.ready_us
-    at = place_of_least(tree, scratch.n_leaves[0], first, end)
-    best_us, ready_us = end_on_us(model, state, scratch, task, best, now_us), tree[scratch.n_leaves[0] + at]
+    at = place_of_least(tree, scratch.tree_size[0], first, end)
+    best_us, ready_us = end_on_us(model, state, scratch, task, best, now_us), tree[scratch.tree_size[0] + at]
     if no_sooner_than_us(ready_us) + scratch.expected[p] > best_us:
         return best
     unit = int(scratch.unit_at[at])
@@ -132,7 +121,7 @@ def first_below(
     model: Any, state: Any, scratch: Any, task: int, first: int, end: int, now_us: float, best: int, best_us: float
 ) -> int:
     """Go through the tree from left to right, leaving out what cannot be better than the best unit so far."""
-    n = width = int(scratch.n_leaves[0])
+    n = width = int(scratch.tree_size[0])
     i = 1
     while i > 0:
         low, high = max(i * width - n, first), min(i * width - n + width, end)
@@ -153,7 +142,7 @@ def first_below(
 def may_be_better(
     model: Any, state: Any, scratch: Any, task: int, i: int, low: int, high: int, best: int, best_us: float
 ) -> bool:
-    """Whether a unit at positions low .. high - 1, all of one type and below element i, may finish the task first."""
+    """Whether a unit at places low .. high - 1, all of one type and below element i, may finish the task first."""
     ready_us, unit, last = scratch.ready_us[i], int(scratch.unit_at[low]), int(scratch.unit_at[high - 1])
     bound_us, execution_us = no_sooner_than_us(ready_us), scratch.expected[model.unit_type[unit]]
     if bound_us + execution_us > best_us:

@@ -10,7 +10,7 @@ The groups are sorted by task type and preferred type; a tree over them holds th
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.structures.least import least, put
+from vinesim.policies.structures.min_tree import least_of, set_value
 from vinesim.state.queries import (
     arrival_us,
     can_start,
@@ -105,7 +105,7 @@ def note_oldest(model: Any, state: Any, view: Any, of: int) -> None:
     task, scratch, none = first_pending(model, state, of), view.scratch, len(model.task_operations)
     if task > scratch.tried[0]:
         task = -1
-    put(scratch.oldest, len(scratch.position), scratch.position[of], task if task >= 0 else none)
+    set_value(scratch.oldest, len(scratch.position), scratch.position[of], task if task >= 0 else none)
     if task >= 0 and not view.options.wait_for.type:
         note_place(model, state, view, task)
 
@@ -152,7 +152,7 @@ def oldest_over(model: Any, scratch: Any, kind: int) -> int:
     """Return the oldest pending task of a type if its wait is over, else -1."""
     n_wanted = len(model.affinity) + 1
     first, end = scratch.begin[kind * n_wanted], scratch.begin[(kind + 1) * n_wanted]
-    task = least(scratch.oldest, len(scratch.position), first, end, scratch.over[0])
+    task = least_of(scratch.oldest, len(scratch.position), first, end, scratch.over[0])
     return int(task) if task < scratch.over[0] else -1
 
 
@@ -164,7 +164,9 @@ def oldest_for_type(model: Any, state: Any, view: Any) -> int:
         if model.affinity[p, kind] > 0.0:
             for wanted in (0, p + 1):
                 i = kind * n_wanted + wanted
-                found = int(least(scratch.oldest, len(scratch.position), scratch.begin[i], scratch.begin[i + 1], found))
+                found = int(
+                    least_of(scratch.oldest, len(scratch.position), scratch.begin[i], scratch.begin[i + 1], found)
+                )
     return found
 
 

@@ -1,7 +1,8 @@
-"""A segment tree in a policy's scratch: the least value of a range, and the first value of a range below a limit.
+"""A segment tree in a policy's scratch: the least value of a range, its place, and the first value below a limit.
 
-``tree`` holds the values at ``size + i``, where ``size`` is a power of two, and the least of each pair of neighbours
-below it. Every operation takes log2(``size``) steps.
+``tree`` holds value i at ``size + i``, and at each place before ``size`` the least of the two below it, at 2 i and
+2 i + 1; so it has 2 ``size`` places, and the least of all is at 1. Every operation takes log2(``size``) steps.
+:func:`first_within` needs a ``size`` that is a power of two, as :func:`size_of_tree` gives it.
 """
 
 from typing import Any
@@ -15,23 +16,21 @@ def size_of_tree(n: int) -> int:
     return size
 
 
-def set_value(tree: Any, size: int, i: int, value: float) -> None:
+def set_value(tree: Any, size: int, i: int, value: Any) -> None:
     """Change a value."""
     i += size
     tree[i] = value
-    i >>= 1
-    while i > 0:
+    while i > 1:
+        i >>= 1
         least = min(tree[2 * i], tree[2 * i + 1])
         if tree[i] == least:
             break
         tree[i] = least
-        i >>= 1
 
 
-def least_of(tree: Any, size: int, first: int, end: int) -> float:
-    """Return the least value of [first, end); infinite if the range is empty."""
-    least = float("inf")
-    low, high = first + size, end + size
+def least_of(tree: Any, size: int, first: int, end: int, otherwise: Any) -> Any:
+    """Return the least value of [first, end), or ``otherwise`` if that is less."""
+    least, low, high = otherwise, first + size, end + size
     while low < high:
         if low & 1:
             least = min(least, tree[low])
@@ -42,6 +41,23 @@ def least_of(tree: Any, size: int, first: int, end: int) -> float:
         low >>= 1
         high >>= 1
     return least
+
+
+def place_of_least(tree: Any, size: int, first: int, end: int) -> int:
+    """Return the place of a least value of [first, end), which must not be empty."""
+    at, low, high = first + size, first + size, end + size
+    while low < high:
+        if low & 1:
+            at = low if tree[low] < tree[at] else at
+            low += 1
+        if high & 1:
+            high -= 1
+            at = high if tree[high] < tree[at] else at
+        low >>= 1
+        high >>= 1
+    while at < size:
+        at = 2 * at if tree[2 * at] == tree[at] else 2 * at + 1
+    return at - size
 
 
 def first_within(tree: Any, size: int, first: int, end: int, limit: float, or_equal: bool) -> int:
