@@ -21,7 +21,7 @@ from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy
 from vinesim.state.layout import Model
 
 CHUNK_S = 0.1  # how long the engine works before progress is reported
-FIRST_CHUNK = 1 << 8  # events; how long they take is not known yet
+FIRST_CHUNK = 1 << 8  # events, and no fewer later; how long they take is not known yet
 
 
 class Ended(NamedTuple):
@@ -131,7 +131,7 @@ class Attempt:
                 if not clock.tick():
                     return ExitReason.STALLED, why_stalled(scenario, model, run)
             took = time.perf_counter() - begun
-            chunk = max(1 << 8, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
+            chunk = max(FIRST_CHUNK, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
             if patience.looks_up():
                 return ExitReason.INTERRUPTED, ""
             if self.tier.is_too_slow(run.n_events):

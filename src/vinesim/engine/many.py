@@ -70,8 +70,9 @@ def simulate_many(
     policy: Any = resolve(scenario.policy, scenario.options)
     n_runs = len(numbers)
     pieces: list[Piece] = []
+    fits = engine != "reference" and fits_blocks(scenario, policy)
     for k in range(n_runs):
-        if engine != "reference" and is_for_blocks(scenario, policy, n_runs - k, engine == "compiled"):
+        if fits and (engine == "compiled" or is_quicker_in_blocks(scenario, policy, n_runs - k)):
             break
         pieces.append((np.array([k]), alone(k)))
     first = len(pieces)
@@ -101,16 +102,20 @@ def simulate_many(
         raise
 
 
-def is_for_blocks(scenario: Scenario, policy: Policy, n_runs: int, is_forced: bool = False) -> bool:
-    """Whether so many runs can be done in one call of a kernel, and sooner than one by one unless that is forced."""
+def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
+    """Whether several runs can be done in one call of a kernel."""
     return (
         isinstance(policy, OnlinePolicy)
         and policy.compiled
         and not policy.plans
         and not scenario.outages
         and unit_order_of(policy, scenario) is None
-        and (is_forced or is_worth_compiling(policy.decide, n_runs * scenario.workload.n_tasks, BLOCK))
     )
+
+
+def is_quicker_in_blocks(scenario: Scenario, policy: OnlinePolicy, n_runs: int) -> bool:
+    """Whether so many runs, if they fit blocks, are done sooner so than one by one."""
+    return is_worth_compiling(policy.decide, n_runs * scenario.workload.n_tasks, BLOCK)
 
 
 def _runs(scenario: Scenario, arrival_us: Any, seeds: Any) -> tuple[np.ndarray | None, np.ndarray]:

@@ -46,8 +46,10 @@ class Tier:
             self.first, self.why = engine, "as asked for"
         elif is_plain:
             self.first, self.why = "reference", "the policy is plain Python"
-        elif is_worth_compiling(decide, n_tasks):
-            self.first, self.why = "compiled", "its code is loaded" if is_loaded(decide, LOOP) else "many tasks"
+        elif is_loaded(decide, LOOP):
+            self.first, self.why = "compiled", "its code is loaded"
+        elif are_many(decide, n_tasks, LOOP):
+            self.first, self.why = "compiled", "many tasks"
         else:
             self.first, self.why, self.is_open = "reference", "quick enough", True
 
@@ -79,9 +81,12 @@ def check_engine(engine: str) -> None:
 
 def is_worth_compiling(decide: Any, n_tasks: int, kernel: str = LOOP) -> bool:
     """Whether so many tasks are done sooner on the compiled engine, be the policy as quick as any."""
-    if n_tasks > TOO_MANY_TASKS or is_loaded(decide, kernel):
-        return True
-    return n_tasks > MANY_TASKS and is_on_disk(decide, kernel)
+    return is_loaded(decide, kernel) or are_many(decide, n_tasks, kernel)
+
+
+def are_many(decide: Any, n_tasks: int, kernel: str) -> bool:
+    """Whether so many tasks pay for loading a policy's kernel, or for compiling it if it is not on the disk."""
+    return n_tasks > TOO_MANY_TASKS or (n_tasks > MANY_TASKS and is_on_disk(decide, kernel))
 
 
 def is_loaded(decide: Any, kernel: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from vinesim.engine.many import is_for_blocks, simulate_many
+from vinesim.engine.many import fits_blocks, is_quicker_in_blocks, simulate_many
 from vinesim.engine.simulate import simulate
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
@@ -145,7 +145,8 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
     """Yield the numbers of the runs of a block: at once if the engine does them in one call, else run by run."""
     scenario = policies.put_into(block.scenario)
     n_runs = len(block.runs)
-    if n_runs == 1 or not is_for_blocks(scenario, resolve(scenario.policy), n_runs):
+    policy: Any = scenario.policy
+    if n_runs == 1 or not (fits_blocks(scenario, policy) and is_quicker_in_blocks(scenario, policy, n_runs)):
         for run in block.runs:
             yield {run.run_id: one(study, run, policies, block.scenario if run is block.runs[0] else None)}
         return
