@@ -17,7 +17,7 @@ from vinesim.engine.tier import Tier
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream_seed
-from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, title_of
 from vinesim.state.layout import Model
 
 CHUNK_S = 0.1  # how long the engine works before progress is reported
@@ -51,7 +51,7 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        return self.policy.name or type(self.policy).__name__
+        return title_of(self.policy)
 
     def run(self) -> Ended:
         """Run it to its end, on the engine that the tier names first or on the one that takes over."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from vinesim.engine.contract import BrokenContract
 from vinesim.model.errors import PolicyError
-from vinesim.policies.contract import Policy
+from vinesim.policies.contract import Policy, title_of
 
 
 @contextmanager
@@ -41,7 +41,7 @@ class NotCompiled(PolicyError):
 @contextmanager
 def announce_compilation(policy: Policy, on_message: Callable[[str], None] | None) -> Iterator[None]:
     """Report that a policy is being compiled, if it is; turn compiler errors into messages for the user."""
-    name = policy.name or type(policy).__name__
+    name = title_of(policy)
     try:
         with told_when_compiling(name, on_message):
             yield

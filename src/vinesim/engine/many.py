@@ -20,7 +20,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.parallel_jobs import warn_of_parallel_jobs
 from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
-from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.policies.registry import resolve
 
 Piece = tuple[np.ndarray, Mapping[str, Any]]  # numbers of some runs, by name
@@ -95,7 +95,7 @@ def simulate_many(
     try:
         return _joined(pieces + [(first + rows, found) for rows, found in blocks.run()], n_runs)
     except KeyboardInterrupt as stop:
-        stop.add_note(f"under the policy {policy.name or type(policy).__name__}")
+        stop.add_note(f"under the policy {title_of(policy)}")
         raise
     except Failed as failed:
         alone(first + failed.k)  # raises the error, with the policy's name and line

@@ -10,7 +10,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage, units_of
 from vinesim.model.result import Lost
 from vinesim.model.scenario import Scenario
-from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.state.layout import Model
 
 
@@ -74,7 +74,7 @@ class OutageClock:
 
 def check_policy(scenario: Scenario, policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not support outages."""
-    name = policy.name or type(policy).__name__
+    name = title_of(policy)
     if not isinstance(policy, OnlinePolicy):
         raise InputError([Problem("outages", f"an online policy; {name} is a batch policy", "outages")])
     if policy.plans:

@@ -11,7 +11,7 @@ from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
-from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks
+from vinesim.policies.contract import BatchPolicy, BatchServers, BatchTasks, title_of
 from vinesim.state.layout import Model, has_shared_speed
 
 MAX_PERIODS = 10_000_000  # from one event to the next, if each must be processed
@@ -35,7 +35,7 @@ class PeriodClock:
             names = [p.name for p in scenario.datacenter.processor_types]
             known = ~np.isnan(self.accounts.per_demand_w)
             missing = ", ".join(names[code] for code in self.accounts.codes if not known[code])
-            name = policy.name or type(policy).__name__
+            name = title_of(policy)
             expected = f"a dynamic_power of each type of unit, for the policy {name}"
             raise InputError(
                 [Problem("processor_types", expected, f"none of {missing}", "Give it, in W per unit of demand.")]
@@ -74,7 +74,7 @@ class PeriodClock:
         """Return the policy's answer, after checking its type and shape."""
         placed = np.asarray(asked(self.policy.place, self.policy.place, tasks, servers))
         if placed.shape != tasks.task.shape or placed.dtype.kind not in "iu":
-            name = self.policy.name or type(self.policy).__name__
+            name = title_of(self.policy)
             raise PolicyError(
                 f"policy {name}.place: {RULES[-1]}; expected {len(tasks.task)} whole numbers, "
                 f"returned {placed.dtype} of shape {placed.shape}"
@@ -100,7 +100,7 @@ class PeriodClock:
         if is_steady and self.accounts.can_repeat:
             return n
         if n > MAX_PERIODS:
-            name, found = self.policy.name or type(self.policy).__name__, f"{period_us:g} us: {n:,} of them"
+            name, found = title_of(self.policy), f"{period_us:g} us: {n:,} of them"
             why = "for the accounting eq2" if is_steady else f"because {name} is not steady"
             expected = f"at most {MAX_PERIODS:,} periods from one event to the next, {why}"
             raise InputError([Problem("period_us", expected, found)])

@@ -25,7 +25,7 @@ from vinesim.model.result import Result, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.version import VERSION
-from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, title_of
 from vinesim.policies.identity import content_id, policy_content
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
@@ -72,7 +72,7 @@ def simulate(
     provenance = {
         "version": VERSION,
         "seed": scenario.seed,
-        "policy": policy.name or type(policy).__name__,
+        "policy": title_of(policy),
         "options": {item.name: getattr(policy, item.name) for item in fields(policy)},
         **({"period_us": scenario.period_us} if isinstance(policy, BatchPolicy) else {}),
         "engine": ended.engine,
@@ -132,7 +132,7 @@ def unit_order_of(policy: OnlinePolicy, scenario: Scenario) -> np.ndarray | None
     n_units = scenario.datacenter.n_units
     order = policy.unit_order(n_units, stream(scenario.seed, "policy.order"))
     if order is not None and not np.array_equal(np.sort(order), np.arange(n_units)):
-        raise PolicyError(f"policy {policy.name or type(policy).__name__}: unit_order must return a permutation")
+        raise PolicyError(f"policy {title_of(policy)}: unit_order must return a permutation")
     return order
 
 

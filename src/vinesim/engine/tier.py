@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from vinesim.engine.machine_code import LOOP, is_on_disk
 from vinesim.model.errors import InputError, Problem
-from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 
 Engine = Literal["auto", "compiled", "reference"]
 ENGINES = ("auto", "compiled", "reference")
@@ -40,7 +40,7 @@ class Tier:
         is_plain = isinstance(policy, OnlinePolicy) and not policy.compiled
         check_engine(engine)
         if engine == "compiled" and is_plain:
-            where = f"reference or auto, as the policy {policy.name or type(policy).__name__} is plain Python"
+            where = f"reference or auto, as the policy {title_of(policy)} is plain Python"
             raise InputError([Problem("engine", where, "compiled", "Run it with --engine reference.")])
         if engine != "auto":
             self.first, self.why = engine, "as asked for"

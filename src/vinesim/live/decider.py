@@ -17,7 +17,7 @@ from vinesim.model.application import Application
 from vinesim.model.catalog import code_of
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
-from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.state.layout import ARRIVAL, FINISH, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
@@ -215,12 +215,12 @@ class Decider:
         return Place(row, int(center.rack[row]), int(center.shelf[row]), kind)
 
     def _broken(self, broken: BrokenContract) -> PolicyError:
-        return broken.as_policy_error(self.policy.name or type(self.policy).__name__, self.now_us)
+        return broken.as_policy_error(title_of(self.policy), self.now_us)
 
 
 def usable(policy: Any) -> OnlinePolicy:
     """Return the policy if it can decide without knowing the workload. Raises :class:`InputError` if it cannot."""
-    name = policy.name or type(policy).__name__
+    name = title_of(policy)
     if not isinstance(policy, OnlinePolicy):
         raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])
     if policy.plans:

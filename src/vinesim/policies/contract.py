@@ -99,6 +99,11 @@ class Policy:
         return cls(**values)
 
 
+def title_of(policy: Policy) -> str:
+    """Return what messages call a policy: its name, or that of its class if it has none."""
+    return policy.name or type(policy).__name__
+
+
 def _convert(value: Any, hint: Any) -> Any:
     """Convert the option's value to its type; ValueError says what was expected."""
     if get_origin(hint) is Literal:

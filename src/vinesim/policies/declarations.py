@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.errors import InputError, Problem
-from vinesim.policies.contract import OnlinePolicy, Policy
+from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.state import queries
 from vinesim.state.build import GROUP_KEYS
 from vinesim.state.scratch import SIZES, is_size
@@ -19,7 +19,7 @@ NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "a
 
 def check_declarations(policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not follow the contract."""
-    name = policy.name or type(policy).__name__
+    name = title_of(policy)
     shape = [Problem(f"policy {name}", expected, found) for expected, found in _faults(policy)]
     if shape:
         raise InputError(shape)

@@ -1,6 +1,6 @@
 """The scenario file's types by name and code, with their prices, and how the files that it names are read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,12 +64,8 @@ def _processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[Pr
     if parts is None:
         return built_in
     types = {} if document.extends == "none" else {p.name: p for p in built_in}
-    seen: set[str] = set()
-    for i, part in enumerate(parts):
-        if part.name in seen:
-            source.add(("processor_types", i, "name"), "each type once", repr(part.name), "Keep one.")
-        seen.add(part.name)
-        types[part.name] = _processor_type(part)
+    _check_once(source, [(("processor_types", i, "name"), part.name) for i, part in enumerate(parts)])
+    types.update({part.name: _processor_type(part) for part in parts})
     return tuple(types.values())
 
 
@@ -94,13 +90,19 @@ def _task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskTyp
     if names is None:
         return built_in
     types = {} if document.extends == "none" else {t.name: t for t in built_in}
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            source.add(("task_types", i), "each type once", repr(name), "Keep one.")
-        seen.add(name)
+    _check_once(source, [(("task_types", i), name) for i, name in enumerate(names)])
+    for name in names:
         types.setdefault(name, TaskType(name))
     return tuple(types.values())
+
+
+def _check_once(source: YamlSource, names: Sequence[tuple[tuple[str | int, ...], str]]) -> None:
+    """Add a problem for each name, with its place, that an earlier one equals."""
+    seen: set[str] = set()
+    for place, name in names:
+        if name in seen:
+            source.add(place, "each type once", repr(name), "Keep one.")
+        seen.add(name)
 
 
 def _priced(source: YamlSource, part: PricesPart | None, names: Names) -> tuple[ProcessorType, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import BatchServers, BatchTasks
-from vinesim.policies.placement.first_fit import decreasing
+from vinesim.policies.placement.first_fit import place_decreasing
 from vinesim.policies.placement.placing import Placing
 
 if TYPE_CHECKING:
@@ -73,7 +73,4 @@ class BestFitDecreasing(BestFit):
     source: ClassVar[str] = "best fit decreasing; energy-aware scheduler thesis, section 2.2"
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
-        order = decreasing(tasks)
-        placed = np.empty(len(order), np.int64)
-        placed[order] = super().place(tasks.rows(order), servers)
-        return placed
+        return place_decreasing(super().place, tasks, servers)

@@ -1,5 +1,6 @@
 """FF and FFD: the first server with room."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -62,10 +63,17 @@ class FirstFitDecreasing(FirstFit):
     source: ClassVar[str] = "first fit decreasing; energy-aware scheduler thesis, section 2.2"
 
     def place(self, tasks: BatchTasks, servers: BatchServers) -> np.ndarray:
-        order = decreasing(tasks)
-        placed = np.empty(len(order), np.int64)
-        placed[order] = super().place(tasks.rows(order), servers)
-        return placed
+        return place_decreasing(super().place, tasks, servers)
+
+
+def place_decreasing(
+    place: Callable[[BatchTasks, BatchServers], np.ndarray], tasks: BatchTasks, servers: BatchServers
+) -> np.ndarray:
+    """[M]: what ``place`` answers if the tasks come by decreasing demand; in their own order."""
+    order = decreasing(tasks)
+    placed = np.empty(len(order), np.int64)
+    placed[order] = place(tasks.rows(order), servers)
+    return placed
 
 
 def decreasing(tasks: BatchTasks) -> np.ndarray:
