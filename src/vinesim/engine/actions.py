@@ -150,7 +150,7 @@ def perform(model, state, action, may_overcommit):
     return True
 
 
-@kernel
+@inlined
 def _join(model, state, task, unit, count, transfer, execution):
     """Consolidate the next count - 1 tasks of the group with ``task`` on its unit. Their data is transferred one after
     another, their operations are added, the overhead is paid once; the factor of ``task`` applies to all. Returns the

@@ -16,7 +16,8 @@ KERNELS = (  # the files whose functions are compiled into every loop; they impo
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "sharing", "steps")),
     "engine/wrong_line.py",
     *(f"state/{name}.py" for name in ("bits", "by_reference", "demand", "disk_cache", "event_queue", "indexed")),
-    *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "queries", "skew_heap", "without_blas")),
+    *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "part", "queries", "skew_heap")),
+    "state/without_blas.py",
 )
 
 

@@ -21,7 +21,7 @@ def speed(model, unit, load):
     return 1.0 if load <= parallelism else parallelism / load
 
 
-@kernel
+@inlined
 def advance(model, state, unit):
     """Advance the unit's work clock to now."""
     now = state.run[0].now_us
@@ -29,14 +29,14 @@ def advance(model, state, unit):
     state.work_at_us[unit] = now
 
 
-@kernel
+@inlined
 def note_out_of_time(state, task, unit, service_us):
     """Record that the clock cannot represent the time of a task."""
     run = state.run[0]
     run.error, run.error_task, run.error_unit, run.error_us = OUT_OF_TIME, task, unit, service_us
 
 
-@kernel
+@inlined
 def requeue(model, state, unit, load):
     """Put the finish of the task that is due first into the event queue, replacing the present one. Returns whether it
     is a finite number."""
@@ -62,7 +62,7 @@ def requeue(model, state, unit, load):
     return True
 
 
-@kernel
+@inlined
 def start(model, state, task, unit, load, service_us):
     """Let a task join the unit, whose load becomes ``load``; alone it would take ``service_us``. Returns whether the
     next finish there is a finite number."""
@@ -80,7 +80,7 @@ def start(model, state, task, unit, load, service_us):
     return requeue(model, state, unit, load)
 
 
-@kernel
+@inlined
 def finish(model, state, task, unit, load):
     """Let a task whose finish was taken from the event queue leave the unit, whose load becomes ``load``. Returns
     whether the next finish there is a finite number."""

@@ -11,7 +11,7 @@ the same time, is attached to it instead of being put into a bucket. That made t
 import numpy as np
 
 from vinesim.state.bits import ONE, ZERO, bits_of, leading_zeros, lowest
-from vinesim.state.kernel import inlined, kernel, not_negative
+from vinesim.state.kernel import inlined, not_negative
 
 N_LEVELS, N_BUCKETS = 8, 256
 FOLLOWS = -2  # as queue_next: attached to the previous task in the trace
@@ -95,7 +95,7 @@ def next_us(state):
     return state.queue_min_us[_first_bucket(state)]
 
 
-@kernel
+@inlined
 def _spread(state, b):
     """Move the events of a bucket to lower ones, in their order."""
     task = np.int64(state.queue_head[b])
@@ -132,7 +132,7 @@ def pop(state):
     return _take(state, task)
 
 
-@kernel
+@inlined
 def cancel(state, task):
     """Remove the event of a task from the queue, wherever it is."""
     time_us = state.task_finish_us[task]

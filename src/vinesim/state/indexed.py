@@ -4,22 +4,23 @@ Each function here is the compiled form of the query of the same name and must g
 compare the two over whole runs.
 """
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
+from numba.core import types
+from numba.core.typing.templates import infer_global
 
 from vinesim.state import event_queue, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
-from vinesim.state.kernel import STEP, inlined, kernel, not_negative
+from vinesim.state.kernel import inlined, kernel, not_negative, part
 from vinesim.state.layout import PENDING, Action
 
 INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
+_forms: dict[Callable[..., Any], Any] = {}  # Numba refers to them weakly
 
 
 def compiled_form_of(
@@ -28,11 +29,8 @@ def compiled_form_of(
     """Make ``body`` what compiled code runs for a call of ``query``; long bodies stay calls, which compile faster."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
-        def typed(*args: Any, **kwargs: Any) -> Callable[..., Any]:
-            return body
-
-        typed.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
-        overload(query, jit_options={**STEP, "forceinline": inline})(typed)  # type: ignore[typeddict-item]
+        _forms[query] = part(body, inline)
+        infer_global(query, types.Dispatcher(_forms[query]))
         return body
 
     return register

@@ -1,13 +1,13 @@
 """How the package compiles its kernels, and keeps them.
 
 ``_nrt=False``: kernels allocate nothing, so arrays need no reference counts; counting made the loop 5 times slower.
-``forceinline``: small steps are part of the loop instead of being called.
-``no_cfunc_wrapper``: no step is called as a C function; making that possible took a seventh of the compile time.
-Leaving out the wrapper for Python too would save as much again, but then a call from Python crashes the process.
+``forceinline``: small steps are part of the loop instead of being called. All steps of the loop itself are: one call
+that is given the state makes the loop read the address of every array again, and a task takes a fifth longer.
 """
 
 import types as python
 import warnings
+from functools import partial
 from typing import Any
 
 from numba import njit
@@ -18,15 +18,21 @@ import vinesim.state.without_blas  # noqa: F401  before the first kernel
 from vinesim.model.errors import InputWarning
 from vinesim.state.disk_cache import DiskCache
 from vinesim.state.machine_code import name_of
+from vinesim.state.part import Part
 
 OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
-STEP: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 
 
-kernel = njit(**STEP)
-inlined = njit(forceinline=True, **STEP)
-policy_kernel = njit(forceinline=True, boundscheck=True, **STEP)
-policy_call = njit(boundscheck=True, **STEP)
+def part(function: Any, is_inlined: bool, checks_bounds: bool = False) -> Part:
+    """A kernel that other kernels call. Numba would let ``forceinline`` pass from the caller, so both are said."""
+    wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    return Part(function, {**OPTIONS, **wrappers, "forceinline": is_inlined, "boundscheck": checks_bounds})
+
+
+kernel = partial(part, is_inlined=False)
+inlined = partial(part, is_inlined=True)
+policy_kernel = partial(part, is_inlined=True, checks_bounds=True)
+policy_call = partial(part, is_inlined=False, checks_bounds=True)
 
 
 @intrinsic

@@ -1,0 +1,63 @@
+"""How a kernel is compiled that only other kernels call: as a part of their machine code, not as code of its own.
+
+Numba optimises every function with all that it calls, and makes machine code of it; a function deep down went through
+that at each level, and once more in the loop. A part waits for the loop. Parts know arguments by their type, not by
+their value, and are compiled once for both.
+"""
+
+from typing import Any
+
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+
+
+class _Library(JITCodeLibrary):
+    """The LLVM code of a part, for linking."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Simplify what is going to be inlined, perhaps in several places; the rest is optimised once, in the loop."""
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration and b"alwaysinline" in b" ".join(function.attributes):
+                passes.run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Do nothing: what would be set is in machine code."""
+
+
+class _Compiler(Compiler):
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any):
+        super().__init__(typingctx, targetctx, library or _Library(targetctx.codegen(), "part"), *others)
+
+
+class Part(CPUDispatcher):
+    """A kernel for other kernels only."""
+
+    def __init__(self, function: Any, options: dict[str, Any]):
+        super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_Compiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(
+            tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()}
+        )
+
+    def __call__(self, *args: Any, **kws: Any) -> Any:
+        raise TypeError(f"{self.py_func.__qualname__} is part of other kernels; call its py_func")

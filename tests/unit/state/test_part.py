@@ -1,0 +1,41 @@
+"""Kernels that only other kernels call: whether they are inlined, how often they are compiled."""
+
+import numpy as np
+import pytest
+
+from vinesim.state.kernel import inlined, kept, kernel
+
+
+def double(array, i):
+    return 2 * array[i]
+
+
+def once(array, i):
+    return middle(array, i)
+
+
+def with_a_constant_too(array, i):
+    return middle(array, i) + middle(array, 7)
+
+
+def middle(array, i):
+    raise NotImplementedError("not bound")
+
+
+def test_a_call_stays_a_call_in_a_kernel_that_is_inlined():
+    called = kernel(double)
+    caller = inlined(lambda array, i: called(array, i) + 1)
+    assert kept(once, "stays a call", {"middle": caller})(np.arange(5), 3) == 7
+    assert [made.fndesc.inline for made in caller.overloads.values()] == [True]
+    assert [made.fndesc.inline for made in called.overloads.values()] == [False]
+
+
+def test_a_part_is_compiled_once_for_constants_and_numbers():
+    called = kernel(double)
+    assert kept(with_a_constant_too, "compiled once", {"middle": called})(np.arange(9), 3) == 20
+    assert len(called.overloads) == 1
+
+
+def test_a_part_is_not_called_from_python():
+    with pytest.raises(TypeError, match="double is part of other kernels"):
+        kernel(double)(np.arange(5), 3)
