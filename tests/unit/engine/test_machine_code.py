@@ -151,7 +151,7 @@ def test_linear_algebra_is_loaded_only_by_kernels_that_need_it():
         "import sys\n"
         "import vinesim.state.kernel as kernel\n"
         "import numba, numpy as np\n"
-        "assert kernel.kernel(lambda x: x + 1)(1) == 2\n"
+        "assert kernel.njit(**kernel.OPTIONS)(lambda x: x + 1)(1) == 2\n"
         "assert 'scipy.linalg' not in sys.modules\n"
         "a = np.eye(3)\n"
         "assert numba.njit(lambda a: np.dot(a, a))(a).sum() == 3.0\n"
