@@ -76,7 +76,7 @@ def promises() -> dict[str, str]:
 def policies() -> str:
     """The registered policies."""
     from vinesim.cli.policies import options
-    from vinesim.policies.registry import BUILT_IN
+    from vinesim.policies.registry import BUILT_IN, find
 
     meanings = promises()
     text = [
@@ -84,7 +84,7 @@ def policies() -> str:
         "`vinesim policies` prints the same, with the policies that other installed packages register. "
         "[Choosing a policy](../../explanation/choosing_a_policy.md) compares them.",
     ]
-    for policy in BUILT_IN:
+    for policy in map(find, BUILT_IN):
         text += [f"## {policy.name}", _prose(policy.__doc__), f"Source: {policy.source}."]
         found = options(policy)
         if found:

@@ -1,16 +1,20 @@
 """What is loaded when: the compiler and the plots only where they are needed."""
 
+import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+from vinesim.policies.registry import BUILT_IN, find, policies
+
 HEAVY = {"numba", "matplotlib", "duckdb", "scipy"}
 
 
-def loaded_by(code: str) -> set[str]:
-    """The heavy modules in a fresh interpreter after some code."""
-    script = f"import sys\n{code}\nprint(*(set(sys.modules) & {HEAVY!r}))"
+def loaded_by(code: str, among: set[str] = HEAVY) -> set[str]:
+    """The modules of ``among`` in a fresh interpreter after some code."""
+    script = f"import sys\n{code}\nprint(*(set(sys.modules) & {among!r}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
@@ -28,3 +32,41 @@ def loaded_by(code: str) -> set[str]:
 )
 def test_light(code):
     assert loaded_by(code) == set()
+
+
+def test_simulating_loads_no_reader_of_scenario_files():
+    assert loaded_by("import vinesim; vinesim.simulate", {"pydantic", "yaml", "typer", "rich"}) == set()
+
+
+@pytest.mark.parametrize("code", ["find('high')", "resolve('high')"])
+def test_a_policy_is_found_without_the_others(code):
+    modules = {policy.__module__ for policy in policies().values()}
+    found = loaded_by(f"from vinesim.policies.registry import find, resolve; {code}", modules)
+    assert found == {"vinesim.policies.online.high"}
+
+
+def test_the_table_of_policies_has_their_names():
+    assert [find(name).name for name in BUILT_IN] == list(BUILT_IN)
+
+
+AT_THE_END = """
+import atexit, gc, json, os, sys
+threads = "OPENBLAS_NUM_THREADS"
+tell = lambda: print(json.dumps([gc.get_freeze_count(), gc.get_threshold()[0], os.environ[threads]]))
+atexit.register(tell)
+sys.argv = ["vinesim", "policies", "high"]
+from vinesim.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("threads", [None, "2"])
+def test_a_command_spends_little_on_what_it_does_not_need(threads):
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment |= {"OPENBLAS_NUM_THREADS": threads} if threads else {}
+    command = [sys.executable, "-c", AT_THE_END]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    n_frozen, threshold, told = json.loads(done.stdout.splitlines()[-1])
+    assert n_frozen > 10_000  # the interpreter does not look through them at the end
+    assert threshold == 50_000
+    assert told == (threads or "1")

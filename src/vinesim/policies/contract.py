@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get
 import numpy as np
 
 from vinesim.formats.source.quantities import time_us
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PERIOD_US

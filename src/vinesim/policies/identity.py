@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.scenario.keys import split_policy
+from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.formats.source.quantities import time_us
 from vinesim.model.digest import feed
 from vinesim.model.errors import InputError

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.declarations import functions_of

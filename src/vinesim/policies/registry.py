@@ -7,51 +7,51 @@ import sys
 import warnings
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vinesim.formats.scenario.keys import split_policy
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.scenario.policy_name import split_policy
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, InputWarning, Problem
-from vinesim.policies.backfill.conservative import ConservativeBackfill
-from vinesim.policies.backfill.easy import EasyBackfill
 from vinesim.policies.contract import Policy
 from vinesim.policies.declarations import check_declarations
 from vinesim.policies.names import unknown_names
-from vinesim.policies.online.closer_to_data import CloserToData
-from vinesim.policies.online.delay import Delay
-from vinesim.policies.online.earliest_completion import EarliestCompletion
-from vinesim.policies.online.earliest_finish import EarliestFinish
-from vinesim.policies.online.flat import Flat
-from vinesim.policies.online.high import High
-from vinesim.policies.online.pref import Pref
-from vinesim.policies.optimal.policy import Optimal
-from vinesim.policies.placement.best_fit import BestFit, BestFitDecreasing
-from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
-from vinesim.policies.placement.first_fit import FirstFit, FirstFitDecreasing
-from vinesim.policies.placement.least_loaded import LeastLoadedFirst
-from vinesim.policies.placement.round_robin import RoundRobin
-from vinesim.policies.requests.deadline_consolidation import DeadlineConsolidation
-from vinesim.policies.requests.edf import Edf, EdfDrop, LeastLaxity
-from vinesim.policies.requests.fcfs import Fcfs
-from vinesim.policies.resource_based.fifo import RbFifo
-from vinesim.policies.resource_based.ljf import RbLjf
-from vinesim.policies.resource_based.ljf_ba import RbLjfBa
-from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl
-from vinesim.policies.resource_based.sjf import RbSjf
-from vinesim.policies.symphony.policy import Symphony
-from vinesim.policies.symphony.recommended import SymphonyRecommended
 
-BUILT_IN: tuple[type[Policy], ...] = (
-    *(Flat, High, Pref, CloserToData, Delay, EarliestFinish, EarliestCompletion, Optimal),
-    *(RoundRobin, LeastLoadedFirst, FirstFit, FirstFitDecreasing),
-    *(BestFit, BestFitDecreasing, DivideAndConquerBestFit, AcceleratedBestFit),
-    *(Symphony, SymphonyRecommended, Fcfs, Edf, EdfDrop, LeastLaxity, DeadlineConsolidation),
-    *(RbFifo, RbSjf, RbLjf, RbLjfBa, RbLjfOcl),
-    *(EasyBackfill, ConservativeBackfill),
-)
+BUILT_IN = {  # by name, in the order of the documentation: a run imports only its own policy
+    "flat": "online.flat:Flat",
+    "high": "online.high:High",
+    "pref": "online.pref:Pref",
+    "closer_to_data": "online.closer_to_data:CloserToData",
+    "delay": "online.delay:Delay",
+    "earliest_finish": "online.earliest_finish:EarliestFinish",
+    "earliest_completion": "online.earliest_completion:EarliestCompletion",
+    "optimal": "optimal.policy:Optimal",
+    "rr": "placement.round_robin:RoundRobin",
+    "llf": "placement.least_loaded:LeastLoadedFirst",
+    "ff": "placement.first_fit:FirstFit",
+    "ffd": "placement.first_fit:FirstFitDecreasing",
+    "bf": "placement.best_fit:BestFit",
+    "bfd": "placement.best_fit:BestFitDecreasing",
+    "dcbf": "placement.blocked_best_fit:DivideAndConquerBestFit",
+    "abf": "placement.blocked_best_fit:AcceleratedBestFit",
+    "symphony": "symphony.policy:Symphony",
+    "symphony_recommended": "symphony.recommended:SymphonyRecommended",
+    "fcfs": "requests.fcfs:Fcfs",
+    "edf": "requests.edf:Edf",
+    "edf_drop": "requests.edf:EdfDrop",
+    "least_laxity": "requests.edf:LeastLaxity",
+    "deadline_consolidation": "requests.deadline_consolidation:DeadlineConsolidation",
+    "rb_fifo": "resource_based.fifo:RbFifo",
+    "rb_sjf": "resource_based.sjf:RbSjf",
+    "rb_ljf": "resource_based.ljf:RbLjf",
+    "rb_ljf_ba": "resource_based.ljf_ba:RbLjfBa",
+    "rb_ljf_ocl": "resource_based.ljf_ocl:RbLjfOcl",
+    "easy_backfill": "backfill.easy:EasyBackfill",
+    "conservative_backfill": "backfill.conservative:ConservativeBackfill",
+}
 ENTRY_POINTS = "vinesim.policies"
 _LOG = logging.getLogger(__name__)
 _folders: set[str] = set()  # of the policy files that have been loaded
@@ -60,7 +60,7 @@ _folders: set[str] = set()  # of the policy files that have been loaded
 @cache
 def policies() -> Mapping[str, type[Policy]]:
     """Return every registered policy by name: the built-in ones, then those of installed packages."""
-    found = {policy.name: policy for policy in BUILT_IN}
+    found = {name: _built_in(name) for name in BUILT_IN}
     for entry in entry_points(group=ENTRY_POINTS):
         try:
             found.setdefault(entry.name, entry.load())
@@ -95,6 +95,8 @@ def find(policy: Any) -> type[Policy]:
     if isinstance(policy, type) and issubclass(policy, Policy):
         return policy
     name = str(policy)
+    if name in BUILT_IN:
+        return _built_in(name)
     if split_policy(name)[0]:
         return _from_file(name)
     if name not in policies():
@@ -102,6 +104,11 @@ def find(policy: Any) -> type[Policy]:
         remedy = did_you_mean(name, policies()) or "`vinesim policies` explains them."
         raise InputError([Problem("policy", expected, repr(name), remedy)])
     return policies()[name]
+
+
+def _built_in(name: str) -> type[Policy]:
+    module, _, kind = BUILT_IN[name].partition(":")
+    return vars(import_module(f"vinesim.policies.{module}"))[kind]
 
 
 def _from_file(spec: str) -> type[Policy]:

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.scenario.keys import split_policy
+from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import Policy

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.run_numbers import NUMBERS

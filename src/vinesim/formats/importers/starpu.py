@@ -16,7 +16,7 @@ from vinesim.formats.importers.declaration import Argument, Imported, Importer, 
 from vinesim.formats.importers.measured_table import Jobs, Load, Nodes, Output, Seed, report_on, write_measured
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
 from vinesim.workloads.measured import Measured, measured_jobs

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vinesim.formats.papers.lines import locate
+from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
@@ -89,8 +90,8 @@ def _check_runnable(
     affinity: np.ndarray,
 ) -> None:
     """Check that some unit can run each job's type; report each type once, at its first job."""
-    runs = affinity[np.unique(datacenter.unit_type)].max(axis=0) > 0
-    for code in np.unique(task_type[first]):
+    runs = affinity[distinct(datacenter.unit_type)].max(axis=0) > 0
+    for code in distinct(task_type[first]):
         if code < len(task_types) and not runs[code]:
             row = first[task_type[first] == code][:1]
             units = ", ".join(datacenter.count_by_type())

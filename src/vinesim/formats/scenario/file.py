@@ -15,10 +15,10 @@ import numpy as np
 
 from vinesim.formats.scenario.datacenter import data_nodes, datacenter
 from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenario_schema
-from vinesim.formats.scenario.keys import split_policy
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
+from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.formats.scenario.run_parts import AccountingPart, OutagePart
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, table

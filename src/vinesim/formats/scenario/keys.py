@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.policy_name import split_policy
 
 Steps = tuple[str | int, ...]
 PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # its place in older files
@@ -65,12 +66,6 @@ FILE_SECTIONS = tuple(  # sections that can be in a file of their own, named und
     for name, field in ScenarioDocument.model_fields.items()
     if any(_is_part(kind) and "file" in kind.model_fields for kind in _members(field.annotation))
 )
-
-
-def split_policy(name: str) -> tuple[str, str]:
-    """Split ``file.py:Class`` into the file and ``:Class``; the file is empty for a built-in policy's name."""
-    file, colon, kind = name.rpartition(":") if ".py:" in name else (name, "", "")
-    return (file, colon + kind) if file.endswith(".py") else ("", name)
 
 
 def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:

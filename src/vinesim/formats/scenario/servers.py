@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vinesim.formats.source.files import opened
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem

@@ -4,8 +4,8 @@
 from collections.abc import Mapping, Sequence
 
 from vinesim.formats.scenario.workload_columns import LIMITS, OPTIONAL, TIME_ANYWHERE, WHOLE, kind_of
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, name_of, text_of
-from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import fields
 
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
-from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import COLUMNS as WORKLOAD_COLUMNS

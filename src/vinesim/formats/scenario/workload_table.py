@@ -18,8 +18,8 @@ import numpy as np
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
 from vinesim.formats.scenario.workload_columns import DEFAULTS, METADATA, PERIOD, REQUEST, kind_of, matched
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, name_of, open_table
-from vinesim.formats.source.yaml_source import did_you_mean
 from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_PREFERENCE, Workload

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from vinesim.formats.papers.lines import LARGEST
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import FIELD_CHARACTERS, too_much
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, Problem
 
 

@@ -14,7 +14,7 @@ def wrong(expected: str, found: str, remedy: str = "") -> PydanticCustomError:
 class Part(BaseModel):
     """A part of a document. Nothing is guessed: unknown keys and values of another type are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 def one_of(*names: str) -> Any:

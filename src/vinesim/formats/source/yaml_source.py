@@ -5,7 +5,6 @@ and anything else that would build objects are errors; no YAML constructor is ev
 ``changed`` shares everything that it does not change.
 """
 
-import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ import yaml
 
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import DOCUMENT_BYTES, FINDINGS, LEVELS, VALUES
-from vinesim.formats.source.renamed import RENAMED
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_nodes import by_name, child, compose, is_plain, scalar, too_many_values
 from vinesim.model.errors import InputError, Problem
 
@@ -288,15 +287,6 @@ def steps_of(key: str) -> tuple[str | int, ...] | None:
 def dotted(path: Path) -> str:
     """Write ``("racks", 0, "units")`` as ``racks[0].units``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a remedy that suggests the new name of a renamed key, or the closest known name, or an empty text."""
-    by_lower = {k.lower(): k for k in known}
-    if RENAMED.get(name) in by_lower.values():
-        return f"Did you mean {RENAMED[name]}?"
-    close = difflib.get_close_matches(name.lower()[:100], by_lower, 1, 0.6)
-    return f"Did you mean {by_lower[close[0]]}?" if close else ""
 
 
 def shown(value: Any) -> str:

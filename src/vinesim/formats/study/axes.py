@@ -11,8 +11,9 @@ import numpy as np
 from vinesim.formats.scenario.keys import key_of, moved, unknown_key
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.quantities import bandwidth, size_bytes, time_us
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_nodes import plain_value
-from vinesim.formats.source.yaml_source import YamlSource, did_you_mean, dotted, shown, steps_of
+from vinesim.formats.source.yaml_source import YamlSource, dotted, shown, steps_of
 from vinesim.formats.study.document import FORMS, CasesPart, LinearPart, LogPart, ZipPart
 from vinesim.model.errors import InputError
 from vinesim.model.study import OWN_COLUMNS, Axis

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSch
 
 from vinesim.formats.scenario.values import Name
 from vinesim.formats.source.parts import Part, one_of, wrong
-from vinesim.formats.source.yaml_source import did_you_mean, shown
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.formats.source.yaml_source import shown
 from vinesim.model.run_numbers import NUMBERS
 from vinesim.model.study import MAX_RUNS
 
