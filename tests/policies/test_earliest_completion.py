@@ -58,7 +58,16 @@ def busy(n_units):
     return vs.Scenario(vs.Datacenter(units % 2 * 2, units // 10, units % 10), work, policy="earliest_completion")
 
 
-def test_an_arrival_looks_at_as_many_units_however_many_there_are(monkeypatch):
+def at_once(n_units):
+    """The same with equal tasks that all arrive at once, so that units tie."""
+    case = busy(n_units)
+    n = case.workload.n_tasks
+    work = replace(case.workload, arrival_us=np.zeros(n), operations=np.full(n, 30e6))
+    return replace(case, workload=work)
+
+
+@pytest.mark.parametrize("scenario", [busy, at_once])
+def test_an_arrival_looks_at_as_many_units_however_many_there_are(monkeypatch, scenario):
     looked, exact = 0, ready.end_on_us
 
     def counted(*arguments):
@@ -70,6 +79,6 @@ def test_an_arrival_looks_at_as_many_units_however_many_there_are(monkeypatch):
     per_task = []
     for n_units in (20, 200):
         looked = 0
-        vs.simulate(busy(n_units), engine="reference")
+        vs.simulate(scenario(n_units), engine="reference")
         per_task.append(looked / (3 * n_units))
     assert 0.0 < per_task[1] <= 1.5 * per_task[0] < 30.0

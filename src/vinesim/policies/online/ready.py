@@ -2,7 +2,8 @@
 
 The idle units come from the engine's own index. The busy units of a type are in order under a tree over when they are
 expected to be ready. What a unit promises depends on the clock by a rounding error, and is later than the tree says if
-its task runs longer than expected. So the tree gives a bound, and every unit below the bound is looked at exactly.
+its task runs longer than expected. So the tree gives a bound, and every unit below the bound is looked at exactly; of
+neighbours that are busy with the same for as long, and so promise the same, only the first.
 """
 
 import math
@@ -17,8 +18,10 @@ from vinesim.state.queries import demand, first_free, fits, is_up, task_type, tr
 READY: Mapping[str, tuple[str, str]] = {
     **BY_TYPE,
     "ready_us": ("f8", "4*units"),  # tree: when each busy unit is expected to be ready, infinite if it is idle or down
+    "alike": ("i4", "4*units"),  # tree: 1 + the first place with a busy unit, 0 = none; MIXED if they are not alike
     "tree_size": ("i8", "one"),  # 0 = not built
 }
+MIXED = -1
 ROUNDING = 1e-14  # more than what rounding changes in a sum of a few times, relative to the sum
 
 
@@ -64,10 +67,37 @@ def build(model: Any, state: Any, scratch: Any) -> None:
 
 def note_ready(model: Any, state: Any, scratch: Any, unit: int) -> None:
     """Put into the tree when the unit is expected to be ready."""
-    running, ready_us = int(scratch.running[unit]), math.inf
-    if is_up(model, state, unit) and (running > 0 or scratch.first[unit] > 0):
-        ready_us = scratch.busy_us[unit] + (scratch.end_us[running - 1] if running > 0 else 0.0)
-    set_value(scratch.ready_us, scratch.tree_size[0], scratch.place[unit], ready_us)
+    ready_us = math.inf
+    if is_up(model, state, unit) and (scratch.running[unit] > 0 or scratch.first[unit] > 0):
+        ready_us = scratch.busy_us[unit] + last_end_us(scratch, unit)
+    place, size = int(scratch.place[unit]), int(scratch.tree_size[0])
+    set_value(scratch.ready_us, size, place, ready_us)
+    i = place + size
+    scratch.alike[i] = place + 1 if ready_us < math.inf else 0
+    while i > 1:
+        i >>= 1
+        found = of_both(scratch, int(scratch.alike[2 * i]), int(scratch.alike[2 * i + 1]))
+        if found == scratch.alike[i] and found != place + 1:
+            break
+        scratch.alike[i] = found
+
+
+def of_both(scratch: Any, low: int, high: int) -> int:
+    """Return the element of ``alike`` for two neighbouring ones."""
+    if low == 0 or high == 0:
+        return low + high
+    if low == MIXED or high == MIXED:
+        return MIXED
+    one, other = int(scratch.unit_at[low - 1]), int(scratch.unit_at[high - 1])
+    if scratch.busy_us[one] != scratch.busy_us[other] or last_end_us(scratch, one) != last_end_us(scratch, other):
+        return MIXED
+    return low
+
+
+def last_end_us(scratch: Any, unit: int) -> float:
+    """Return when the task that runs on the unit is expected to end; 0 if none runs."""
+    running = int(scratch.running[unit])
+    return scratch.end_us[running - 1] if running > 0 else 0.0
 
 
 def first_to_finish(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> int:
@@ -126,10 +156,11 @@ def first_below(
     while i > 0:
         low, high = max(i * width - n, first), min(i * width - n + width, end)
         if low < high and may_be_better(model, state, scratch, task, i, low, high, best, best_us):
-            if width > 1:
+            place = low if width == 1 else one_for_all(model, state, scratch, task, i, width, low, high)
+            if place < 0:
                 i, width = 2 * i, width >> 1
                 continue
-            unit = int(scratch.unit_at[low])
+            unit = int(scratch.unit_at[place])
             end_us = end_on_us(model, state, scratch, task, unit, now_us)
             if end_us < best_us or (end_us == best_us and unit < best):
                 best, best_us = unit, end_us
@@ -137,6 +168,15 @@ def first_below(
             i, width = i >> 1, width << 1
         i = i + 1 if i > 0 else 0
     return best
+
+
+def one_for_all(model: Any, state: Any, scratch: Any, task: int, i: int, width: int, low: int, high: int) -> int:
+    """Return the place of a unit that finishes the task as early as all busy ones below element i and comes first; -1
+    if it is not known."""
+    if high - low < width or scratch.alike[i] == MIXED:
+        return -1
+    unit, last = int(scratch.unit_at[low]), int(scratch.unit_at[high - 1])
+    return int(scratch.alike[i]) - 1 if is_one_tier(model, state, task, unit, last) else -1
 
 
 def may_be_better(
