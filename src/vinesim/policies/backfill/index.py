@@ -20,7 +20,7 @@ INDEX_SCRATCH: Mapping[str, tuple[str, str]] = {
     **CHANGES_SCRATCH,
     **BY_TYPE,
     "tree_size": ("i8", "one"),  # 0 until the index is made
-    "room_us": ("f8", "units*4"),  # tree: when a task that does not fit now may fit at the earliest
+    "room_us": ("f8", "units*4"),  # tree: when a task that cannot begin now may be able to at the earliest
     "begin_us": ("f8", "units*4"),  # tree, in (rack, shelf) order: the first begin of a reservation, else infinite
     "load": ("f8", "units*4"),  # tree: the load of units with room, else infinite; only if tasks have demands
 }
@@ -79,21 +79,18 @@ def update_index(model: Any, state: Any, scratch: Any) -> None:
 
 
 def next_room_us(model: Any, state: Any, scratch: Any, unit: int) -> float:
-    """Return the earliest time at which the unit may have room for a task that it has no room for now: that of its
-    first change, or, if it is full, from which it is not; infinite if nothing is expected to change."""
+    """Return the earliest time at which a task that cannot begin on the unit now may be able to: when the first task
+    ends after which the unit is not full; infinite if none is expected to."""
     load, capacity = state.unit_load[unit], state.unit_open[unit]
-    change = int(scratch.change_first[unit])
-    if capacity <= 0.0 or change == 0:
-        return math.inf
-    if load < capacity * FULL:
-        return scratch.change_us[change - 1]
+    change = int(scratch.change_first[unit]) if capacity > 0.0 else 0
     while change > 0:
-        time_us = scratch.change_us[change - 1]
+        time_us, has_end = scratch.change_us[change - 1], False
         while change > 0 and scratch.change_us[change - 1] == time_us:
             taken = demand(model, state, task_of(change), unit)
             load += taken if is_begin(change) else -taken
+            has_end = has_end or not is_begin(change)
             change = int(scratch.change_next[change - 1])
-        if load < capacity * FULL:
+        if has_end and load < capacity * FULL:
             return time_us
     return math.inf
 

@@ -117,6 +117,8 @@ def earliest_begin(model: Any, state: Any, scratch: Any, task: int, now_us: floa
     if unit >= 0:
         weigh(model, state, scratch, task, unit, now_us)
     update_index(model, state, scratch)
+    if scratch.room_us[1] > scratch.best_us[0]:
+        return int(scratch.best[0]), scratch.best_us[0]  # no unit that is busy now may have room as early
     for p in range(len(model.affinity)):
         if scratch.expected[p] < math.inf:
             for i in range(n_ranges(model)):

@@ -62,7 +62,7 @@ def place_of_least(tree: Any, size: int, first: int, end: int) -> int:
 
 def first_within(tree: Any, size: int, first: int, end: int, limit: float, or_equal: bool) -> int:
     """Return the first place in [first, end) whose value is below the limit, or equal to it; -1 if there is none."""
-    if first >= end:
+    if first >= end or not (tree[1] < limit or (or_equal and tree[1] == limit)):
         return -1
     i = first + size
     while not (tree[i] < limit or (or_equal and tree[i] == limit)):
