@@ -144,3 +144,20 @@ def test_every_unit_is_in_one_range_of_distance():
     for task in (0, 1):
         ranges = [index.range_of(model, task, i) for i in range(index.n_ranges(model))]
         assert sorted(unit for low, high in ranges for unit in range(low, high)) == list(range(12))
+
+
+def test_where_units_are_idle_no_busy_unit_is_looked_at(monkeypatch):
+    """Jobs of five tasks on many idle units: what a job's first tasks have reserved is no reason to look further."""
+    looked = []
+    monkeypatch.setattr(profile, "look_among", lambda *arguments: looked.append(arguments))
+    monkeypatch.setattr(index, "to_be_indexed", lambda scratch, unit: looked.append(unit))  # of a unit without tasks
+    n = 20
+    operations, nothing = np.full(5 * n, 30e6), np.zeros((3, 5 * n))
+    work = vs.Workload(
+        np.full(n, 2), np.arange(0, 5 * n + 1, 5), np.arange(n) * 7.0, operations, *nothing, [-1] * 5 * n
+    )
+    units = np.arange(200)
+    center = vs.Datacenter(np.zeros(200, int), units // 10, units % 10)
+    done = vs.simulate(vs.Scenario(center, work, policy="conservative_backfill"), engine="reference").outcome
+    assert (done.task_unit >= 0).all()
+    assert not looked

@@ -51,14 +51,17 @@ def range_of(model: Any, task: int, i: int) -> tuple[int, int]:
 
 
 def make_index(model: Any, scratch: Any) -> None:
-    """Sort the units by type, and note all of them as changed."""
+    """Sort the units by type. All loads have to be noted; in the other trees, a unit without a profile is infinite."""
     n_units = len(model.unit_type)
     sort_by_type(model, scratch)
     scratch.tree_size[0] = size_of_tree(n_units)
     for i in range(2 * int(scratch.tree_size[0])):
-        scratch.room_us[i], scratch.begin_us[i], scratch.load[i] = math.inf, math.inf, math.inf
-    for unit in range(n_units):
-        to_be_indexed(scratch, unit)
+        scratch.room_us[i], scratch.begin_us[i] = math.inf, math.inf
+    if len(model.task_demand) > 0:
+        for i in range(2 * int(scratch.tree_size[0])):
+            scratch.load[i] = math.inf
+        for unit in range(n_units):
+            to_be_indexed(scratch, unit)
 
 
 def update_index(model: Any, state: Any, scratch: Any) -> None:
