@@ -41,7 +41,7 @@ def jobs_500(iat_us, preferred=None, n_jobs=500, n_tasks=5):
     )
 
 
-def run(policy, iat_us, preferred=None, engine="compiled", **more):
+def run(policy, iat_us, preferred=None, engine="reference", **more):
     return vs.simulate(vs.Scenario(datacenter(), jobs_500(iat_us, preferred), policy=policy, **more), engine=engine)
 
 

@@ -119,7 +119,7 @@ def test_as_many_samples_as_are_allowed_are_given(monkeypatch):
         time_series(case, np.zeros(3, int), ["A"], 0.9, 4.0)
 
 
-def energy(units, jobs, engine="compiled", **more):
+def energy(units, jobs, **more):
     """One task type; a GPU draws 100 W at work and 20 W idle, a CPU 50 W and none; an operation takes 1 us."""
     types = (
         vs.ProcessorType(
@@ -147,7 +147,7 @@ def energy(units, jobs, engine="compiled", **more):
         power_w=more.pop("power_w", [[100.0], [50.0]]),
         **more,
     )
-    return vs.simulate(case, engine=engine)
+    return vs.simulate(case, engine="reference")
 
 
 def test_energy_is_power_times_time():
@@ -174,7 +174,7 @@ def test_a_unit_that_runs_several_tasks_idles_only_while_it_runs_none():
 def test_a_unit_that_is_never_idle_has_no_idle_energy_whatever_the_rounding():
     """Shortest first: in the order of the trace, times of 0.1, 1.1 and 0.3 us add up to more than their last end."""
     jobs = [(0.0, 0.1), (0.0, 1.1), (0.0, 0.3)]
-    result = energy([("GPU", 0, 0)], jobs, policy="rb_sjf", engine="reference")
+    result = energy([("GPU", 0, 0)], jobs, policy="rb_sjf")
     assert np.argsort(result.tasks["init_us"]).tolist() == [0, 2, 1]
     assert (result.tasks["finish_us"] - result.tasks["init_us"]).sum() > result.summary["makespan_us"]
     assert result.units["idle_j"].tolist() == [0.0]

@@ -19,8 +19,8 @@ EXCLUSIVE = Limits(units=5, demands="none", sharing=False, horizons=False)
 SLOTS = Limits(units=5, slowdown=False, horizons=False)
 
 
-def recorded(folder, scenario, engine="reference"):
-    result = vs.simulate(scenario, engine=engine)
+def recorded(folder, scenario):
+    result = vs.simulate(scenario, engine="reference")
     write_result(folder, result, lambda draft: write_record(draft, scenario))
     return result
 
@@ -51,7 +51,7 @@ def test_by_hand(tmp_path):
     """LARGE is taken by jobs 0 and 2 before job 3 gets it; SMALL is free, and too small."""
     arrivals, cores, operations = [0.0, 1.0, 2.0, 3.0], [12.0, 6.0, 10.0, 8.0], [10.0, 4.0, 7.0, 1.0]
     scenario = small_and_large(arrivals, cores, operations, policy="rb_fifo")
-    result = recorded(tmp_path / "run", scenario, engine="compiled")
+    result = recorded(tmp_path / "run", scenario)
     assert result.tasks["init_us"].tolist() == [0.0, 1.0, 10.0, 17.0]
     found = waiting_of(tmp_path / "run", 3)
     small, large, other = found.types
@@ -129,7 +129,7 @@ def test_a_policy_that_leaves_units_idle_is_seen(tmp_path):
     """PREF waits for the preferred type while others are free."""
     scenario = small_and_large([0.0, 0.0], [0.0, 0.0], [10.0, 10.0], policy="pref")
     work = replace(scenario.workload, preferred_type=np.array([1, 1]), requests=None)
-    recorded(tmp_path / "run", replace(scenario, workload=work, options={"mode": "only"}), engine="compiled")
+    recorded(tmp_path / "run", replace(scenario, workload=work, options={"mode": "only"}))
     found = waiting_of(tmp_path / "run", 1)
     small = found.types[0]
     assert (small.free_at_arrival, small.free_unit_us, small.taken_by_older) == (1, 10.0, 0)

@@ -24,7 +24,8 @@ class ConservativeBackfill(OnlinePolicy):
     Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, processor types x
     log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if
     a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
-    that moves: minutes for 10,000 waiting tasks with wrong estimates.
+    that moves: minutes for 10,000 waiting tasks with wrong estimates. On large datacenters, reading memory adds to
+    this: docs/explanation/performance.md.
     """
 
     name: ClassVar[str] = "conservative_backfill"

@@ -32,8 +32,9 @@ class EarliestCompletion(OnlinePolicy):
     ``earliest_finish`` in contrast chooses only among idle units. Ties: (rack, shelf) order.
 
     Cost per decision: types x log(units), and for an arrival the units that are expected to be ready at the same time
-    as the one that is chosen, or whose task runs longer than expected. If tasks take parts of units, an arrival costs
-    units + running tasks, and so does an outage.
+    as the one that is chosen, or whose task runs longer than expected; neighbours that are busy with equal tasks for
+    equally long count as one. If tasks take parts of units, an arrival costs units + running tasks, and so does an
+    outage.
     """
 
     name: ClassVar[str] = "earliest_completion"

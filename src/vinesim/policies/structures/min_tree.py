@@ -64,7 +64,7 @@ def first_within(tree: Any, size: int, first: int, end: int, limit: float, or_eq
     """Return the first place in [first, end) whose value is below the limit, or equal to it; -1 if there is none."""
     if first >= end or not (tree[1] < limit or (or_equal and tree[1] == limit)):
         return -1
-    i = first + size
+    i = first + size if first > 0 else 1
     while not (tree[i] < limit or (or_equal and tree[i] == limit)):
         while i & 1:
             i >>= 1
