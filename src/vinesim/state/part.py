@@ -10,7 +10,9 @@ from typing import Any
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
+from numba.extending import models, register_model
 
 
 class _Library(JITCodeLibrary):
@@ -48,11 +50,28 @@ class _Compiler(Compiler):
         super().__init__(typingctx, targetctx, library or _Library(targetctx.codegen(), "part"), *others)
 
 
+class PartType(types.Dispatcher):
+    """The type of a part. Its value says nothing more, so that a part can be an argument of a part."""
+
+
+register_model(PartType)(models.OpaqueModel)
+
+
+@lower_constant(PartType)
+def _no_value(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Numba puts the object's address there, which differs between processes: such code cannot be kept on the disk."""
+    return context.get_dummy_value()
+
+
 class Part(CPUDispatcher):
     """A kernel for other kernels only."""
 
     def __init__(self, function: Any, options: dict[str, Any]):
         super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_Compiler)
+
+    @property
+    def _numba_type_(self) -> PartType:
+        return PartType(self)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template(

@@ -18,6 +18,14 @@ def with_a_constant_too(array, i):
     return middle(array, i) + middle(array, 7)
 
 
+def applied(function, array, i):
+    raise NotImplementedError("not bound")
+
+
+def doubled(array, i):
+    raise NotImplementedError("not bound")
+
+
 def middle(array, i):
     raise NotImplementedError("not bound")
 
@@ -39,3 +47,14 @@ def test_a_part_is_compiled_once_for_constants_and_numbers():
 def test_a_part_is_not_called_from_python():
     with pytest.raises(TypeError, match="double is part of other kernels"):
         kernel(double)(np.arange(5), 3)
+
+
+def with_an_argument(array, i):
+    return applied(doubled, array, i)
+
+
+def test_a_part_as_an_argument_leaves_no_address_in_code_that_is_kept():
+    names = {"applied": kernel(lambda function, array, i: function(array, i)), "doubled": inlined(double)}
+    made = kept(with_an_argument, "as an argument", names)
+    assert made(np.arange(5), 3) == 6
+    assert not any(one.library.has_dynamic_globals for one in made.overloads.values())
