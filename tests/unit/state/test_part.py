@@ -1,9 +1,12 @@
 """Kernels that only other kernels call: whether they are inlined, how often they are compiled."""
 
+from types import FunctionType
+
 import numpy as np
 import pytest
+from numba import njit
 
-from vinesim.state.kernel import inlined, kept, kernel
+from vinesim.state.kernel import OPTIONS, inlined, kernel
 
 
 def double(array, i):
@@ -30,17 +33,22 @@ def middle(array, i):
     raise NotImplementedError("not bound")
 
 
+def compiled(source, names):
+    """Compile a function with some names bound; nothing is kept on the disk."""
+    return njit(**OPTIONS)(FunctionType(source.__code__, {**source.__globals__, **names}))
+
+
 def test_a_call_stays_a_call_in_a_kernel_that_is_inlined():
     called = kernel(double)
     caller = inlined(lambda array, i: called(array, i) + 1)
-    assert kept(once, "stays a call", {"middle": caller})(np.arange(5), 3) == 7
+    assert compiled(once, {"middle": caller})(np.arange(5), 3) == 7
     assert [made.fndesc.inline for made in caller.overloads.values()] == [True]
     assert [made.fndesc.inline for made in called.overloads.values()] == [False]
 
 
 def test_a_part_is_compiled_once_for_constants_and_numbers():
     called = kernel(double)
-    assert kept(with_a_constant_too, "compiled once", {"middle": called})(np.arange(9), 3) == 20
+    assert compiled(with_a_constant_too, {"middle": called})(np.arange(9), 3) == 20
     assert len(called.overloads) == 1
 
 
@@ -55,6 +63,6 @@ def with_an_argument(array, i):
 
 def test_a_part_as_an_argument_leaves_no_address_in_code_that_is_kept():
     names = {"applied": kernel(lambda function, array, i: function(array, i)), "doubled": inlined(double)}
-    made = kept(with_an_argument, "as an argument", names)
+    made = compiled(with_an_argument, names)
     assert made(np.arange(5), 3) == 6
     assert not any(one.library.has_dynamic_globals for one in made.overloads.values())
