@@ -30,10 +30,9 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
     room = work.deadline_us - work.arrival_us
     deployed = distinct(center.unit_type)
     alone = ~(time[:, deployed] <= room[:, None] * (1 + 1e-12)).any(axis=1)
-    parallel = np.array(
-        [p.capacity if p.parallelism is None else min(p.parallelism, p.capacity) for p in center.processor_types]
-    )
-    speed = np.bincount(center.unit_type, minlength=len(parallel)) * parallel
+    parallelism = np.array([np.inf if p.parallelism is None else p.parallelism for p in center.processor_types])
+    at_once = np.minimum(center.unit_capacity, parallelism[center.unit_type])
+    speed = np.bincount(center.unit_type, at_once, minlength=len(parallelism))
     share = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)[:, deployed] / speed[deployed]
     least = share.min(axis=1)  # share of 1 us of all capacity, summed over types
     crowded = max(_crowded(work.arrival_us, work.deadline_us, least, alone, w, len(deployed)) for w in windows_us)
@@ -44,7 +43,10 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
 def _amounts(scenario: Scenario) -> np.ndarray:
     """[J, P] or [P] the least that a job takes of the capacity of each type."""
     work = scenario.workload
-    capacity = np.array([p.capacity for p in scenario.datacenter.processor_types])
+    center = scenario.datacenter
+    capacity = np.array([p.capacity for p in center.processor_types], np.float64)
+    capacity[center.unit_type] = np.inf
+    np.minimum.at(capacity, center.unit_type, center.unit_capacity)
     if work.demand is None:
         return amounts(ONE_SLOT, capacity)
     of_task = amounts(work.demand[:, None], capacity)

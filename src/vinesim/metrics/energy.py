@@ -48,7 +48,7 @@ def energy_by_unit(
         return EnergyParts(*np.full((len(EnergyParts._fields), *runs, segments.n_units), np.nan))
     ran, unit, kind, begin, end = _executions(segments, unit_type)
     column = np.broadcast_to(task_type[segments.task], ran.shape)[ran]
-    level = _levels(scenario, kind, column, segments.amount[ran])
+    level = _levels(scenario, kind, column, segments.amount[ran], segments.capacity[segments.unit[ran]])
     if segments.is_shared:
         unit, begin, end, level = _together(unit, begin, end, level)
         kind = unit_type[unit % len(unit_type)]
@@ -94,10 +94,11 @@ def _executions(segments: Segments, unit_type: np.ndarray) -> tuple[np.ndarray, 
     return ran, unit, unit_type[segments.unit[ran]], begin, np.maximum(begin, segments.end_us[ran])
 
 
-def _levels(scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount: np.ndarray) -> np.ndarray:
+def _levels(
+    scenario: Scenario, kind: np.ndarray, task_type: np.ndarray, amount: np.ndarray, capacity: np.ndarray
+) -> np.ndarray:
     """What each executing task adds to its unit: W, or a share of the unit if its type has a power curve."""
     types = scenario.datacenter.processor_types
-    capacity = np.array([p.capacity for p in types])[kind]
     share = amount / capacity
     level = share.copy() if scenario.power_w is None else scenario.power_w[kind, task_type] * share
     for code in distinct(kind):

@@ -33,7 +33,7 @@ class Tables:
         self.outcome = _renumber(outcome, order)
         self.unit_type = center.unit_type[order].astype(np.int16)
         self.rack, self.shelf = center.rack[order], center.shelf[order]
-        self.capacity = np.array([p.capacity for p in center.processor_types])[self.unit_type]
+        self.capacity = center.unit_capacity[order]
         self.counts = np.diff(scenario.workload.job_first)
 
     @cached_property

@@ -7,6 +7,7 @@ import numpy as np
 
 from vinesim.model.arrays import as_column
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
+from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
 
 MAX_RACKS = 10_000_000
@@ -26,6 +27,7 @@ class Datacenter:
     n_racks: int = 0  # R; 0: one more than the highest rack used
     n_shelves: int = 0  # S; 0: one more than the highest shelf used
     storage: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # [D, 2] int32: rack, shelf
+    capacity: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64; None: that of each unit's type
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -33,6 +35,9 @@ class Datacenter:
         for name in ("unit_type", "rack", "shelf"):
             column = as_column(f"datacenter.{name}", getattr(self, name), np.int32, n_units, problems)
             object.__setattr__(self, name, column)
+        if self.capacity is not None:
+            own = as_column("datacenter.capacity", self.capacity, np.float64, n_units, problems)
+            object.__setattr__(self, "capacity", own)
         flat = as_column("datacenter.storage", np.asarray(self.storage).reshape(-1), np.int32, None, problems)
         if problems:
             raise InputError(problems)
@@ -58,6 +63,10 @@ class Datacenter:
         for name, values, end, what in limits:
             for u in np.flatnonzero((values < 0) | (values >= end))[:20]:
                 problems.append(Problem(f"datacenter.units[{u}].{name}", f"{what}, 0 to {end - 1}", str(values[u])))
+        if self.capacity is not None:
+            for u in np.flatnonzero(~(np.isfinite(self.capacity) & (self.capacity > 0)))[:20]:
+                where = f"datacenter.capacity[{u}]"
+                problems.append(Problem(where, "a finite number above 0", f"{self.capacity[u]:g}"))
         outside = (self.storage < 0) | (self.storage >= [self.n_racks, self.n_shelves])
         for d in np.flatnonzero(outside.any(axis=1))[:20]:
             problems.append(
@@ -69,6 +78,8 @@ class Datacenter:
             )
         if problems:
             raise InputError(problems)
+        if self.capacity is not None and np.array_equal(self.capacity, self._type_capacity):
+            object.__setattr__(self, "capacity", None)
 
     @classmethod
     def of(
@@ -95,6 +106,15 @@ class Datacenter:
     def n_units(self) -> int:
         """N, the number of units."""
         return len(self.unit_type)
+
+    @property
+    def unit_capacity(self) -> np.ndarray:
+        """[N] each unit's capacity: its own, or that of its type."""
+        return self._type_capacity if self.capacity is None else self.capacity
+
+    @property
+    def _type_capacity(self) -> np.ndarray:
+        return np.array([p.capacity for p in self.processor_types], np.float64)[self.unit_type]
 
     def count_by_type(self) -> dict[str, int]:
         """Return the number of units of each type; types without units are left out."""

@@ -138,6 +138,7 @@ class Scenario:
                     )
                 )
         problems += self._too_large()
+        problems += self._unknown_types()
         if work.times_us is not None:
             problems += self._wrong_times(work.times_us)
         if self.applications:
@@ -176,9 +177,9 @@ class Scenario:
         work, center = self.workload, self.datacenter
         if work.demand is None:
             return []
-        deployed = distinct(center.unit_type)
-        capacity = np.array([center.processor_types[p].capacity for p in deployed])
-        largest = np.where(self.affinity[deployed] > 0, capacity[:, np.newaxis], 0.0).max(axis=0)  # by task type
+        capacity = np.zeros(len(center.processor_types))
+        np.maximum.at(capacity, center.unit_type, center.unit_capacity)
+        largest = np.where(self.affinity > 0, capacity[:, np.newaxis], 0.0).max(axis=0)  # by task type
         limit = largest[np.repeat(work.job_task_type, np.diff(work.job_first))]
         return [
             Problem(
@@ -189,6 +190,14 @@ class Scenario:
             )
             for t in np.flatnonzero(np.isfinite(work.demand) & (work.demand > limit * (1 + 1e-9)))[:10]
         ]
+
+    def _unknown_types(self) -> list[Problem]:
+        """Find names of processor types in the workload that the datacenter does not define."""
+        work, known = self.workload, [p.name for p in self.datacenter.processor_types]
+        named = [(f"workload.companions.{name}", name) for name in work.companions or ()]
+        named += [(f"workload.lead_sets[{i}]", name) for i, names in enumerate(work.lead_sets) for name in names]
+        expected = "a processor type, one of " + ", ".join(known)
+        return [Problem(where, expected, repr(name)) for where, name in named if name not in known][:10]
 
     def _wrong_times(self, times_us: np.ndarray) -> list[Problem]:
         """Check that there is a measured time wherever the affinity says that the type can run the task."""

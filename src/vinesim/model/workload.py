@@ -5,17 +5,19 @@ Source: VineSim report, sections 4.3 and 5.2.1.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from vinesim.model.arrays import as_column
 from vinesim.model.catalog import TASK_TYPES, TaskType
+from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
 
 WHOLE_UNIT = math.inf  # as a task's demand: all the capacity of the unit that runs it
 ONE_SLOT = math.nan  # as a task's demand if none is given: 1, or all of a smaller unit
 NO_PREFERENCE = -1
+ANY_LEAD = -1  # as a task's lead types: any that can run it
 
 # the columns that are one array each, in the order of their checks: type and length
 COLUMNS = {
@@ -33,6 +35,8 @@ COLUMNS = {
     "job_id": (np.int64, "jobs"),
     "time_factor": (np.float64, "tasks"),
     "estimate_us": (np.float64, "tasks"),
+    "units": (np.int32, "tasks"),
+    "lead_types": (np.int32, "tasks"),
 }
 
 
@@ -41,6 +45,9 @@ class Workload:
     """Jobs in the order of arrival, each with its tasks together.
 
     J jobs, N tasks. Optional columns are None if they are not given.
+
+    A task runs on its *lead*: ``units`` units of one type at one node, of each of which it takes its ``demand``. Beside
+    it the task holds its *companions*: amounts of other types at the same node, each from one unit of that type.
     """
 
     job_task_type: np.ndarray  # [J] int16: index into task_types; a job's tasks are of one type
@@ -61,6 +68,11 @@ class Workload:
     requests: Mapping[str, np.ndarray] | None = None  # resource -> [N] float64: minimum that the unit's type provides
     task_types: tuple[TaskType, ...] = TASK_TYPES
     application_names: tuple[str, ...] = ()  # by code; applications beyond its end are named by their number
+    units: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] int32: units of the lead; None: 1 each
+    # processor type -> [N] float64: amount that the task holds of one unit of that type at its node; 0: none
+    companions: Mapping[str, np.ndarray] | None = field(default=None, metadata=IF_GIVEN)
+    lead_types: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] int32: of lead_sets, or ANY_LEAD
+    lead_sets: tuple[tuple[str, ...], ...] = field(default=(), metadata=IF_GIVEN)  # processor types of a lead
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -76,6 +88,18 @@ class Workload:
         if problems:
             raise InputError(problems)
         self._check()
+        self._drop_trivial()
+
+    def _drop_trivial(self) -> None:
+        """Take columns that ask for nothing new as not given: one unit each, no companion, any lead type."""
+        if self.units is not None and (self.units == 1).all():
+            object.__setattr__(self, "units", None)
+        if self.companions is not None:
+            asked = {name: amount for name, amount in self.companions.items() if amount.any()}
+            object.__setattr__(self, "companions", asked or None)
+        if self.lead_types is None or (self.lead_types == ANY_LEAD).all():
+            object.__setattr__(self, "lead_types", None)
+            object.__setattr__(self, "lead_sets", ())
 
     def _as_tables(self, problems: list[Problem]) -> None:
         """Convert the columns with more than one dimension to their types."""
@@ -93,6 +117,13 @@ class Workload:
                 for name, values in sorted(self.requests.items())
             }
             object.__setattr__(self, "requests", requests)
+        if self.companions is not None:
+            companions = {
+                name: as_column(f"workload.companions.{name}", values, np.float64, n_tasks, problems)
+                for name, values in sorted(self.companions.items())
+            }
+            object.__setattr__(self, "companions", companions)
+        object.__setattr__(self, "lead_sets", tuple(tuple(names) for names in self.lead_sets) or ())
 
     @property
     def n_jobs(self) -> int:
@@ -104,6 +135,11 @@ class Workload:
         """N, the number of tasks."""
         return len(self.operations)
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether a task holds more than a part of one unit, or asks for certain processor types."""
+        return self.units is not None or self.companions is not None or self.lead_types is not None
+
     def _check(self) -> None:
         if not self.n_jobs or not self.n_tasks:
             raise InputError([Problem("workload", "at least one job with a task", "none")])
@@ -114,6 +150,7 @@ class Workload:
         numbers = ("operations", "data_bytes", "arrival_us", "deadline_us", "time_factor", "estimate_us")
         columns = {name: getattr(self, name) for name in numbers}
         columns |= {f"requests.{name}": values for name, values in (self.requests or {}).items()}
+        columns |= {f"companions.{name}": values for name, values in (self.companions or {}).items()}
         for name, value in columns.items():
             if value is None:
                 continue
@@ -125,6 +162,7 @@ class Workload:
             expected = "0 or more, infinite for the whole unit, or NaN for one slot"
             for t in np.flatnonzero(self.demand < 0)[:5]:
                 problems.append(Problem(f"workload.demand[{t}]", expected, f"{self.demand[t]:g}"))
+        problems += self._wrong_leads()
         for j in (np.flatnonzero(np.diff(self.arrival_us) < 0) + 1)[:5]:
             problems.append(
                 Problem(
@@ -142,3 +180,18 @@ class Workload:
             problems.append(Problem(f"workload.job_task_type[{j}]", f"0 to {n_types - 1}", str(self.job_task_type[j])))
         if problems:
             raise InputError(problems)
+
+    def _wrong_leads(self) -> list[Problem]:
+        problems = []
+        if self.units is not None:
+            for t in np.flatnonzero(self.units < 1)[:5]:
+                problems.append(Problem(f"workload.units[{t}]", "1 or more units", str(self.units[t])))
+        for i, names in enumerate(self.lead_sets):
+            if not names:
+                problems.append(Problem(f"workload.lead_sets[{i}]", "at least one processor type", "none"))
+        if self.lead_types is not None:
+            n = len(self.lead_sets)
+            for t in np.flatnonzero((self.lead_types < ANY_LEAD) | (self.lead_types >= n))[:5]:
+                expected = f"{ANY_LEAD} for any type, or one of the {n} lead_sets by its position"
+                problems.append(Problem(f"workload.lead_types[{t}]", expected, str(self.lead_types[t])))
+        return problems

@@ -13,7 +13,7 @@ from typing import Any
 
 from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.formats.source.quantities import time_us
-from vinesim.model.digest import feed
+from vinesim.model.digest import counted, feed
 from vinesim.model.errors import InputError
 from vinesim.model.scenario import Scenario
 from vinesim.model.version import VERSION
@@ -32,10 +32,10 @@ def content_id(scenario: Scenario, policy: list[Any] | None = None) -> str:
     digest = hashlib.sha256()
     feed(digest, ["vinesim scenario", VERSION])
     feed(digest, policy_content(scenario.policy, scenario.options) if policy is None else policy)
-    for item in fields(scenario):
-        if item.name not in ("policy", "options"):
-            feed(digest, item.name)
-            feed(digest, getattr(scenario, item.name))
+    for name in counted(scenario):
+        if name not in ("policy", "options"):
+            feed(digest, name)
+            feed(digest, getattr(scenario, name))
     return digest.hexdigest()[:16]
 
 

@@ -46,8 +46,8 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         ranking[t, : len(able)] = able[np.argsort(-affinity[able, t], kind="stable")]
 
     types = center.processor_types
-    capacity = np.array([p.capacity for p in types])
-    parallelism = np.array([p.capacity if p.parallelism is None else p.parallelism for p in types])
+    capacity = center.unit_capacity[order]
+    parallelism = np.array([np.nan if p.parallelism is None else p.parallelism for p in types])[unit_type]
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
     group, following, kinds, preferred, application, member = _group(
@@ -59,8 +59,8 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     model = Model(
         unit_type=unit_type.astype(np.int32),
         unit_node=unit_node.astype(np.int32),
-        unit_capacity=capacity[unit_type],
-        unit_parallelism=parallelism[unit_type],
+        unit_capacity=capacity,
+        unit_parallelism=np.where(np.isnan(parallelism), capacity, parallelism),
         unit_order=order.astype(np.int64),
         node_rack=node_rack.astype(np.int32),
         node_shelf=node_shelf.astype(np.int32),
@@ -80,7 +80,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_operations=work.operations,
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
-        task_demand=_demands(work, capacity[deployed]),
+        task_demand=_demands(work, capacity),
         task_times_us=np.empty((0, 0)) if work.times_us is None else work.times_us,
         task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
         task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
@@ -118,7 +118,7 @@ def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tup
 
 
 def _demands(work: Workload, capacity: np.ndarray) -> np.ndarray:
-    """[N] the tasks' demands; [0] if each takes the whole of any unit, on types with these capacities."""
+    """[N] the tasks' demands; [0] if each takes the whole of any unit, of these capacities."""
     sizes = capacity.min(), capacity.max()
     if work.demand is None:
         is_whole = all(amount_of(ONE_SLOT, size) == size for size in sizes)
