@@ -53,7 +53,8 @@ def test_columns_that_ask_for_nothing_new_leave_the_scenario_as_it_was():
     trivial = scenario(
         center, units=[1, 1], companions={"CPU": [0.0, 0.0]}, lead_types=[ANY_LEAD, ANY_LEAD], lead_sets=[["GPU"]]
     )
-    assert not plain.workload.has_vectors and not trivial.workload.has_vectors
+    assert not plain.workload.has_vectors
+    assert not trivial.workload.has_vectors
     assert trivial.datacenter.capacity is None
     assert trivial.content_id == plain.content_id
 

@@ -144,7 +144,7 @@ class Attempt:
         may_overcommit, proven = self.policy.may_overcommit, self.plan.proven
         outcome = collect(scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, proven)
         if ended.outages is not None:
-            outcome = replace(outcome, lost=ended.outages.lost())
+            outcome = replace(outcome, lost=ended.outages.lost(), lost_held=ended.outages.lost_held())
         if clock is not None and clock.moves is not None:
             outcome = replace(outcome, stays=clock.moves.stays())
         return outcome

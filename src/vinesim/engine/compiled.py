@@ -215,6 +215,12 @@ class CompiledRun:
         names = ("task_unit", "task_init_us", "task_start_us", "task_finish_us")
         return {name: getattr(self.state, name) for name in names}
 
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the units that tasks hold, or held last, beside their own: task and unit of each, by task."""
+        of_task = np.diff(self.model.task_held)
+        task, unit = np.repeat(np.arange(len(of_task)), of_task), self.state.held_unit
+        return task[unit >= 0], unit[unit >= 0]
+
     def followers(self) -> np.ndarray:
         """Return the tasks that were consolidated with another task, their leader."""
         following = self.state.task_follower

@@ -16,7 +16,7 @@ GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT = range(6)
 
 # The rules that a policy may break; RULES has their words.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_UNTIL_THE_PAST = range(1, 8)
-SHARES_SPEED, IS_DOWN = 8, 9
+SHARES_SPEED, IS_DOWN, NO_ROOM_BESIDE = 8, 9, 10
 OUT_OF_TIME = -1  # in place of a rule: the clock cannot represent the time of a task, whatever the policy did
 
 RULES = (
@@ -30,6 +30,7 @@ RULES = (
     "a policy may wait only until a time after now",
     "a batch policy may move a task only between units whose tasks do not share their speed",
     "a policy may start a task only on a unit whose node is up, not in an outage",
+    "a policy may start a task only where its other units and its companions fit, even if it declares may_overcommit",
     "a batch policy must return one unit for each task, -1 to leave it as it is",
 )
 

@@ -109,6 +109,7 @@ def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
         and policy.compiled
         and not policy.plans
         and not scenario.outages
+        and not scenario.workload.has_vectors
         and unit_order_of(policy, scenario) is None
     )
 

@@ -5,10 +5,11 @@ from collections import defaultdict
 
 import numpy as np
 
+from vinesim.engine.outcome import held_of
 from vinesim.engine.run import Run
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage, units_of
-from vinesim.model.result import Lost
+from vinesim.model.result import Held, Lost
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.state.layout import Model
@@ -30,6 +31,8 @@ class OutageClock:
         self._times = sorted({*self._begins, *self._ends})
         self._n_done = 0
         self._lost: list[Lost] = []
+        self._model = model
+        self._held: list[Held] = []
 
     @property
     def next_us(self) -> float:
@@ -58,10 +61,24 @@ class OutageClock:
         if len(tasks):
             start_us = columns["task_start_us"][tasks]
             end_us = np.full(len(tasks), time_us)
+            self._note_held(tasks)
             self._lost.append(
                 Lost(tasks, unit[tasks], columns["task_init_us"][tasks], start_us.copy(), end_us, is_follower)
             )
         self.run.interrupt(tasks, is_follower)
+
+    def _note_held(self, tasks: np.ndarray) -> None:
+        """Record what the tasks hold beside their own units, as rows of what is about to be lost."""
+        if len(self._model.kind_units) == 0:
+            return
+        held, first = held_of(self._model, self.run), sum(len(lost.task) for lost in self._lost)
+        mine = np.isin(held.row, tasks)
+        row = first + np.searchsorted(tasks, held.row[mine])
+        self._held.append(Held(row, held.unit[mine], held.amount[mine]))
+
+    def lost_held(self) -> Held | None:
+        """Return what the lost runs of tasks held beside their own units; None where no task holds several."""
+        return Held(*map(np.concatenate, zip(*self._held, strict=True))) if self._held else None
 
     def lost(self) -> Lost:
         """Return all lost runs of tasks, in the order in which they were lost."""

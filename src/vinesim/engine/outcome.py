@@ -9,8 +9,9 @@ import numpy as np
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.arrays import distinct
-from vinesim.model.result import ExitReason, Outcome
+from vinesim.model.result import ExitReason, Held, Outcome
 from vinesim.model.scenario import Scenario
+from vinesim.state.demand import amounts
 from vinesim.state.layout import PENDING, Model, has_shared_speed
 
 
@@ -48,7 +49,19 @@ def collect(
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,
+        held=held_of(model, run) if len(model.kind_units) else None,
     )
+
+
+def held_of(model: Model, run: Run) -> Held:
+    """Return what tasks hold, or held last, of units beside the one that they run on."""
+    task, unit = run.held()
+    own, kind = run.columns()["task_unit"][task], np.zeros(len(task), np.int64)
+    if len(model.task_group):
+        kind = model.group_task_type[model.task_group[task]]
+    is_lead = model.unit_type[unit] == model.unit_type[own]
+    lead = amounts(model.task_demand[task], model.unit_capacity[unit])
+    return Held(task, unit, np.where(is_lead, lead, model.kind_companion[kind, model.unit_type[unit]]))
 
 
 def may_share_units(model: Model, may_overcommit: bool) -> bool:

@@ -48,6 +48,8 @@ class ReferenceState:
         self.had_outage = False
         self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
+        self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, beside its own
+        self.held_by: list[list[int]] = [[] for _ in range(n_units)]  # by unit, the tasks that hold it beside their own
         self.work_done = [0.0] * n_units  # shared units: see engine/sharing.py
         self.work_at_us = [0.0] * n_units
         self.work_due: dict[int, float] = {}
@@ -84,6 +86,41 @@ class ReferenceState:
     def next_arrival_us(self) -> float:
         more = self.next_job < len(self.model.job_arrival_us)
         return float(self.model.job_arrival_us[self.next_job]) if more else math.inf
+
+    # --- tasks that hold several units ---
+
+    def amount_held(self, task: int, unit: int) -> float:
+        """What the task holds of a unit beside its own: a demand, if it is of the lead, or a companion."""
+        kinds, model = self.model.unit_type, self.model
+        if kinds[unit] == kinds[self.task_unit[task]]:
+            return queries.demand(model, self, task, unit)
+        return model.kind_companion[self.task_type_of(task), kinds[unit]]
+
+    def hold_rest(self, task: int) -> None:
+        """Hold the rest of the lead, on the first units with room, then the companions, by processor type."""
+        model, own, kind = self.model, self.task_unit[task], self.task_type_of(task)
+        if len(model.kind_units) == 0:
+            return
+        node, held = model.unit_node[own], []
+        for unit in range(len(model.unit_type)):
+            if model.unit_node[unit] == node and model.unit_type[unit] == model.unit_type[own] and unit != own:
+                is_enough = len(held) == model.kind_units[kind] - 1
+                if not is_enough and queries.has_room_for(model, self, unit, self.amount_held(task, unit)):
+                    held.append(unit)
+        for p in range(len(model.affinity)):
+            amount = model.kind_companion[kind, p]
+            if amount > 0:
+                held.append(queries.companion_unit(model, self, node, p, amount))
+        self.held[task] = held
+        for unit in held:
+            self.unit_load[unit] += self.amount_held(task, unit)
+            self.held_by[unit].append(task)
+
+    def release_rest(self, task: int) -> None:
+        for unit in self.held.get(task, []):
+            self.held_by[unit].remove(task)
+            load = self.unit_load[unit] - self.amount_held(task, unit)
+            self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
 
     # --- units that share their speed ---
 
@@ -156,6 +193,7 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         state.running[unit].append(task)
         state.queue_finish(task)
     state.unit_load[unit] = load
+    state.hold_rest(task)
 
 
 def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
@@ -177,6 +215,8 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = contract.IS_DOWN
     elif not may_overcommit and not queries.fits(model, state, task, unit):
         rule = contract.NO_ROOM
+    elif may_overcommit and len(model.kind_units) and not queries.rest_fits(model, state, task, unit):
+        rule = contract.NO_ROOM_BESIDE
     elif action.n_tasks != 1:
         waiting = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
         if action.n_tasks < 1 or waiting[0] != task or len(waiting) < action.n_tasks:
@@ -191,7 +231,7 @@ def finish(state: ReferenceState) -> tuple[int, int]:
     del state.queued[task]
     unit = state.task_unit[task]
     load = state.unit_load[unit] - queries.demand(state.model, state, task, unit)
-    if len(state.running[unit]) == 1:
+    if len(state.running[unit]) == 1 and not state.held_by[unit]:
         load = 0.0
     if state.is_shared(unit):
         state.advance_work(unit)
@@ -202,6 +242,7 @@ def finish(state: ReferenceState) -> tuple[int, int]:
     for follower in state.followers[task]:
         state.task_finish_us[follower] = state.now_us
     state.unit_load[unit] = load
+    state.release_rest(task)
     return task, unit
 
 
@@ -360,6 +401,9 @@ class ReferenceRun:
             state.running[unit] = []
             state.unit_load[unit] = 0.0
         for task in state.interrupted:
+            for unit in state.held.pop(task, []):
+                state.held_by[unit].remove(task)
+                state.unit_load[unit] = 0.0
             state.task_unit[task] = PENDING
             state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
         state.pending = sorted(state.pending + state.interrupted)
@@ -410,6 +454,11 @@ class ReferenceRun:
             "task_start_us": np.array(state.task_start_us),
             "task_finish_us": np.array(state.task_finish_us),
         }
+
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = [(task, unit) for task, units in sorted(self.state.held.items()) for unit in units]
+        found = np.array(rows, np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1].astype(np.int32)
 
     def followers(self) -> np.ndarray:
         return np.array(sorted(task for behind in self.state.followers.values() for task in behind), np.int64)

@@ -46,6 +46,9 @@ class Run(Protocol):
     def columns(self) -> dict[str, np.ndarray]:
         """Return the task columns that the run filled, [N] each: unit, init, start and finish."""
 
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the units that tasks hold, or held last, beside their own: task [H] and unit [H] int32, by task."""
+
     def followers(self) -> np.ndarray:
         """[F] int64: the tasks that were consolidated with another task, their leader."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from vinesim.engine.attempt import Attempt
 from vinesim.engine.contract import Unplaced
+from vinesim.engine.demands import check_demands
 from vinesim.engine.outages import check_policy
 from vinesim.engine.patience import Progress
 from vinesim.engine.tier import Engine, Tier
@@ -55,6 +56,7 @@ def simulate(
     warn_of_parallel_jobs(scenario.workload)
     policy = resolve(scenario.policy, scenario.options)
     code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
+    check_demands(scenario, policy)
     if scenario.outages:
         check_policy(scenario, policy)
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()

@@ -1,6 +1,7 @@
 """Segments: which task held how much of which unit, from when to when, and why it ended.
 
-A task has one segment, or several if outages interrupted it or a batch policy moved it. All results about units start
+A task has one segment, or several if outages interrupted it or a batch policy moved it. A segment has one row, or one
+for each unit where the task held several. All results about units start
 here: how long they were active, how much of them was allocated, their energy, the pictures and explanations.
 """
 
@@ -15,12 +16,14 @@ from vinesim.state.demand import amounts
 
 OUTCOMES = ("finished", "unfinished", "moved", "interrupted")  # why a segment ended; unfinished: the run ended
 FINISHED, UNFINISHED, MOVED, INTERRUPTED = range(4)
+NO_AMOUNTS = np.empty(0)
 Stretches = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # unit, begin, end, us; and a level, such as a load
 
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """S segments: first the last one of each task, in trace order, then the earlier ones.
+    """S rows: first that of the last segment of each task, in trace order, then those of the earlier ones, then those of
+    further units that a task held in one of these.
 
     For K runs that all finished, with one segment per task, [..., S] means [K, S]. Units index ``capacity``.
     """
@@ -36,6 +39,8 @@ class Segments:
     run_end_us: Any  # [...] us
     demand: Any  # [N] of the tasks, or ONE_SLOT for all
     capacity: np.ndarray  # [U]
+    row: np.ndarray  # [S] int64: the row of the segment's first unit; its own, if it is that
+    further_amount: np.ndarray  # [F] float64: what was held of the units of the last F rows, the further units
     is_shared: bool  # units can hold several tasks, or part of them is free; else each task holds a whole unit
 
     @property
@@ -43,7 +48,7 @@ class Segments:
         """[S] why each segment ended, of OUTCOMES; for a single run."""
         found = np.where(np.isnan(self.finish_us), UNFINISHED, FINISHED)
         found[self.moved], found[self.interrupted] = MOVED, INTERRUPTED
-        return np.array(OUTCOMES)[found]
+        return np.array(OUTCOMES)[found[self.row]]
 
     @property
     def n_units(self) -> int:
@@ -63,6 +68,8 @@ class Segments:
             return self.capacity[self.unit]
         held = np.array(amounts(demand, self.capacity[self.unit]))
         held[..., self.followers] = 0.0
+        if len(self.further_amount):
+            held[-len(self.further_amount) :] = self.further_amount
         return held
 
     @cached_property
@@ -83,13 +90,14 @@ class Segments:
         return unit[order], begin[order], self.end_us[leads][order], self.share[leads][order]
 
     def table(self) -> Table:
-        """Return one row per segment, task by task in the order of time."""
-        rows = np.lexsort((self.end_us, self.begin_us, self.task))
+        """Return one row per segment and unit, task by task in the order of time, the unit that it ran on first."""
+        is_further = self.row != np.arange(len(self.row))
+        rows = np.lexsort((self.unit, is_further, self.row, self.end_us, self.begin_us, self.task))
         rows = rows[self.unit[rows] >= 0]
         return Table(
             {
                 "task": self.task[rows],
-                "segment": _count_within(self.task[rows]),
+                "segment": _count_within(self.task[rows], ~is_further[rows]),
                 "unit": self.unit[rows],
                 "begin_us": self.begin_us[rows],
                 "start_us": self.start_us[rows],
@@ -124,6 +132,15 @@ def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments
         begin, finish = np.append(begin, lost.init_us), np.append(finish, lost.end_us)
         start = np.append(start, np.where(lost.start_us <= lost.end_us, lost.start_us, np.nan))
         interrupted = slice(moved.stop, len(task))
+    row, further = np.arange(len(task)), NO_AMOUNTS
+    if outcome.held is not None:
+        of, unit_of, further = outcome.held
+        if outcome.lost_held is not None:
+            of = np.append(of, interrupted.start + outcome.lost_held.row)
+            unit_of = np.append(unit_of, outcome.lost_held.unit)
+            further = np.append(further, outcome.lost_held.amount)
+        row, unit = np.append(row, of), np.append(unit, unit_of)
+        task, begin, start, finish = task[row], begin[row], start[row], finish[row]
     return Segments(
         task=task,
         unit=unit,
@@ -136,14 +153,18 @@ def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments
         run_end_us=outcome.end_us,
         demand=demand,
         capacity=capacity,
+        row=row,
+        further_amount=further,
         is_shared=outcome.shares_units,
     )
 
 
-def _count_within(task: np.ndarray) -> np.ndarray:
-    """[n] the position of each row among those of its task, from 0; a task's rows are consecutive."""
+def _count_within(task: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """[n] the number of each row's segment among those of its task, from 0; a task's rows are consecutive, and
+    ``begins`` says which are the first of a segment."""
     first = np.flatnonzero(np.r_[True, task[1:] != task[:-1]])
-    return (np.arange(len(task)) - np.repeat(first, np.diff(np.r_[first, len(task)]))).astype(np.int32)
+    number = np.cumsum(begins)
+    return (number - np.repeat(number[first], np.diff(np.r_[first, len(task)]))).astype(np.int32)
 
 
 def numbered(unit: np.ndarray, n_units: int) -> np.ndarray:

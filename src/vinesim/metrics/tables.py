@@ -255,4 +255,8 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
     stays = outcome.stays
     if stays is not None:
         stays = stays._replace(unit=number[stays.unit])
-    return Outcome(**{**vars(outcome), "task_unit": unit, "unit_order": order, "lost": lost, "stays": stays})
+    held, lost_held = (
+        None if some is None else some._replace(unit=number[some.unit]) for some in (outcome.held, outcome.lost_held)
+    )
+    changed = {"task_unit": unit, "unit_order": order, "lost": lost, "stays": stays}
+    return Outcome(**{**vars(outcome), **changed, "held": held, "lost_held": lost_held})

@@ -72,6 +72,14 @@ class Lost(NamedTuple):
     is_follower: np.ndarray  # [L] bool: it was consolidated with another task, its leader
 
 
+class Held(NamedTuple):
+    """The units that tasks held beside the one that they ran on, H of them."""
+
+    row: np.ndarray  # [H] int64: the task; of runs that an outage interrupted, the row in Lost
+    unit: np.ndarray  # [H] int32, numbered as in the outcome
+    amount: np.ndarray  # [H] float64: of the unit's capacity
+
+
 class Stays(NamedTuple):
     """The stays of running tasks on units that a batch policy then moved them away from, S stays."""
 
@@ -101,6 +109,8 @@ class Outcome:
     unit_energy: EnergyParts | None = None  # [U] J each, if the periods of a batch policy were accounted for
     stays: Stays | None = None  # where tasks were before they moved, for a policy that moves them
     proven: Mapping[str, Any] | None = None  # objective, bound_us and status, for a policy that plans
+    held: Held | None = None  # where tasks hold several units
+    lost_held: Held | None = None  # the same of the runs in lost
 
 
 class Result:

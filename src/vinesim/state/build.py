@@ -8,11 +8,14 @@ import numpy as np
 from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts
+from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
 from vinesim.state.layout import PENDING, RUN, Model, State, has_shared_speed
+from vinesim.state.node_rooms import node_rooms
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
@@ -37,7 +40,11 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     data_place = work.data_rack * np.int64(center.n_shelves) + work.data_shelf if has_data else np.zeros(1, np.int64)
     nodes, unit_node, data_node = _nodes(place, data_place, center.n_racks * center.n_shelves)
     node_rack, node_shelf = nodes // center.n_shelves, nodes % center.n_shelves
-    affinity = scenario.affinity
+    classes = _classes(scenario) if work.has_vectors else None
+    affinity, overhead_us = scenario.affinity, scenario.overhead_us
+    if classes is not None:
+        affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T.copy()
+        overhead_us = None if overhead_us is None else overhead_us[:, classes.task_type]
     deployed = distinct(unit_type)
     n_types, n_task_types = affinity.shape
     ranking = np.full((n_task_types, n_types), -1, np.int32)
@@ -51,7 +58,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
     group, following, kinds, preferred, application, member = _group(
-        scenario, groups, data_node if has_data else None, counts
+        scenario, groups, data_node if has_data else None, counts, classes
     )
     network = scenario.network
     resources = sorted(work.requests or {})
@@ -68,9 +75,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         rack_first=_firsts(rack, center.n_racks, sorted_units),
         rack_node=_firsts(node_rack, center.n_racks, True),
         affinity=affinity,
-        overhead_us=np.zeros_like(affinity) if scenario.overhead_us is None else scenario.overhead_us,
+        overhead_us=np.zeros_like(affinity) if overhead_us is None else overhead_us,
         ranking=ranking,
-        runs_everywhere=(affinity[deployed] > 0).all(axis=0),
+        runs_everywhere=(affinity[deployed] > 0).all(axis=0) & (classes is None),
         tier_bandwidth=np.array(network.tier_bandwidth),
         tier_latency_us=np.array(network.tier_latency_us),
         job_arrival_us=work.arrival_us,
@@ -80,7 +87,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_operations=work.operations,
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
-        task_demand=_demands(work, capacity),
+        task_demand=_demands(work, capacity) if classes is None else _shares(work),
         task_times_us=np.empty((0, 0)) if work.times_us is None else work.times_us,
         task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
         task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
@@ -97,6 +104,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_application=application,
         group_first_member=_first_members(kinds, application, member),
         **_applications(scenario, rack, shelf),
+        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, len(nodes)),
     )
     return Model(*map(_read_only, model))
 
@@ -127,6 +135,67 @@ def _demands(work: Workload, capacity: np.ndarray) -> np.ndarray:
     return NOTHING_F8 if is_whole else work.demand
 
 
+def _shares(work: Workload) -> np.ndarray:
+    """[N] the demands, spelled out: nothing follows from there being none where tasks hold several units."""
+    return np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand
+
+
+def _classes(scenario: Scenario) -> DemandClasses:
+    """Return the classes of demands; raises :class:`InputError` for those that no node can ever hold."""
+    if any(a.gang_size > 1 for a in scenario.applications):
+        expected = "applications without gangs, where tasks hold several units or name the types of their units"
+        raise InputError([Problem("applications", expected, "a gang_size above 1")])
+    classes = classes_of(scenario.workload, scenario.datacenter, scenario.affinity)
+    if problems := unmet(classes, scenario.workload, scenario.datacenter):
+        raise InputError(problems)
+    return classes
+
+
+def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
+    """Return the columns of the model about tasks that hold several units, for a scenario without."""
+    return {
+        "kind_task_type": np.arange(n_task_types, dtype=np.int32),
+        "kind_units": NOTHING_I4,
+        "kind_companion": np.empty((0, 0)),
+        "kind_lead": np.empty((0, 0), np.int32),
+        "task_held": NOTHING_I8,
+        "node_begin": NOTHING_I4,
+        "node_unit": NOTHING_I4,
+        "lead_type": NOTHING_I4,
+        "lead_units": NOTHING_I4,
+        "lead_share": NOTHING_F8,
+        "companion_type": NOTHING_I4,
+    }
+
+
+def _vectors(classes: DemandClasses, unit_node: np.ndarray, n_nodes: int) -> dict[str, np.ndarray]:
+    """Return the same for a scenario with such tasks."""
+    leads: dict[tuple[int, int, float], int] = {}
+    kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
+    for t, p in np.argwhere(classes.can_lead):
+        share = float(classes.share[t])
+        key = (int(p), int(classes.units[t]), -1.0 if np.isnan(share) else share)
+        kind_lead[t, p] = leads.setdefault(key, len(leads))
+    lead_type, lead_units, share = (np.array(column) for column in zip(*leads, strict=True))
+    n_companions = (classes.companion > 0).sum(axis=1)
+    used = (classes.companion > 0)[classes.of_task].sum(axis=0)
+    by_use = np.argsort(-used, kind="stable")
+    n_held = (classes.units - 1 + n_companions)[classes.of_task]
+    return {
+        "kind_task_type": classes.task_type,
+        "kind_units": classes.units.astype(np.int32),
+        "kind_companion": classes.companion,
+        "kind_lead": kind_lead,
+        "task_held": np.concatenate([[0], np.cumsum(n_held)]).astype(np.int64),
+        "node_begin": np.searchsorted(np.sort(unit_node), np.arange(n_nodes + 1)).astype(np.int32),
+        "node_unit": np.argsort(unit_node, kind="stable").astype(np.int32),
+        "lead_type": lead_type.astype(np.int32),
+        "lead_units": lead_units.astype(np.int32),
+        "lead_share": np.where(share < 0, ONE_SLOT, share),
+        "companion_type": by_use[used[by_use] > 0].astype(np.int32),
+    }
+
+
 def _read_only(column: np.ndarray) -> np.ndarray:
     """Return a read-only view, because some columns are the scenario's own."""
     view = column.view()
@@ -142,7 +211,11 @@ def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
 
 
 def _group(
-    scenario: Scenario, keys: Sequence[str], data_node: np.ndarray | None, counts: np.ndarray
+    scenario: Scenario,
+    keys: Sequence[str],
+    data_node: np.ndarray | None,
+    counts: np.ndarray,
+    classes: DemandClasses | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the groups of tasks that the keys distinguish, and chain the tasks of each."""
     work = scenario.workload
@@ -153,9 +226,13 @@ def _group(
     unknown = set(keys) - set(GROUP_KEYS)
     if unknown:
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
-    per_job = np.asarray(work.job_task_type, np.int64)
-    n_codes = len(work.task_types)
-    code = per_job if not keys else np.repeat(per_job, counts)
+    is_by_job = classes is None and not keys
+    code = np.asarray(work.job_task_type, np.int64)
+    if classes is not None:
+        code = classes.of_task.astype(np.int64)
+    elif not is_by_job:
+        code = np.repeat(code, counts)
+    n_kinds = n_codes = len(work.task_types) if classes is None else len(classes.task_type)
     columns: list[tuple[str, Any]] = [
         ("preferred_type", wanted - NO_PREFERENCE),
         ("data_node", data_node),
@@ -175,7 +252,7 @@ def _group(
     present = np.zeros(n_codes, bool)
     present[code] = True
     codes = np.flatnonzero(present)
-    kinds = (codes % len(work.task_types)).astype(np.int32)
+    kinds = (codes % n_kinds).astype(np.int32)
     preferred = np.full(len(codes), NO_PREFERENCE, np.int32)
     application = np.full(len(codes), -1, np.int32)
     if "preferred_type" in stride:
@@ -189,7 +266,7 @@ def _group(
     if len(codes) == 1:
         return NOTHING_I4, NOTHING_I4, kinds, preferred, application, member
     group = (np.cumsum(present, dtype=np.int32) - np.int32(1))[code]
-    if not keys:
+    if is_by_job:
         group = np.repeat(group, counts)
     small = np.uint16 if len(codes) < 2**16 else np.int32  # 16-bit keys are sorted by radix
     by_group = np.argsort(group.astype(small), kind="stable").astype(np.int32)
@@ -274,7 +351,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
     if n_groups > 1:
         found, first = np.unique(model.task_group, return_index=True)
         group_head[found] = first
-    is_shared = has_shared_speed(model)
+    is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
     return State(
         run=run,
         task_unit=np.full(n_tasks, PENDING, np.int32),
@@ -307,4 +384,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
         work_first=np.full(n_units, -1, np.int64),
         work_next=np.full(n_tasks if is_shared else 0, -1, np.int32),
         work_event=np.full(n_units, -1, np.int64),
+        held_unit=np.full(model.task_held[-1] if has_vectors else 0, -1, np.int32),
+        unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
+        node_room=node_rooms(model) if has_vectors else np.empty((0, 0), np.float32),
     )

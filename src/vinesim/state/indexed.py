@@ -12,7 +12,7 @@ import numpy as np
 from numba.core import types
 from numba.core.typing.templates import infer_global
 
-from vinesim.state import event_queue, queries, skew_heap
+from vinesim.state import event_queue, node_index, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative, part
@@ -43,6 +43,7 @@ for same in (
     queries.demand,
     queries.fits,
     queries.has_room,
+    queries.has_room_for,
     queries.is_up,
     queries.meets_on_type,
     queries.operations,
@@ -50,6 +51,8 @@ for same in (
     queries.transfer_us,
 ):
     compiled_form_of(same)(same)
+for same in (queries.companion_unit, queries.rest_fits):
+    compiled_form_of(same, inline=False)(same)
 
 
 @compiled_form_of(queries.nothing)
@@ -220,6 +223,8 @@ def time_on_type_us(model, state, task, processor_type):
 @inlined
 def first_with_room(model, state, task, p, low, high):
     """Return the first unit of type p in [low, high) with room for the task; the index holds units with any room."""
+    if state.node_room.shape[0] > 0:
+        return node_index.first(model, state, task, np.int64(p), np.int64(low), np.int64(high))
     unit = at_or_after(state.free, state.free_1, state.free_2, p, low)
     while unit >= 0 and unit < high:
         if queries.fits(model, state, task, unit):
@@ -388,6 +393,8 @@ def group(model, state, task):
 @kernel
 def last_with_room(model, state, task, p, low, high):
     """Return the last unit of type p in [low, high) that has room for the task."""
+    if state.node_room.shape[0] > 0:
+        return node_index.last(model, state, task, np.int64(p), np.int64(low), np.int64(high))
     unit = at_or_before(state.free, state.free_1, state.free_2, p, high - 1)
     while unit >= low:
         if queries.fits(model, state, task, unit):

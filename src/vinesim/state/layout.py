@@ -1,7 +1,9 @@
 """The compiled arrays: Model (read-only), State (the only thing that changes), View (what a policy sees).
 
 Dimensions: U units, V nodes, R racks, P processor types, T task types, J jobs, N tasks, G groups of tasks,
-A applications (0 if the scenario lists none).
+A applications (0 if the scenario lists none), H units that tasks hold beside the one that they run on. Where tasks hold
+several units, T are the classes of tasks that demand the same (``state/demand_classes.py``), L the distinct leads and C
+the processor types of companions; else L, C and H are 0, and what is of these dimensions has no rows.
 Units are in tie-break order: (rack, shelf), then position in the deployment.
 """
 
@@ -60,6 +62,17 @@ class Model(NamedTuple):
     application_gang_size: np.ndarray  # [A] int64: tasks of a request, each on a node of its own; 1 = no gang
     application_nodes: np.ndarray  # [A, P] int64: nodes that hold its data and have a unit of the type
     application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, one bit each
+    kind_task_type: np.ndarray  # [T] int32: the scenario's own task type
+    kind_units: np.ndarray  # [T] int32: units of the lead, or [0] if no task holds several units
+    kind_companion: np.ndarray  # [T, P] float64: amount of one unit of each type at the node, or [0, 0]
+    kind_lead: np.ndarray  # [T, P] int32: the lead, of L, on each type; -1: it cannot be of that type; or [0, 0]
+    task_held: np.ndarray  # [N + 1] int64: where the units that each task holds beside its own begin in held_unit; or [0]
+    node_begin: np.ndarray  # [V + 1] int32: where the units of each node begin in node_unit; or [0]
+    node_unit: np.ndarray  # [U] int32: the units of each node in order, whatever the order of all units; or [0]
+    lead_type: np.ndarray  # [L] int32: processor type
+    lead_units: np.ndarray  # [L] int32: how many at one node
+    lead_share: np.ndarray  # [L] float64: of each of them, as task_demand
+    companion_type: np.ndarray  # [C] int32: processor types of companions, the most frequent first
 
 
 RUN = np.dtype(
@@ -122,6 +135,9 @@ class State(NamedTuple):
     work_first: np.ndarray  # [U] int64: shared units: first running task, -1 = none
     work_next: np.ndarray  # [N] int32: shared units: next running task of the same unit; [0] if none is shared
     work_event: np.ndarray  # [U] int64: shared units: the task whose finish event is in the queue, -1 = none
+    held_unit: np.ndarray  # [H] int32: the units that each task holds beside its own since its last start; -1: none yet
+    unit_held: np.ndarray  # [U] int32: how many tasks that run on other units hold part of it; or [0]
+    node_room: np.ndarray  # [2 W, L + C - 1] float32: state/node_index.py; or [0, 0] without it
 
 
 def has_shared_speed(model: Model) -> bool:

@@ -185,10 +185,43 @@ def next_with_room(model: Any, state: Any, processor_type: int, unit: int) -> in
     return -1
 
 
-def fits(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the unit has room for the task now, with a tolerance of a billionth of the capacity for rounding."""
+def has_room_for(model: Any, state: Any, unit: int, amount: float) -> bool:
+    """Whether the unit has room for that amount now, with a tolerance of a billionth of the capacity for rounding."""
     load, capacity = state.unit_load[unit], state.unit_open[unit]
-    return load < capacity * FULL and load + demand(model, state, task, unit) <= capacity * OVERFULL
+    return load < capacity * FULL and load + amount <= capacity * OVERFULL
+
+
+def fits(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether there is room now for all that the task would hold if it ran on the unit."""
+    return has_room_for(model, state, unit, demand(model, state, task, unit)) and (
+        len(model.kind_units) == 0 or rest_fits(model, state, task, unit)
+    )
+
+
+def rest_fits(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the node of the unit has room for the rest: the other units of the task's lead, and its companions."""
+    kind, node = task_type(model, state, task), model.unit_node[unit]
+    missing = model.kind_units[kind] - 1
+    for i in range(model.node_begin[node], model.node_begin[node + 1]):
+        other = model.node_unit[i]
+        if other != unit and model.unit_type[other] == model.unit_type[unit]:
+            missing -= 1 if has_room_for(model, state, other, demand(model, state, task, other)) else 0
+    if missing > 0:
+        return False
+    for p in range(len(model.affinity)):
+        amount = model.kind_companion[kind, p]
+        if amount > 0.0 and companion_unit(model, state, node, p, amount) < 0:
+            return False
+    return True
+
+
+def companion_unit(model: Any, state: Any, node: int, processor_type: int, amount: float) -> int:
+    """Return the first unit of a processor type at a node that has room for that amount now."""
+    for i in range(model.node_begin[node], model.node_begin[node + 1]):
+        unit = model.node_unit[i]
+        if model.unit_type[unit] == processor_type and has_room_for(model, state, unit, amount):
+            return unit
+    return -1
 
 
 def can_start(model: Any, state: Any, task: int, unit: int) -> bool:

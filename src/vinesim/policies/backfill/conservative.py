@@ -33,6 +33,7 @@ class ConservativeBackfill(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = False  # looks at single units
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = PLAN_SCRATCH
 
     @staticmethod

@@ -33,6 +33,7 @@ class EasyBackfill(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = False  # looks at single units
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **SCRATCH,

@@ -42,6 +42,7 @@ class EarliestCompletion(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = False  # looks at single units
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         "arrived": ("i8", "one"),  # tasks that have arrived: all below this number
         "seen": ("i8", "one"),  # tasks below this number were considered

@@ -41,6 +41,7 @@ class DeadlineConsolidation(OnlinePolicy):
     may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = False  # looks at single units
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = GANG_SCRATCH

@@ -57,6 +57,7 @@ class Symphony(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section IV and Algorithm 1"
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = False  # looks at single units
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {

@@ -1,0 +1,140 @@
+"""Demand classes: tasks of one type that demand the same of a node are of one class.
+
+A class has a lead (so many units of one type at one node, a share of each) and companions (amounts of other types at
+the same node, each from one unit).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vinesim.model.arrays import distinct
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import Problem
+from vinesim.model.workload import ANY_LEAD, ONE_SLOT, Workload
+from vinesim.state.demand import amounts
+from vinesim.state.layout import OVERFULL
+
+
+class DemandClasses(NamedTuple):
+    """T classes, in the order of their first columns: task type, lead set, units, share, companions."""
+
+    of_task: np.ndarray  # [N] int32
+    first_task: np.ndarray  # [T] int64: the first task of each class
+    task_type: np.ndarray  # [T] int32
+    units: np.ndarray  # [T] int32: units of the lead
+    share: np.ndarray  # [T] float64: of each of them; infinite: the whole unit; NaN: one slot
+    companion: np.ndarray  # [T, P] float64: amount of each processor type; 0: none
+    can_lead: np.ndarray  # [T, P] bool: a lead may be of the type, and a node without tasks has all that is demanded
+
+
+def classes_of(work: Workload, center: Datacenter, affinity: np.ndarray) -> DemandClasses:
+    """Return the classes of a workload on a datacenter; ``affinity`` [P, task types]."""
+    names = [p.name for p in center.processor_types]
+    n_tasks, n_types = work.n_tasks, len(names)
+    task_type = np.repeat(work.job_task_type, np.diff(work.job_first))
+    lead = np.full(n_tasks, ANY_LEAD) if work.lead_types is None else work.lead_types
+    units = np.ones(n_tasks, np.int32) if work.units is None else work.units
+    share = np.full(n_tasks, ONE_SLOT) if work.demand is None else work.demand
+    companion = {names.index(name): amount for name, amount in (work.companions or {}).items()}
+    of_task = _coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values()])
+    first = np.unique(of_task, return_index=True)[1]
+    beside = np.zeros((len(first), n_types))
+    for p, amount in companion.items():
+        beside[:, p] = amount[first]
+    in_set = np.array([[name in some for name in names] for some in work.lead_sets] + [[True] * n_types])
+    can_lead = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (beside == 0)
+    found = DemandClasses(
+        of_task, first, task_type[first].astype(np.int32), units[first], share[first], beside, can_lead
+    )
+    return found._replace(can_lead=can_lead & _on_empty_nodes(found, center))
+
+
+def _coded(columns: list[np.ndarray]) -> np.ndarray:
+    """[N] int32: equal for tasks that are equal in all columns, from 0, in their order."""
+    code = np.zeros(len(columns[0]), np.int64)
+    for values in columns:
+        if (values == values[0]).all():
+            continue
+        found, level = np.unique(values, return_inverse=True)
+        code = np.unique(code * len(found) + level, return_inverse=True)[1]
+    return code.astype(np.int32)
+
+
+def _on_empty_nodes(classes: DemandClasses, center: Datacenter) -> np.ndarray:
+    """[T, P] whether a node without tasks has the lead, of each type, and the companions of each class.
+
+    Several units whose tasks share their speed cannot be one lead: they would advance at different speeds.
+    """
+    unit_type, capacity, node = _nodes_of_each_kind(center)
+    n_nodes, n_types = int(node.max()) + 1, len(center.processor_types)
+    largest = np.zeros((n_nodes, n_types))
+    np.maximum.at(largest, (node, unit_type), capacity)
+    slows_down = np.array([shares_speed(center, p) for p in range(n_types)])
+    found = np.zeros(classes.can_lead.shape, bool)
+    offers: dict[tuple[int, int, float], np.ndarray] = {}
+    for t, p in np.argwhere(classes.can_lead):
+        units, share = int(classes.units[t]), float(classes.share[t])
+        if units > 1 and slows_down[p]:
+            continue
+        key = (int(p), units, -1.0 if np.isnan(share) else share)
+        if key not in offers:
+            has_room = (unit_type == p) & (amounts(share, capacity) <= capacity * OVERFULL)
+            offers[key] = np.bincount(node[has_room], minlength=n_nodes) >= units
+        found[t, p] = (offers[key] & (classes.companion[t] <= largest * OVERFULL).all(axis=1)).any()
+    return found
+
+
+def _nodes_of_each_kind(center: Datacenter) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return type, capacity and node of the units of one node of each kind: large datacenters have few kinds."""
+    place = np.unique(center.rack * np.int64(center.n_shelves) + center.shelf, return_inverse=True)[1]
+    kind = _coded([center.unit_type, center.unit_capacity])
+    counts = np.zeros((int(place.max()) + 1, int(kind.max()) + 1), np.int32)
+    if counts.size > 50_000_000:
+        return center.unit_type, center.unit_capacity, place
+    np.add.at(counts, (place, kind), 1)
+    chosen = np.unique(_coded(list(counts.T)), return_index=True)[1]
+    number = np.full(len(counts), -1)
+    number[chosen] = np.arange(len(chosen))
+    mine = number[place] >= 0
+    return center.unit_type[mine], center.unit_capacity[mine], number[place[mine]]
+
+
+def shares_speed(center: Datacenter, processor_type: int) -> bool:
+    """Whether tasks may share the speed of a unit of the type."""
+    parallelism = center.processor_types[processor_type].parallelism
+    mine = center.unit_type == processor_type
+    return parallelism is not None and bool((center.unit_capacity[mine] > parallelism).any())
+
+
+def unmet(classes: DemandClasses, work: Workload, center: Datacenter) -> list[Problem]:
+    """Find the classes that no node can ever hold, each by its first task, and companions that cannot be shared."""
+    names = [p.name for p in center.processor_types]
+    problems = []
+    for p in np.flatnonzero(classes.companion.any(axis=0)):
+        if shares_speed(center, int(p)):
+            where, found = f"workload.companions.{names[p]}", "tasks that share the speed of its units"
+            problems.append(Problem(where, "a type whose tasks run at full speed", found, "Leave out parallelism."))
+    largest = {p: center.unit_capacity[center.unit_type == p].max() for p in distinct(center.unit_type).tolist()}
+    for t in np.flatnonzero(~classes.can_lead.any(axis=1))[:10]:
+        task = int(classes.first_task[t])
+        missing = [(p, a) for p, a in enumerate(classes.companion[t]) if a > largest.get(p, 0.0) * OVERFULL]
+        if missing:
+            p, amount = missing[0]
+            has = f"{largest[p]:g} on the largest" if p in largest else f"no unit of {names[p]}"
+            where = f"workload.companions.{names[p]}[{task}]"
+            problems.append(Problem(where, "no more than a unit has", f"{amount:g}, {has}"))
+        else:
+            problems.append(Problem(f"workload: task {task}", "a node that has all it holds", _words(classes, t, work, names)))
+    return problems
+
+
+def _words(classes: DemandClasses, t: int, work: Workload, names: list[str]) -> str:
+    """Say what a class demands."""
+    task, share = int(classes.first_task[t]), float(classes.share[t])
+    code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
+    lead = "any type" if code == ANY_LEAD else "|".join(work.lead_sets[code])
+    each = "" if np.isnan(share) else ", all of each" if np.isinf(share) else f", {share:g} of each"
+    beside = [f"{amount:g} of {names[p]}" for p, amount in enumerate(classes.companion[t]) if amount > 0]
+    on_one = f" with {' and '.join(beside)}" if beside else ""
+    return f"none with {classes.units[t]} of {lead} at one node{each}{on_one}"
