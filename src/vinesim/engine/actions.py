@@ -14,39 +14,12 @@ from vinesim.engine.contract import (
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
 )
-from vinesim.state import event_queue, node_index, queries
+from vinesim.engine.holding import forget_rest, hold_rest, index_room, is_in_use, release_rest, renew_node, set_load
+from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import DROPPED, OVERFULL, PENDING
-
-
-@inlined
-def _set_load(model, state, unit, load):
-    """Change a unit's load, and update the index of units with room."""
-    unit = not_negative(unit)
-    had_room = queries.has_room(model, state, unit)
-    state.unit_load[unit] = load
-    _index_room(model, state, unit, had_room)
-
-
-@inlined
-def _index_room(model, state, unit, had_room):
-    """Update the index of units with room for a unit that has changed."""
-    has_room = queries.has_room(model, state, unit)
-    if has_room != had_room:
-        everywhere, p = model.affinity.shape[0], not_negative(model.unit_type[unit])
-        if has_room:
-            insert(state.free, state.free_1, state.free_2, p, unit)
-            insert(state.free, state.free_1, state.free_2, everywhere, unit)
-        else:
-            remove(state.free, state.free_1, state.free_2, p, unit)
-            remove(state.free, state.free_1, state.free_2, everywhere, unit)
-        change = 1 if has_room else -1
-        state.run[0].n_with_room += change
-        if state.free_count.shape[1] > 0:
-            state.free_count[p, unit >> 12] += change
-            state.free_count[everywhere, unit >> 12] += change
 
 
 @inlined
@@ -102,7 +75,7 @@ def broken_rule(model, state, action, may_overcommit):
         return IS_DOWN
     if not may_overcommit and not queries.fits(model, state, task, unit):
         return NO_ROOM
-    if may_overcommit and model.kind_units.shape[0] > 0 and not queries.rest_fits(model, state, task, unit):
+    if may_overcommit and not queries.rest_fits(model, state, task, unit):
         return NO_ROOM_BESIDE
     if action.n_tasks != 1:
         group = group_of(model, task)
@@ -148,60 +121,10 @@ def perform(model, state, action, may_overcommit):
             return False
     else:
         event_queue.push(state, task)
-    _set_load(model, state, unit, load)
+    set_load(model, state, unit, load)
     state.unit_tasks[unit] += 1
-    if model.kind_units.shape[0] > 0:
-        _hold_rest(model, state, task, unit)
+    hold_rest(model, state, task, unit)
     return True
-
-
-@kernel
-def _hold_rest(model, state, task, unit):
-    """Let a task that starts on a unit hold the rest of its lead and its companions."""
-    kind, node, n = queries.task_type(model, state, task), np.int64(model.unit_node[unit]), model.task_held[task]
-    missing = np.int64(model.kind_units[kind]) - 1
-    for i in range(model.node_begin[node], model.node_begin[node + 1]):
-        other = np.int64(model.node_unit[i])
-        if missing > 0 and other != unit and model.unit_type[other] == model.unit_type[unit]:
-            amount = queries.demand(model, state, task, other)
-            if queries.has_room_for(model, state, other, amount):
-                _hold(model, state, n, other, amount)
-                missing, n = missing - 1, n + 1
-    for p in range(model.affinity.shape[0]):
-        amount = model.kind_companion[kind, p]
-        if amount > 0.0:
-            _hold(model, state, n, np.int64(queries.companion_unit(model, state, node, p, amount)), amount)
-            n += 1
-    node_index.renew(model, state, node)
-
-
-@kernel
-def _hold(model, state, place, unit, amount):
-    """Let a task hold an amount of a unit beside the one that it runs on."""
-    state.held_unit[place] = unit
-    state.unit_held[unit] += 1
-    _set_load(model, state, unit, state.unit_load[unit] + amount)
-
-
-@kernel
-def _release_rest(model, state, task, unit):
-    """Free what a task that leaves its unit held beside it."""
-    for i in range(model.task_held[task], model.task_held[task + 1]):
-        other = np.int64(state.held_unit[i])
-        if other >= 0:  # else it was consolidated with another task, which held all
-            amount = model.kind_companion[queries.task_type(model, state, task), model.unit_type[other]]
-            if model.unit_type[other] == model.unit_type[unit]:
-                amount = queries.demand(model, state, task, other)
-            state.unit_held[other] -= 1
-            load = state.unit_load[other] - amount
-            _set_load(model, state, other, load if _is_in_use(model, state, other) else 0.0)
-    node_index.renew(model, state, np.int64(model.unit_node[unit]))
-
-
-@inlined
-def _is_in_use(model, state, unit):
-    """Whether a task runs on the unit or holds part of it."""
-    return state.unit_tasks[unit] > 0 or (state.unit_held.shape[0] > 0 and state.unit_held[unit] > 0)
 
 
 @inlined
@@ -241,8 +164,7 @@ def finish(model, state, task):
     run = state.run[0]
     unit = not_negative(state.task_unit[task])
     state.unit_tasks[unit] -= 1
-    is_in_use = _is_in_use(model, state, unit)
-    load = state.unit_load[unit] - queries.demand(model, state, task, unit) if is_in_use else 0.0
+    load = state.unit_load[unit] - queries.demand(model, state, task, unit) if is_in_use(model, state, unit) else 0.0
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     if is_shared and not sharing.finish(model, state, task, unit, load):
         return np.int64(-1)
@@ -251,9 +173,8 @@ def finish(model, state, task):
         state.task_finish_us[follower] = run.now_us
         run.n_done += 1
         follower = state.task_follower[follower]
-    _set_load(model, state, unit, load)
-    if model.kind_units.shape[0] > 0:
-        _release_rest(model, state, task, unit)
+    set_load(model, state, unit, load)
+    release_rest(model, state, task, unit)
     run.n_done += 1
     return unit
 
@@ -264,10 +185,10 @@ def move(model, state, task, unit):
     old = np.int64(state.task_unit[task])
     state.unit_tasks[old] -= 1
     demand = queries.demand(model, state, task, old)
-    _set_load(model, state, old, state.unit_load[old] - demand if state.unit_tasks[old] > 0 else 0.0)
+    set_load(model, state, old, state.unit_load[old] - demand if state.unit_tasks[old] > 0 else 0.0)
     state.task_unit[task] = unit
     state.unit_tasks[unit] += 1
-    _set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, task, unit))
+    set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, task, unit))
 
 
 @kernel
@@ -318,9 +239,8 @@ def set_open(model, state, units, is_open):
         unit = units[i]
         had_room = queries.has_room(model, state, unit)
         state.unit_open[unit] = model.unit_capacity[unit] if is_open else 0.0
-        _index_room(model, state, unit, had_room)
-        if model.kind_units.shape[0] > 0:
-            node_index.renew(model, state, np.int64(model.unit_node[unit]))
+        index_room(model, state, unit, had_room)
+        renew_node(model, state, unit)
 
 
 @kernel
@@ -336,9 +256,8 @@ def interrupt(model, state, tasks, is_follower):
         elif not is_follower[i]:
             event_queue.cancel(state, task)
         state.unit_tasks[unit] = 0
-        if model.kind_units.shape[0] > 0:
-            _forget_rest(model, state, task)
-        _set_load(model, state, unit, 0.0)
+        forget_rest(model, state, task, unit)
+        set_load(model, state, unit, 0.0)
         state.task_unit[task] = PENDING
         state.task_follower[task] = -1
         state.task_init_us[task] = np.nan
@@ -346,17 +265,6 @@ def interrupt(model, state, tasks, is_follower):
         state.task_finish_us[task] = np.nan
         state.task_interrupted[task] = tasks[i + 1] if i + 1 < tasks.shape[0] else -1
         _return_to_group(model, state, task)
-
-
-@kernel
-def _forget_rest(model, state, task):
-    """Let an interrupted task hold nothing: all that ran at its node is interrupted."""
-    for i in range(model.task_held[task], model.task_held[task + 1]):
-        other = np.int64(state.held_unit[i])
-        if other >= 0:
-            state.held_unit[i] = -1
-            state.unit_held[other] = 0
-            _set_load(model, state, other, 0.0)
 
 
 @inlined

@@ -13,11 +13,11 @@ from vinesim.state.machine_code import is_kept
 LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
 PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
-    *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "sharing", "steps")),
-    "engine/wrong_line.py",
+    *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "holding", "loop", "sharing")),
+    *(f"engine/{name}.py" for name in ("steps", "wrong_line")),
     *(f"state/{name}.py" for name in ("bits", "by_reference", "demand", "disk_cache", "event_queue", "indexed")),
-    *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "part", "queries", "skew_heap")),
-    "state/without_blas.py",
+    *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "node_index", "part", "queries")),
+    *(f"state/{name}.py" for name in ("skew_heap", "without_blas")),
 )
 
 

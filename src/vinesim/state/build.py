@@ -155,7 +155,7 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
     """Return the columns of the model about tasks that hold several units, for a scenario without."""
     return {
         "kind_task_type": np.arange(n_task_types, dtype=np.int32),
-        "kind_units": NOTHING_I4,
+        "kind_units": np.empty(0, np.int8),  # by this type loops are compiled: state/kernel.py
         "kind_companion": np.empty((0, 0)),
         "kind_lead": np.empty((0, 0), np.int32),
         "task_held": NOTHING_I8,

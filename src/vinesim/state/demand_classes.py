@@ -125,7 +125,9 @@ def unmet(classes: DemandClasses, work: Workload, center: Datacenter) -> list[Pr
             where = f"workload.companions.{names[p]}[{task}]"
             problems.append(Problem(where, "no more than a unit has", f"{amount:g}, {has}"))
         else:
-            problems.append(Problem(f"workload: task {task}", "a node that has all it holds", _words(classes, t, work, names)))
+            problems.append(
+                Problem(f"workload: task {task}", "a node that has all it holds", _words(classes, t, work, names))
+            )
     return problems
 
 

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core import types
 from numba.core.typing.templates import infer_global
 
 from vinesim.state import event_queue, node_index, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
-from vinesim.state.kernel import inlined, kernel, not_negative, part
-from vinesim.state.layout import PENDING, Action
+from vinesim.state.kernel import holds_several, inlined, kernel, not_negative, part
+from vinesim.state.layout import FULL, OVERFULL, PENDING, Action
+from vinesim.state.part import Choice, PartType
 
 INTEGER_BITS = np.uint64(11)
 TO_UNIT = 2.0**-53
@@ -24,14 +24,35 @@ _forms: dict[Callable[..., Any], Any] = {}  # Numba refers to them weakly
 
 
 def compiled_form_of(
-    query: Callable[..., Any], inline: bool = True
+    query: Callable[..., Any], inline: bool = True, without: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make ``body`` what compiled code runs for a call of ``query``; long bodies stay calls, which compile faster."""
+    """Make ``body`` what compiled code runs for a call of ``query``; long bodies stay calls, which compile faster.
+
+    ``without`` is what it runs instead where no task holds several units: loops for such tasks and for others are
+    compiled apart, so that one costs the other nothing.
+    """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
-        _forms[query] = part(body, inline)
-        infer_global(query, types.Dispatcher(_forms[query]))
+        form = part(body, inline)
+        _forms[query] = form if without is None else Choice(holds_several, form, part(without, inline))
+        infer_global(query, PartType(_forms[query]))
         return body
+
+    return register
+
+
+def with_several_units(
+    without: Callable[..., Any], inline: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make of a body a function for compiled code that does ``without`` where no task holds several units. The first
+    argument of both is the model."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        def stub(*args: Any) -> Any:
+            raise NotImplementedError(f"{body.__name__} is for compiled code")
+
+        compiled_form_of(stub, inline, without)(body)
+        return stub
 
     return register
 
@@ -41,7 +62,6 @@ for same in (
     queries.arrival_us,
     queries.deadline_us,
     queries.demand,
-    queries.fits,
     queries.has_room,
     queries.has_room_for,
     queries.is_up,
@@ -51,8 +71,14 @@ for same in (
     queries.transfer_us,
 ):
     compiled_form_of(same)(same)
-for same in (queries.companion_unit, queries.rest_fits):
-    compiled_form_of(same, inline=False)(same)
+compiled_form_of(queries.companion_unit, inline=False)(queries.companion_unit)
+
+
+def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
+    return True
+
+
+compiled_form_of(queries.rest_fits, inline=False, without=nothing_else)(queries.rest_fits)
 
 
 @compiled_form_of(queries.nothing)
@@ -220,17 +246,39 @@ def time_on_type_us(model, state, task, processor_type):
     return model.overhead_us[processor_type, t] + model.task_operations[task] / speed
 
 
-@inlined
-def first_with_room(model, state, task, p, low, high):
-    """Return the first unit of type p in [low, high) with room for the task; the index holds units with any room."""
-    if state.node_room.shape[0] > 0:
-        return node_index.first(model, state, task, np.int64(p), np.int64(low), np.int64(high))
+def fits_alone(model, state, task, unit):
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
+    return load < capacity * FULL and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
+
+
+@compiled_form_of(queries.fits, without=fits_alone)
+def fits(model, state, task, unit):
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
+    return (
+        load < capacity * FULL
+        and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
+        and queries.rest_fits(model, state, task, unit)
+    )
+
+
+def first_in_set(model, state, task, p, low, high):
+    """Return the first unit of type p in [low, high) with room for the task; the set holds units with any room."""
     unit = at_or_after(state.free, state.free_1, state.free_2, p, low)
     while unit >= 0 and unit < high:
         if queries.fits(model, state, task, unit):
             return np.int64(unit)
         unit = at_or_after(state.free, state.free_1, state.free_2, p, unit + 1)
     return np.int64(-1)
+
+
+first_of_set = inlined(first_in_set)
+
+
+@with_several_units(without=first_in_set)
+def first_with_room(model, state, task, p, low, high):
+    if state.node_room.shape[0] > 0:
+        return node_index.first(model, state, task, np.int64(p), np.int64(low), np.int64(high))
+    return first_of_set(model, state, task, p, low, high)
 
 
 @kernel
@@ -390,17 +438,24 @@ def group(model, state, task):
     return np.int64(group_of(model, task))
 
 
-@kernel
-def last_with_room(model, state, task, p, low, high):
+def last_in_set(model, state, task, p, low, high):
     """Return the last unit of type p in [low, high) that has room for the task."""
-    if state.node_room.shape[0] > 0:
-        return node_index.last(model, state, task, np.int64(p), np.int64(low), np.int64(high))
     unit = at_or_before(state.free, state.free_1, state.free_2, p, high - 1)
     while unit >= low:
         if queries.fits(model, state, task, unit):
             return np.int64(unit)
         unit = at_or_before(state.free, state.free_1, state.free_2, p, unit - 1)
     return np.int64(-1)
+
+
+last_of_set = kernel(last_in_set)
+
+
+@with_several_units(without=last_in_set, inline=False)
+def last_with_room(model, state, task, p, low, high):
+    if state.node_room.shape[0] > 0:
+        return node_index.last(model, state, task, np.int64(p), np.int64(low), np.int64(high))
+    return last_of_set(model, state, task, p, low, high)
 
 
 @inlined

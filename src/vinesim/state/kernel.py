@@ -48,6 +48,12 @@ def not_negative(typing_context, number):
     return types.int64(number), codegen
 
 
+def holds_several(model: Any) -> bool:
+    """Whether tasks hold several units, by the type of a model's reference: 8-bit numbers where they do not."""
+    arrays = model.target
+    return bool(arrays.types[arrays.fields.index("kind_units")].dtype != types.int8)
+
+
 def kept(source: Any, digest: str, names: dict[str, Any], **options: Any) -> Any:
     """A kernel with some names of ``source`` bound, kept on the disk under the hash of all that it is made from."""
     name = name_of(source.__name__, digest)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
+SLACK = 1e-6  # of a capacity, added to rooms in the index of nodes: what is rounded to 32 bits must not be too small
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 
@@ -63,10 +64,12 @@ class Model(NamedTuple):
     application_nodes: np.ndarray  # [A, P] int64: nodes that hold its data and have a unit of the type
     application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, one bit each
     kind_task_type: np.ndarray  # [T] int32: the scenario's own task type
-    kind_units: np.ndarray  # [T] int32: units of the lead, or [0] if no task holds several units
+    kind_units: np.ndarray  # [T] int32: units of the lead; or [0] int8 if no task holds several units
     kind_companion: np.ndarray  # [T, P] float64: amount of one unit of each type at the node, or [0, 0]
     kind_lead: np.ndarray  # [T, P] int32: the lead, of L, on each type; -1: it cannot be of that type; or [0, 0]
-    task_held: np.ndarray  # [N + 1] int64: where the units that each task holds beside its own begin in held_unit; or [0]
+    task_held: (
+        np.ndarray
+    )  # [N + 1] int64: where the units that each task holds beside its own begin in held_unit; or [0]
     node_begin: np.ndarray  # [V + 1] int32: where the units of each node begin in node_unit; or [0]
     node_unit: np.ndarray  # [U] int32: the units of each node in order, whatever the order of all units; or [0]
     lead_type: np.ndarray  # [L] int32: processor type

@@ -12,8 +12,7 @@ import numpy as np
 from vinesim.state import queries
 from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel
-from vinesim.state.layout import FULL, OVERFULL
-from vinesim.state.node_rooms import SLACK
+from vinesim.state.layout import FULL, OVERFULL, SLACK
 
 ROOM = OVERFULL + SLACK
 

@@ -3,9 +3,7 @@
 import numpy as np
 
 from vinesim.state.demand import amounts
-from vinesim.state.layout import OVERFULL, Model
-
-SLACK = 1e-6  # of a capacity, added to each room: what is rounded to 32 bits must not be too small
+from vinesim.state.layout import OVERFULL, SLACK, Model
 
 
 def node_rooms(model: Model) -> np.ndarray:

@@ -5,6 +5,7 @@ that at each level, and once more in the loop. A part waits for the loop. Parts 
 their value, and are compiled once for both.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from numba.core import types
@@ -80,3 +81,21 @@ class Part(CPUDispatcher):
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
         raise TypeError(f"{self.py_func.__qualname__} is part of other kernels; call its py_func")
+
+
+class Choice:
+    """Two parts in the place of one: which of them compiled code calls depends on the type of the first argument."""
+
+    is_compiling = False  # neither calls itself
+
+    def __init__(self, takes_first: Callable[[Any], bool], first: Part, second: Part):
+        self._takes_first, self._first, self._second = takes_first, first, second
+
+    def _of(self, args: Any) -> Part:
+        return self._first if self._takes_first(args[0]) else self._second
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return self._of(args).get_call_template(args, kws)
+
+    def get_overload(self, args: Any) -> Any:
+        return self._of(args).get_overload(args)
