@@ -27,6 +27,7 @@ from benchmarks import (
     throughput,
     trace,
     user_policy,
+    vectors,
 )
 from benchmarks.machine import description
 from benchmarks.report import Report, Table
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "rbss": rbss.run,
     "placement": placement.run,
     "symphony": symphony.run,
+    "vectors": vectors.run,
 }
 
 

@@ -19,7 +19,7 @@ from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
 from vinesim.state.kernel import inlined, kernel, not_negative
-from vinesim.state.layout import DROPPED, OVERFULL, PENDING
+from vinesim.state.layout import DOWN, DROPPED, OVERFULL, PENDING
 
 
 @inlined
@@ -238,7 +238,7 @@ def set_open(model, state, units, is_open):
     for i in range(units.shape[0]):
         unit = units[i]
         had_room = queries.has_room(model, state, unit)
-        state.unit_open[unit] = model.unit_capacity[unit] if is_open else 0.0
+        state.unit_open[unit] = model.unit_capacity[unit] if is_open else DOWN
         index_room(model, state, unit, had_room)
         renew_node(model, state, unit)
 

@@ -55,14 +55,16 @@ def hold_rest(model, state, task, unit):
     """Let a task that starts on a unit hold the rest of its lead and its companions."""
     kind, node, n = queries.task_type(model, state, task), np.int64(model.unit_node[unit]), model.task_held[task]
     missing = np.int64(model.kind_units[kind]) - 1
-    for i in range(model.node_begin[node], model.node_begin[node + 1]):
+    place = node * model.affinity.shape[0] + model.unit_type[unit]
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
         other = np.int64(model.node_unit[i])
-        if missing > 0 and other != unit and model.unit_type[other] == model.unit_type[unit]:
+        if missing > 0 and other != unit:
             amount = queries.demand(model, state, task, other)
             if queries.has_room_for(model, state, other, amount):
                 _hold(model, state, n, other, amount)
                 missing, n = missing - 1, n + 1
-    for p in range(model.affinity.shape[0]):
+    for c in range(model.companion_type.shape[0]):
+        p = model.companion_type[c]
         amount = model.kind_companion[kind, p]
         if amount > 0.0:
             _hold(model, state, n, np.int64(queries.companion_unit(model, state, node, p, amount)), amount)

@@ -56,12 +56,16 @@ def collect(
 def held_of(model: Model, run: Run) -> Held:
     """Return what tasks hold, or held last, of units beside the one that they run on."""
     task, unit = run.held()
-    own, kind = run.columns()["task_unit"][task], np.zeros(len(task), np.int64)
-    if len(model.task_group):
-        kind = model.group_task_type[model.task_group[task]]
+    own, kind = run.columns()["task_unit"][task], _kinds(model, task)
     is_lead = model.unit_type[unit] == model.unit_type[own]
     lead = amounts(model.task_demand[task], model.unit_capacity[unit])
     return Held(task, unit, np.where(is_lead, lead, model.kind_companion[kind, model.unit_type[unit]]))
+
+
+def _kinds(model: Model, tasks: np.ndarray) -> np.ndarray:
+    """Return the task types of the model, which are classes where tasks hold several units."""
+    group = model.task_group[tasks] if len(model.task_group) else np.zeros(len(tasks), np.int64)
+    return model.group_task_type[group]
 
 
 def may_share_units(model: Model, may_overcommit: bool) -> bool:
@@ -79,9 +83,12 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
     text = f"{len(pending)} tasks are pending and nothing runs; the first is task {task} ({kind})"
     if wanted >= 0 and not (model.unit_type == wanted).any():
         return f"{text}, which prefers {types[wanted].name}: the datacenter has none"
-    if wanted >= 0 and model.affinity[wanted, work.job_task_type[model.task_job[task]]] <= 0:
+    own = int(_kinds(model, pending[:1])[0])
+    if wanted >= 0 and scenario.affinity[wanted, model.kind_task_type[own]] <= 0:
         return f"{text}, which prefers {types[wanted].name}: its affinity to {kind} is 0"
-    able = model.affinity[:, work.job_task_type[model.task_job[task]]] > 0
+    if wanted >= 0 and model.affinity[wanted, own] <= 0:
+        return f"{text}, which prefers {types[wanted].name}: no node has all that it would hold there"
+    able = model.affinity[:, own] > 0
     for name, requested in (work.requests or {}).items():
         deployed = [types[p].attributes.get(name, math.inf) for p in distinct(model.unit_type) if able[p]]
         if requested[task] > max(deployed):

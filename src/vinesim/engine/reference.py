@@ -19,7 +19,20 @@ from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, Brok
 from vinesim.model.errors import PolicyError
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
-from vinesim.state.layout import ARRIVAL, DROPPED, FINISH, FULL, OUTAGE, OVERFULL, PENDING, TIMER, Action, Model, View
+from vinesim.state.layout import (
+    ARRIVAL,
+    DOWN,
+    DROPPED,
+    FINISH,
+    FULL,
+    OUTAGE,
+    OVERFULL,
+    PENDING,
+    TIMER,
+    Action,
+    Model,
+    View,
+)
 from vinesim.state.scratch import build_scratch, plain_options
 
 TWO_64 = 2**64
@@ -44,7 +57,7 @@ class ReferenceState:
         self.task_finish_us = [math.nan] * n_tasks
         self.followers: dict[int, list[int]] = {}  # leader -> the tasks consolidated with it
         self.unit_load = [0.0] * n_units
-        self.unit_open = model.unit_capacity.tolist()  # 0 while the node is down
+        self.unit_open = model.unit_capacity.tolist()  # DOWN while the node is down
         self.had_outage = False
         self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
@@ -97,7 +110,7 @@ class ReferenceState:
         return model.kind_companion[self.task_type_of(task), kinds[unit]]
 
     def hold_rest(self, task: int) -> None:
-        """Hold the rest of the lead, on the first units with room, then the companions, by processor type."""
+        """Hold the rest of the lead, on the first units with room, then the companions."""
         model, own, kind = self.model, self.task_unit[task], self.task_type_of(task)
         if len(model.kind_units) == 0:
             return
@@ -107,7 +120,7 @@ class ReferenceState:
                 is_enough = len(held) == model.kind_units[kind] - 1
                 if not is_enough and queries.has_room_for(model, self, unit, self.amount_held(task, unit)):
                     held.append(unit)
-        for p in range(len(model.affinity)):
+        for p in model.companion_type:
             amount = model.kind_companion[kind, p]
             if amount > 0:
                 held.append(queries.companion_unit(model, self, node, p, amount))
@@ -388,7 +401,7 @@ class ReferenceRun:
 
     def close(self, units: np.ndarray) -> None:
         for unit in units:
-            self.state.unit_open[unit] = 0.0
+            self.state.unit_open[unit] = DOWN
 
     def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
         state = self.state

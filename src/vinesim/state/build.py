@@ -104,7 +104,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_application=application,
         group_first_member=_first_members(kinds, application, member),
         **_applications(scenario, rack, shelf),
-        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, len(nodes)),
+        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, unit_type, len(nodes)),
     )
     return Model(*map(_read_only, model))
 
@@ -168,7 +168,9 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
     }
 
 
-def _vectors(classes: DemandClasses, unit_node: np.ndarray, n_nodes: int) -> dict[str, np.ndarray]:
+def _vectors(
+    classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int
+) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
     leads: dict[tuple[int, int, float], int] = {}
     kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
@@ -180,6 +182,8 @@ def _vectors(classes: DemandClasses, unit_node: np.ndarray, n_nodes: int) -> dic
     n_companions = (classes.companion > 0).sum(axis=1)
     used = (classes.companion > 0)[classes.of_task].sum(axis=0)
     by_use = np.argsort(-used, kind="stable")
+    n_types = classes.can_lead.shape[1]
+    place = unit_node.astype(np.int64) * n_types + unit_type
     n_held = (classes.units - 1 + n_companions)[classes.of_task]
     return {
         "kind_task_type": classes.task_type,
@@ -187,8 +191,8 @@ def _vectors(classes: DemandClasses, unit_node: np.ndarray, n_nodes: int) -> dic
         "kind_companion": classes.companion,
         "kind_lead": kind_lead,
         "task_held": np.concatenate([[0], np.cumsum(n_held)]).astype(np.int64),
-        "node_begin": np.searchsorted(np.sort(unit_node), np.arange(n_nodes + 1)).astype(np.int32),
-        "node_unit": np.argsort(unit_node, kind="stable").astype(np.int32),
+        "node_begin": np.searchsorted(np.sort(place), np.arange(n_nodes * n_types + 1)).astype(np.int32),
+        "node_unit": np.argsort(place, kind="stable").astype(np.int32),
         "lead_type": lead_type.astype(np.int32),
         "lead_units": lead_units.astype(np.int32),
         "lead_share": np.where(share < 0, ONE_SLOT, share),

@@ -14,6 +14,7 @@ import numpy as np
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
 SLACK = 1e-6  # of a capacity, added to rooms in the index of nodes: what is rounded to 32 bits must not be too small
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
+DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 
 
@@ -70,8 +71,8 @@ class Model(NamedTuple):
     task_held: (
         np.ndarray
     )  # [N + 1] int64: where the units that each task holds beside its own begin in held_unit; or [0]
-    node_begin: np.ndarray  # [V + 1] int32: where the units of each node begin in node_unit; or [0]
-    node_unit: np.ndarray  # [U] int32: the units of each node in order, whatever the order of all units; or [0]
+    node_begin: np.ndarray  # [V P + 1] int32: where the units of each node and type begin in node_unit; or [0]
+    node_unit: np.ndarray  # [U] int32: the units by node, then by type, in order; or [0]
     lead_type: np.ndarray  # [L] int32: processor type
     lead_units: np.ndarray  # [L] int32: how many at one node
     lead_share: np.ndarray  # [L] float64: of each of them, as task_demand
@@ -114,7 +115,7 @@ class State(NamedTuple):
     task_finish_us: np.ndarray  # [N] float64: when it finishes, as currently known
     task_follower: np.ndarray  # [N] int32: the next follower of the same leader, -1 = none
     task_interrupted: np.ndarray  # [N] int32: the next such task, -1 = none; [0] without outages
-    unit_open: np.ndarray  # [U] float64: its capacity, 0 while its node is down
+    unit_open: np.ndarray  # [U] float64: its capacity, DOWN while its node is down
     unit_load: np.ndarray  # [U] float64: demand of the tasks that run on it
     unit_tasks: np.ndarray  # [U] int32: number of tasks running on it; consolidated tasks count as one
     free: np.ndarray  # [P + 1, W] uint64: units with room, one bit each; row P is all types

@@ -34,9 +34,10 @@ def _may_hold(model, state, i, kind, lead):
 @inlined
 def _unit_at(model, state, task, p, node):
     """Return the first unit of type p at the node on which the task fits; -1 if there is none."""
-    for i in range(model.node_begin[node], model.node_begin[node + 1]):
+    place = node * model.affinity.shape[0] + p
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
         unit = np.int64(model.node_unit[i])
-        if model.unit_type[unit] == p and queries.fits(model, state, task, unit):
+        if queries.fits(model, state, task, unit):
             return unit
     return np.int64(-1)
 
@@ -89,9 +90,10 @@ def last(model, state, task, p, low, high):
                 i, depth = 2 * i + 1, depth - 1
                 continue
             found = np.int64(-1)
-            for j in range(model.node_begin[i - width], model.node_begin[i - width + 1]):
+            place = (i - width) * model.affinity.shape[0] + p
+            for j in range(model.node_begin[place], model.node_begin[place + 1]):
                 unit = np.int64(model.node_unit[j])
-                if model.unit_type[unit] == p and queries.fits(model, state, task, unit):
+                if queries.fits(model, state, task, unit):
                     found = unit
             if found >= 0:
                 return found
@@ -111,14 +113,26 @@ def _room(state, unit):
 
 
 @inlined
-def _most(model, state, p, begin, end):
-    """Return the most room on a unit of type p among those of a node."""
-    most = 0.0
-    for i in range(begin, end):
-        unit = model.node_unit[i]
-        if model.unit_type[unit] == p:
-            most = max(most, _room(state, unit))
+def _most(model, state, p, node):
+    """Return the most room on a unit of type p at a node."""
+    most, place = 0.0, node * model.affinity.shape[0] + p
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        most = max(most, _room(state, model.node_unit[i]))
     return most
+
+
+@inlined
+def _offers(model, state, lead, node):
+    """Whether the node has a lead: enough units of its type with room for its share."""
+    place = node * model.affinity.shape[0] + model.lead_type[lead]
+    missing, share = np.int64(model.lead_units[lead]), model.lead_share[lead]
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        unit = model.node_unit[i]
+        if queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit])):
+            missing -= 1
+            if missing == 0:
+                return True
+    return False
 
 
 @kernel
@@ -127,19 +141,12 @@ def renew(model, state, node):
     rooms, n_leads, n_companions = state.node_room, model.lead_type.shape[0], model.companion_type.shape[0]
     if rooms.shape[0] == 0:
         return
-    i = (rooms.shape[0] >> 1) + np.int64(node)
-    begin, end = model.node_begin[node], model.node_begin[node + 1]
-    most = _most(model, state, model.companion_type[0], begin, end) if n_companions > 0 else 0.0
+    i = (rooms.shape[0] >> 1) + node
+    most = _most(model, state, model.companion_type[0], node) if n_companions > 0 else 0.0
     for lead in range(n_leads):
-        p, missing, share = model.lead_type[lead], np.int64(model.lead_units[lead]), model.lead_share[lead]
-        for j in range(begin, end):
-            unit = model.node_unit[j]
-            if missing > 0 and model.unit_type[unit] == p:
-                amount = amount_of(share, model.unit_capacity[unit])
-                missing -= 1 if queries.has_room_for(model, state, unit, amount) else 0
-        rooms[i, lead] = most if missing == 0 else -1.0
+        rooms[i, lead] = most if _offers(model, state, lead, node) else -1.0
     for c in range(1, n_companions):
-        rooms[i, n_leads + c - 1] = _most(model, state, model.companion_type[c], begin, end)
+        rooms[i, n_leads + c - 1] = _most(model, state, model.companion_type[c], node)
     i >>= 1
     while i > 0:
         has_changed = False

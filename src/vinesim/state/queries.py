@@ -202,13 +202,16 @@ def rest_fits(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the node of the unit has room for the rest: the other units of the task's lead, and its companions."""
     kind, node = task_type(model, state, task), model.unit_node[unit]
     missing = model.kind_units[kind] - 1
-    for i in range(model.node_begin[node], model.node_begin[node + 1]):
-        other = model.node_unit[i]
-        if other != unit and model.unit_type[other] == model.unit_type[unit]:
-            missing -= 1 if has_room_for(model, state, other, demand(model, state, task, other)) else 0
     if missing > 0:
-        return False
-    for p in range(len(model.affinity)):
+        place = node * len(model.affinity) + model.unit_type[unit]
+        for i in range(model.node_begin[place], model.node_begin[place + 1]):
+            other = model.node_unit[i]
+            if other != unit:
+                missing -= 1 if has_room_for(model, state, other, demand(model, state, task, other)) else 0
+        if missing > 0:
+            return False
+    for c in range(len(model.companion_type)):
+        p = model.companion_type[c]
         amount = model.kind_companion[kind, p]
         if amount > 0.0 and companion_unit(model, state, node, p, amount) < 0:
             return False
@@ -217,10 +220,10 @@ def rest_fits(model: Any, state: Any, task: int, unit: int) -> bool:
 
 def companion_unit(model: Any, state: Any, node: int, processor_type: int, amount: float) -> int:
     """Return the first unit of a processor type at a node that has room for that amount now."""
-    for i in range(model.node_begin[node], model.node_begin[node + 1]):
-        unit = model.node_unit[i]
-        if model.unit_type[unit] == processor_type and has_room_for(model, state, unit, amount):
-            return unit
+    place = node * len(model.affinity) + processor_type
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        if has_room_for(model, state, model.node_unit[i], amount):
+            return model.node_unit[i]
     return -1
 
 

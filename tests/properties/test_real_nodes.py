@@ -1,0 +1,198 @@
+"""Tasks that hold several units: both engines give the same tables, and the tables say what the scenario demands."""
+
+import os
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.demands import demands_of, taken
+from tests.policies.kinds.overcommit import Pile
+from tests.properties.equivalence import differences
+from tests.real_nodes import is_possible, real_scenario
+from vinesim.model.workload import ANY_LEAD
+from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.registry import policies
+
+pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
+N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "40"))
+TAKE_VECTORS = [name for name, policy in policies().items() if policy.takes_vectors]
+REFUSE = [name for name, policy in policies().items() if not policy.takes_vectors]
+
+
+def has_outages(name, seed):
+    return seed % 4 == 3 and policies()[name]().can_requeue
+
+
+@pytest.mark.parametrize("name", TAKE_VECTORS)
+def test_both_engines_give_the_same_tables(name):
+    for seed in range(N_SCENARIOS):
+        case = real_scenario(seed, name, has_outages=has_outages(name, seed))
+        assert differences(case) == [], seed
+
+
+@pytest.mark.parametrize("order", ["once", "xy"])
+def test_the_same_in_any_order_of_the_units(order):
+    for seed in range(N_SCENARIOS):
+        assert (
+            differences(vs.Scenario(**{**vars_of(real_scenario(seed)), "policy": "flat", "options": {"order": order}}))
+            == []
+        )
+
+
+@pytest.mark.parametrize("name", TAKE_VECTORS)
+def test_tasks_hold_what_they_demand_and_no_unit_is_over_its_capacity(name):
+    n_several = n_lost = 0
+    for seed in range(4 * N_SCENARIOS):
+        case = real_scenario(seed, name, has_outages=has_outages(name, seed))
+        done = vs.simulate(case, engine="reference")
+        assert list(wrong(case, done)) == [], seed
+        if done.outcome.held is not None:
+            n_several += len(done.outcome.held.row)
+            n_lost += 0 if done.outcome.lost_held is None else len(done.outcome.lost_held.row)
+    assert n_several > N_SCENARIOS
+    assert n_lost > 0 or not policies()[name]().can_requeue
+
+
+def vars_of(case):
+    return {name: getattr(case, name) for name in case.__dataclass_fields__}
+
+
+def wrong(case, done):
+    """What is wrong with who held what, from the tables and the scenario."""
+    work, center = case.workload, case.datacenter
+    order = np.lexsort((center.shelf, center.rack))
+    names = [p.name for p in center.processor_types]
+    kind, size = center.unit_type[order], center.unit_capacity[order]
+    place = list(zip(center.rack[order].tolist(), center.shelf[order].tolist(), strict=True))
+    rows = done.tasks if done.segments is None else done.segments
+    begin = rows["init_us" if done.segments is None else "begin_us"]
+    end = rows["finish_us" if done.segments is None else "end_us"]
+    end = np.where(np.isnan(end), done.summary["makespan_us"], end)
+    amount = rows["amount"] if "amount" in list(rows) else size[rows["unit"]]
+    of: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for i, task in enumerate(rows["task"].tolist()):
+        if rows["unit"][i] >= 0:
+            of[task, 0 if done.segments is None else int(rows["segment"][i])].append(i)
+    for (task, segment), mine in of.items():
+        units = [int(rows["unit"][i]) for i in mine]
+        lead = int(kind[units[0]])
+        if len({place[unit] for unit in units}) > 1 or len(set(units)) < len(units):
+            yield f"task {task}, segment {segment}: units {units} are not different units of one node"
+        if len({(begin[i], end[i]) for i in mine}) > 1:
+            yield f"task {task}, segment {segment}: not all is held from the same time to the same time"
+        code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
+        if code != ANY_LEAD and names[lead] not in work.lead_sets[code]:
+            yield f"task {task} runs on {names[lead]}, not on one of {work.lead_sets[code]}"
+        expected = [
+            (lead, taken(float(demands_of(work)[task]), float(size[unit]))) for unit in units if kind[unit] == lead
+        ]
+        if len(expected) != (1 if work.units is None else work.units[task]):
+            yield f"task {task} holds {len(expected)} units of its lead"
+        for name, values in (work.companions or {}).items():
+            if values[task] > 0:
+                expected.append((names.index(name), float(values[task])))
+        found = [(int(kind[unit]), float(amount[i])) for unit, i in zip(units, mine, strict=True)]
+        if sorted(found) != sorted(expected):
+            yield f"task {task}, segment {segment} holds {found}, not {expected}"
+    for unit in range(len(kind)):
+        mine = [i for i in range(len(begin)) if rows["unit"][i] == unit]
+        for time in {float(begin[i]) for i in mine}:
+            load = sum(amount[i] for i in mine if begin[i] <= time < end[i])
+            if load > size[unit] * (1 + 1e-8):
+                yield f"unit {unit} is loaded with {load} of {size[unit]} at {time}"
+    allocated = np.zeros(len(kind))
+    np.add.at(allocated, rows["unit"][rows["unit"] >= 0], ((end - begin) * amount)[rows["unit"] >= 0])
+    if not np.allclose(allocated / size, done.units["allocated_us"], rtol=1e-9, atol=1e-9):
+        yield "allocated_us is not what the segments add up to"
+
+
+def test_what_no_node_can_hold_is_refused_before_the_run():
+    n_refused = 0
+    for seed in range(200):
+        case = real_scenario(seed)
+        work = case.workload
+        if work.units is None or case.datacenter.n_units < 2:
+            continue
+        harder = vs.Scenario(**{**vars_of(case), "workload": vs.Workload(**{**vars_of(work), "units": work.units + 1})})
+        impossible = [t for t in range(work.n_tasks) if not is_possible(harder, t)]
+        if not impossible:
+            vs.simulate(harder, engine="reference")
+            continue
+        n_refused += 1
+        with pytest.raises(vs.InputError) as wrong_input:
+            vs.simulate(harder, engine="reference")
+        assert str(impossible[0]) in str(wrong_input.value)
+    assert n_refused > 20
+
+
+def plain(policy, **columns):
+    """One node with a CPU of 8, two GPUs and memory of 64; three tasks."""
+    types = [vs.ProcessorType("CPU", capacity=8.0), vs.ProcessorType("GPU"), vs.ProcessorType("MEM", capacity=64.0)]
+    center = vs.Datacenter.of([("CPU", 0, 0), ("GPU", 0, 0), ("GPU", 0, 0), ("MEM", 0, 0)], types)
+    work = vs.Workload([0] * 3, [0, 1, 2, 3], [0.0, 1.0, 2.0], [10.0] * 3, *np.zeros((3, 3)), [-1] * 3,
+                       task_types=(vs.TaskType("T"),), **columns)  # fmt: skip
+    return vs.Scenario(center, work, policy, affinity=[[1.0], [1.0], [0.0]])
+
+
+def test_a_companion_that_is_full_makes_a_task_wait_though_its_lead_is_free():
+    case = plain("high", companions={"CPU": [5.0, 3.0, 1.0]}, lead_types=[0, 0, 0], lead_sets=(("GPU",),))
+    done = vs.simulate(case)
+    assert done.tasks["init_us"].tolist() == [0.0, 1.0, 10.0]
+    case = plain("high", companions={"CPU": [5.0, 4.0, 1.0]}, lead_types=[0, 0, 0], lead_sets=(("GPU",),))
+    assert vs.simulate(case).tasks["init_us"].tolist() == [0.0, 10.0, 2.0]
+
+
+def test_what_is_held_counts_for_every_number_of_a_unit():
+    case = plain("high", units=[2, 1, 1], companions={"CPU": [4.0, 0, 0], "MEM": [16.0, 0, 0]},
+                 lead_types=[0, 1, 1], lead_sets=(("GPU",), ("CPU",)), demand=[vs.WHOLE_UNIT, 1.0, 2.0])  # fmt: skip
+    done = vs.simulate(case)
+    assert done.units["allocated_us"].tolist() == [10 * 4 / 8 + 10 * 1 / 8 + 10 * 2 / 8, 10.0, 10.0, 10 * 16 / 64]
+    assert done.units["active_us"].tolist() == [12.0, 10.0, 10.0, 10.0]
+    first = done.segments["task"] == 0
+    assert done.segments["unit"][first].tolist() == [1, 0, 2, 3]
+    assert done.segments["amount"][first].tolist() == [1.0, 4.0, 1.0, 16.0]
+
+
+def test_over_commitment_is_of_the_named_unit_alone():
+    case = plain(Pile(), companions={"CPU": [5.0, 5.0, 1.0]}, lead_types=[0, 0, 0], lead_sets=(("GPU",),))
+    with pytest.raises(vs.PolicyError, match="its other units and its companions fit"):
+        vs.simulate(case, engine="reference")
+    case = plain(Pile(), companions={"CPU": [5.0, 2.0, 1.0]}, lead_types=[0, 0, 0], lead_sets=(("GPU",),))
+    assert vs.simulate(case, engine="reference").tasks["unit"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", REFUSE)
+def test_a_policy_that_looks_at_single_units_refuses(name):
+    with pytest.raises(vs.InputError, match="tasks that hold one unit each"):
+        vs.simulate(plain(name, units=[2, 1, 1]), engine="reference")
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSE if not issubclass(policies()[name], BatchPolicy)])
+def test_such_a_policy_refuses_capacities_of_single_units(name):
+    case = plain(name)
+    center = vs.Datacenter(**{**vars_of(case.datacenter), "capacity": [9.0, 1.0, 1.0, 64.0]})
+    with pytest.raises(vs.InputError, match="units with the capacity of their type"):
+        vs.simulate(vs.Scenario(**{**vars_of(case), "datacenter": center}), engine="reference")
+
+
+REFUSED = [
+    ({"units": [3, 1, 1]}, r"task 0: expected a node that has all it holds, found none with 3 of any type"),
+    ({"companions": {"MEM": [1.0, 99.0, 1.0]}}, r"companions.MEM\[1\]: expected no more than a unit has, found 99"),
+    ({"companions": {"TPU": [1.0, 1.0, 1.0]}}, r"companions.TPU: expected a processor type"),
+    ({"units": [2, 1, 1], "demand": [1.5, 1, 1], "lead_types": [0, -1, -1], "lead_sets": (("GPU",),)}, r"2 of GPU"),
+    ({"lead_types": [0, -1, -1], "lead_sets": (("MEM",),)}, r"none with 1 of MEM"),
+]
+
+
+@pytest.mark.parametrize(("columns", "message"), REFUSED)
+def test_demands_that_nothing_can_meet_are_refused(columns, message):
+    with pytest.raises(vs.InputError, match=message):
+        vs.simulate(plain("high", **columns))
+
+
+def test_many_runs_are_those_of_one():
+    case = plain("high", units=[2, 1, 1], lead_types=[0, -1, -1], lead_sets=(("GPU",),))
+    many = vs.simulate_many(case, seeds=[0, 1], record=("makespan_us",))
+    assert many["makespan_us"].tolist() == [vs.simulate(case).summary["makespan_us"]] * 2
