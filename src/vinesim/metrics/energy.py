@@ -146,7 +146,7 @@ def _span(begin: Any, end: Any, rate: Series | None) -> Any:
 
 
 def powers_are_known(scenario: Scenario) -> bool:
-    """Whether the power of every unit type in use is given."""
-    center = scenario.datacenter
-    own = [center.processor_types[code].has_own_power for code in distinct(center.unit_type)]
+    """Whether the power of every type that runs tasks is given."""
+    types = scenario.datacenter.processor_types
+    own = [types[code].has_own_power for code in scenario.running_types]
     return scenario.power_w is not None or all(own)

@@ -143,7 +143,7 @@ class Scenario:
             problems += self._wrong_times(work.times_us)
         if self.applications:
             problems += wrong_applications(work, self.applications, center, self.affinity)
-        deployed = [center.processor_types[p] for p in distinct(center.unit_type)]
+        deployed = [center.processor_types[p] for p in self.running_types]
         linear = [p.name for p in deployed if p.dynamic_power_w is not None]
         unknown = [p.name for p in deployed if not p.has_own_power]
         if self.electricity.rates and unknown and self.power_w is None:
@@ -171,6 +171,12 @@ class Scenario:
             problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}"))
         if problems:
             raise InputError(problems)
+
+    @property
+    def running_types(self) -> np.ndarray:
+        """Codes of the processor types in the datacenter that run tasks; memory, for example, runs none."""
+        deployed = distinct(self.datacenter.unit_type)
+        return deployed[self.affinity[deployed].any(axis=1)]
 
     def _too_large(self) -> list[Problem]:
         """Find demands above the capacity of every unit that can run the task."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from vinesim.formats.papers.deployment import read_deployment
-from vinesim.formats.scenario.datacenter_parts import DatacenterPart, RackPart
+from vinesim.formats.scenario.datacenter_parts import DatacenterPart, RackPart, UnitPart, UnitsPart
 from vinesim.formats.scenario.names import Names, read
 from vinesim.formats.scenario.servers import SUFFIXES, read_servers
 from vinesim.formats.scenario.values import MAX_UNITS
@@ -15,6 +15,8 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 
 Steps = tuple[str | int, ...]
+Stack = list[tuple[str, float | None, int]]  # units in their order: type, capacity (None: that of the type), count
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # type, capacity, rack, shelf of each unit
 
 
 def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datacenter | None:
@@ -22,86 +24,118 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
     if part.file is not None:
         reader = read_servers if part.file.endswith(SUFFIXES) else read_deployment
         center = read(source, ("datacenter", "file"), names.folder / part.file, reader, names.processors)
-        columns = None if center is None else (center.unit_type, center.rack, center.shelf)
+        columns = None if center is None else (center.unit_type, center.unit_capacity, center.rack, center.shelf)
     else:
         columns = _counted(source, part, names)
     if columns is None:
         return None
+    kind, capacity, rack, shelf = columns
+    of_type = np.array([p.capacity for p in names.processors])[kind]
     places = [(p.rack, p.shelf) for p in part.storage or []]
     try:
         return Datacenter(
-            *columns,
+            kind,
+            rack,
+            shelf,
             names.processors,
             n_racks=part.n_racks or 0,
             n_shelves=part.n_shelves or 0,
             storage=np.array(places, np.int32).reshape(-1, 2),
+            capacity=np.where(np.isnan(capacity), of_type, capacity),
         )
     except InputError as error:
         source.adopt(error, ("datacenter",))
         return None
 
 
-def _counted(
-    source: YamlSource, part: DatacenterPart, names: Names
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Type, rack and shelf of each unit in the racks or in the list; None if they are wrong."""
+def _counted(source: YamlSource, part: DatacenterPart, names: Names) -> Columns | None:
+    """The columns of the units in the racks or in the list; None if they are wrong."""
     codes = codes_of(names.processors)
-    n_before, n_units, n_racks = source.n_problems, 0, 0
-    for path, name, count in _counts(part):
+    n_before, n_units = source.n_problems, 0
+    for path, name, unit, count in _counts(part):
         n_units += count
+        place = path if path[-1] == "type" else (*path, name)
         if name not in codes and path[-1] == "type":
             source.add_unknown(path, codes, "a processor type", value=name)
         elif name not in codes:
-            source.add_unknown((*path, name), codes, "a processor type")
+            source.add_unknown(place, codes, "a processor type")
+        elif unit.cores is not None and not names.processors[codes[name]].is_cpu:
+            remedy = "Write capacity, or give the type attributes: {cores: ...}."
+            expected = "cores of a CPU: a type whose name begins with CPU, or with the attribute cores"
+            source.add(place, expected, f"cores of {name}", remedy)
+    for i, rack_part in enumerate(part.racks or []):
+        for j, node in enumerate(rack_part.nodes or []):
+            n_units += len(node.amounts) * node.count * rack_part.count
+            for name in (name for name in node.resources if name not in names.resources):
+                place = ("datacenter", "racks", i, "nodes", j, "resources", name)
+                source.add(
+                    place,
+                    "a resource, which runs nothing",
+                    f"the processor type {name}",
+                    "Write it under units.",
+                    at_key=True,
+                )
     n_racks = sum(rack.count for rack in part.racks or [])
     if n_units > MAX_UNITS or n_racks > MAX_UNITS:
         source.add(("datacenter",), f"at most {MAX_UNITS:,} units", f"{max(n_units, n_racks):,}")
     if source.n_problems > n_before:
         return None
     if part.units is not None:
+        kind, capacity = _units([(unit.type, unit.size, unit.count) for unit in part.units], codes)
         counts = [unit.count for unit in part.units]
-        rows = np.array([(codes[unit.type], unit.rack, unit.shelf) for unit in part.units], np.int32)
-        kind, rack, shelf = np.repeat(rows, counts, axis=0).T
-        return kind, rack, shelf
+        rack = np.repeat([unit.rack for unit in part.units], counts)
+        return kind, capacity, rack, np.repeat([unit.shelf for unit in part.units], counts)
     pieces, first = [], 0
     for rack_part in part.racks or []:
-        kind, shelf = _rack(rack_part, codes)
-        rack = np.repeat(np.arange(first, first + rack_part.count), len(kind))
-        pieces.append((np.tile(kind, rack_part.count), rack, np.tile(shelf, rack_part.count)))
-        first += rack_part.count
-    kinds, racks, shelves = zip(*pieces, strict=True)
-    return np.concatenate(kinds), np.concatenate(racks), np.concatenate(shelves)
+        kind, capacity, shelf = _rack(rack_part, codes)
+        n = rack_part.count
+        rack = np.repeat(np.arange(first, first + n), len(kind))
+        pieces.append((np.tile(kind, n), np.tile(capacity, n), rack, np.tile(shelf, n)))
+        first += n
+    kinds, capacities, racks, shelves = zip(*pieces, strict=True)
+    return np.concatenate(kinds), np.concatenate(capacities), np.concatenate(racks), np.concatenate(shelves)
 
 
-def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, int]]:
-    """Yield every count of units: its path, the type's name, and how many units it makes in all."""
+def _counts(part: DatacenterPart) -> Iterator[tuple[Steps, str, UnitPart | UnitsPart, int]]:
+    """Yield every count of units: its path, the type's name, its declaration, and how many units it makes in all."""
     for i, unit in enumerate(part.units or []):
-        yield ("datacenter", "units", i, "type"), unit.type, unit.count
+        yield ("datacenter", "units", i, "type"), unit.type, unit, unit.count
     for i, rack in enumerate(part.racks or []):
-        for name, count in (rack.units or {}).items():
-            yield ("datacenter", "racks", i, "units"), name, count * rack.count
+        for name, units in (rack.units or {}).items():
+            yield ("datacenter", "racks", i, "units"), name, units, units.count * rack.count
         for j, node in enumerate(rack.nodes or []):
-            for name, count in node.units.items():
-                yield ("datacenter", "racks", i, "nodes", j, "units"), name, count * node.count * rack.count
+            for name, units in node.units.items():
+                path = ("datacenter", "racks", i, "nodes", j, "units")
+                yield path, name, units, units.count * node.count * rack.count
 
 
-def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Type and shelf of each unit of one rack of this kind."""
+def _units(stack: Stack, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Type and capacity of each unit of a stack; NaN: the capacity of its type."""
+    counts = [count for _, _, count in stack]
+    sizes = [np.nan if size is None else size for _, size, _ in stack]
+    return np.repeat([codes[name] for name, _, _ in stack], counts), np.repeat(np.array(sizes, np.float64), counts)
+
+
+def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Type, capacity and shelf of each unit of one rack of this kind."""
     if part.nodes is not None:
-        kinds, shelves, bottom = [], [], 0
+        pieces, bottom = [], 0
         for node in part.nodes:
-            kind = np.repeat([codes[name] for name in node.units], list(node.units.values()))
-            kinds.append(np.tile(kind, node.count))
-            shelves.append(np.repeat(np.arange(bottom, bottom + node.count), len(kind)))
+            stack = [(name, units.size, units.count) for name, units in node.units.items()]
+            kind, capacity = _units(stack + [(name, amount, 1) for name, amount in node.amounts.items()], codes)
+            shelf = np.repeat(np.arange(bottom, bottom + node.count), len(kind))
+            pieces.append((np.tile(kind, node.count), np.tile(capacity, node.count), shelf))
             bottom += node.count
-        return np.concatenate(kinds), np.concatenate(shelves)
+        kinds, capacities, shelves = zip(*pieces, strict=True)
+        return np.concatenate(kinds), np.concatenate(capacities), np.concatenate(shelves)
     units = part.units or {}
-    counts = list(units.values())
-    kind = np.repeat([codes[name] for name in units], counts)
+    counts = [one.count for one in units.values()]
+    kind, capacity = _units([(name, one.size, one.count) for name, one in units.items()], codes)
     if part.layout == "alternate":  # the first of each type, then the second of each ...
         turn = np.concatenate([np.arange(count) for count in counts])
-        kind = kind[np.argsort(turn, kind="stable")]
-    return kind, np.arange(len(kind)) // part.per_shelf
+        order = np.argsort(turn, kind="stable")
+        kind, capacity = kind[order], capacity[order]
+    return kind, capacity, np.arange(len(kind)) // part.per_shelf
 
 
 def data_nodes(center: Datacenter) -> list[tuple[int, int]]:

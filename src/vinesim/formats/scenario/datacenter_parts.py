@@ -1,14 +1,54 @@
 """The scenario file's section about the datacenter: which units stand where."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from vinesim.formats.scenario.values import Count, FileName, Index, Name
+from vinesim.formats.scenario.values import Amount, Count, FileName, Index, Name, Positive, Size
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 
 
-class UnitPart(Part):
+MEMORY = "memory"  # the resource that the key memory of a node stands for
+
+
+class _Sized(Part):
+    """Units that may have a capacity of their own."""
+
+    cores: Positive | None = Field(None, description="Cores of each, if it is a CPU: its capacity.")
+    capacity: Amount | None = Field(
+        None, description="What the tasks of each share; default: the capacity of its type."
+    )
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Self:
+        if self.cores is not None and self.capacity is not None:
+            raise wrong("cores or capacity", "both", "Keep one.")
+        return self
+
+    @property
+    def size(self) -> float | None:
+        """The capacity of each; None: that of the type."""
+        return self.capacity if self.cores is None else self.cores
+
+
+class UnitsPart(_Sized):
+    """Units of one type, where a number is not enough: {cores: 96}, or {count: 2, cores: 48}."""
+
+    count: Count = Field(1, description="How many of them.")
+
+
+def _counted(value: Any) -> Any:
+    """Turn a number of units into a mapping."""
+    return value if isinstance(value, dict | UnitsPart) else {"count": value}
+
+
+Units = Annotated[
+    dict[str, Annotated[UnitsPart, BeforeValidator(_counted, json_schema_input_type=Count | UnitsPart)]],
+    Field(min_length=1),
+]
+
+
+class UnitPart(_Sized):
     """Units of one type at one place."""
 
     type: Name = Field(description="Processor type.")
@@ -18,10 +58,27 @@ class UnitPart(Part):
 
 
 class NodePart(Part):
-    """Nodes of one kind, one per shelf."""
+    """Nodes of one kind, one per shelf: {count: 16, units: {CPU: {cores: 96}, A100: 8}, memory: 512 GiB}."""
 
-    units: dict[str, Count] = Field(min_length=1, description="Units of each node: {CPU_INTEL: 2, GPU: 4}.")
+    units: Units = Field(description="Units of each node: {CPU_INTEL: 2, GPU: 4}.")
+    memory: Size | None = Field(None, description="Memory of each node, which the tasks on it share.")
+    resources: dict[str, Amount] = Field(
+        default_factory=dict,
+        description="What else each node has and runs nothing: {licences: 4, nic: 25 GB/s}. Each is one unit, of a "
+        "processor type with that name.",
+    )
     count: Count = Field(1, description="How many such nodes, on consecutive shelves.")
+
+    @model_validator(mode="after")
+    def _memory_once(self) -> "NodePart":
+        if self.memory is not None and MEMORY in self.resources:
+            raise wrong("memory once", "memory and resources.memory", "Keep one.")
+        return self
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """What each node has of each resource."""
+        return ({} if self.memory is None else {MEMORY: self.memory}) | self.resources
 
 
 class RackPart(Part):
@@ -29,9 +86,7 @@ class RackPart(Part):
 
     model_config = ConfigDict(json_schema_extra=schema_one_of("units", "nodes"))
 
-    units: Annotated[dict[str, Count], Field(min_length=1)] | None = Field(
-        None, description="Units of the rack by type: {CPU_INTEL: 20, GPU: 20}."
-    )
+    units: Units | None = Field(None, description="Units of the rack by type: {CPU_INTEL: 20, GPU: 20}.")
     nodes: Annotated[list[NodePart], Field(min_length=1)] | None = Field(
         None, description="Nodes of the rack, one per shelf."
     )
@@ -78,3 +133,9 @@ class DatacenterPart(Part):
     n_shelves: Count | None = Field(None, description="Shelves per rack; default: up to the highest in use.")
 
     _one = one_of("racks", "units", "file")
+
+    @property
+    def resources(self) -> list[str]:
+        """The resources of its nodes, in the order of their first use."""
+        nodes = [node for rack in self.racks or [] for node in rack.nodes or []]
+        return list(dict.fromkeys(name for node in nodes for name in node.amounts))

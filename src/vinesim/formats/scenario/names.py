@@ -29,6 +29,7 @@ class Names:
     processors: tuple[ProcessorType, ...]
     tasks: tuple[TaskType, ...]
     folder: Path
+    resources: tuple[str, ...] = ()  # what the nodes have besides units: types that run nothing, at the end
 
     @property
     def processor_names(self) -> list[str]:
@@ -47,7 +48,17 @@ def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Na
     spec = generator_with_types(document)
     if spec is not None:
         names = replace(names, processors=tuple(spec.processor_types or ()), tasks=tuple(spec.task_types or ()))
+    names = _with_resources(names, document)
     return replace(names, processors=_priced(source, document.prices, names))
+
+
+def _with_resources(names: Names, document: ScenarioDocument) -> Names:
+    """Add a processor type for each resource of the nodes, unless the document lists one of that name."""
+    listed = {part.name for part in document.processor_types or []}
+    wanted = [] if document.datacenter is None else document.datacenter.resources
+    added = [name for name in wanted if name not in names.processor_names]
+    resources = tuple(name for name in wanted if name in added or name in listed)
+    return replace(names, processors=(*names.processors, *map(ProcessorType, added)), resources=resources)
 
 
 def generator_with_types(document: ScenarioDocument) -> GeneratorSpec | None:

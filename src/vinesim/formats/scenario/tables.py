@@ -44,6 +44,10 @@ def affinity(
                 if others and form > others[0]:
                     source.add(("affinity", form, name), "each type in one of " + ", ".join(FORMS), "it in two of them")
                 table[code] = _affinity_row(source, ("affinity", form, name), form, row, names)
+                if name in names.resources and table[code].any():
+                    remedy = "Write it under units if it runs tasks."
+                    found = "operations per us of one"
+                    source.add(("affinity", form, name), "a type that is no resource of a node", found, remedy)
                 has_row[code] = True
     for name in used:
         if not has_row[codes[name]]:
@@ -56,8 +60,9 @@ def _base(part: AffinityPart, names: Names, own: np.ndarray | None) -> tuple[np.
     """Return the table before the document's rows are applied, and the types for which it has a row."""
     n = len(names.processors)
     if own is not None:
-        return own.copy(), np.ones(n, bool)
+        return padded(own, n), np.ones(n, bool)
     table, has_row = np.zeros((n, len(names.tasks))), np.zeros(n, bool)
+    has_row[[name in names.resources for name in names.processor_names]] = True
     if part.table != "none":
         tasks = [t.name for t in TASK_TYPES]
         built_in = dict(zip([p.name for p in PROCESSOR_TYPES], affinity_table.table_1(), strict=True))
@@ -67,6 +72,11 @@ def _base(part: AffinityPart, names: Names, own: np.ndarray | None) -> tuple[np.
                 row = dict(zip(tasks, built_in[name], strict=True))
                 table[code] = [row.get(task, 0.0) for task in names.task_names]
     return table, has_row
+
+
+def padded(table: np.ndarray, n_types: int) -> np.ndarray:
+    """Return a copy of a table by processor type with rows of 0 for the resources, which are the last types."""
+    return np.pad(table, ((0, n_types - len(table)), (0, 0)))
 
 
 def _affinity_row(

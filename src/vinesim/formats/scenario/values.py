@@ -42,6 +42,18 @@ Bandwidth = Annotated[
     AfterValidator(_positive),
     _schema("10 Gb/s", "125 MB/s"),
 ]
+Size = Annotated[
+    float,
+    BeforeValidator(_with_unit(quantities.size_bytes)),
+    AfterValidator(_positive),
+    _schema("512 GiB", "64 GB"),
+]
+Amount = Annotated[
+    float,
+    BeforeValidator(_with_unit(quantities.amount)),
+    AfterValidator(_positive),
+    _schema("4", "512 GiB", "25 GB/s"),
+]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=MAX_UNITS)]

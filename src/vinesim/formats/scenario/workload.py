@@ -14,6 +14,7 @@ from vinesim.formats.papers.arrivals import read_arrivals
 from vinesim.formats.papers.trace import read_trace
 from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.names import Names, generator_with_types, read
+from vinesim.formats.scenario.tables import padded
 from vinesim.formats.scenario.workload_parts import ArrivalsPart
 from vinesim.formats.source.files import is_table
 from vinesim.formats.source.quantities import size_bytes, time_us
@@ -63,10 +64,10 @@ class Workloads:
         spec = generator_with_types(document)
         if spec is not None:
             self.affinity = spec.affinity() if spec.affinity is not None else None
-            self.overhead = spec.overhead() if spec.overhead is not None else None
+            self.overhead = padded(spec.overhead(), len(names.processors)) if spec.overhead is not None else None
             self.applications = spec.applications(part.options) if part and spec.applications is not None else ()
         elif document.extends == "servers":
-            self.affinity = np.ones((len(names.processors), len(names.tasks)))
+            self.affinity = self._equal()
 
     @property
     def _is_table(self) -> bool:
@@ -104,9 +105,15 @@ class Workloads:
         if self._work is not None:
             self._work = self._recoded(self._work)
         if self._work is not None and self.document.extends == "servers":
-            self.affinity = np.ones((len(self.names.processors), len(self.names.tasks)))
+            self.affinity = self._equal()
         if self._work is not None and self._is_table and self._work.times_us is not None:
-            self.affinity = affinity_of_times(self._work)
+            able = affinity_of_times(self._work)
+            self.affinity = None if able is None else able * self._equal()
+
+    def _equal(self) -> np.ndarray:
+        """[P, T]: affinity 1 everywhere, but 0 on the resources, which run nothing."""
+        runs = np.array([name not in self.names.resources for name in self.names.processor_names], np.float64)
+        return np.repeat(runs[:, np.newaxis], len(self.names.tasks), axis=1)
 
     def _read_table(self, file: str) -> Workload | None:
         from vinesim.formats.scenario.workload_table import has_periods, read_workload
@@ -182,18 +189,26 @@ class Workloads:
             if kind.kind == "list":
                 values["arrival_us"] = kind.times_us
         try:
-            return spec.generate(
+            work = spec.generate(
                 values,
                 seed=self.document.seed,
                 nodes=nodes,
                 task_types=self.names.tasks,
                 processor_types=self.names.processors,
             )
+            return self._timed(work)
         except InputError as error:
             self._adopt(error, given)
         except (OverflowError, MemoryError, ValueError) as error:
             self.source.add(("workload",), "options that allow a workload", str(error)[:80])
         return None
+
+    def _timed(self, work: Workload) -> Workload:
+        """Return a generated workload with a column of times for each resource too: it runs nothing."""
+        if work.times_us is None:
+            return work
+        n_more = len(self.names.processors) - work.times_us.shape[1]
+        return replace(work, times_us=np.pad(work.times_us, ((0, 0), (0, n_more)), constant_values=np.nan))
 
     def _options(self, spec: GeneratorSpec, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the generator's options in the form that it takes; problems are added to the source."""

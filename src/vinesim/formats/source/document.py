@@ -1,7 +1,7 @@
 """Check a YAML file against its document's declaration, and report pydantic's errors in the words of the file."""
 
 from collections.abc import Iterable
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -97,13 +97,24 @@ def _existing(data: Any, location: Steps) -> Steps:
 def _part_at(kind: type[BaseModel], location: Steps) -> type[BaseModel] | None:
     """Return the class of the mapping at a location of the document."""
     part: Any = kind
+    is_in_names = False  # the next step is a name in a mapping of parts
     for step in location:
         if isinstance(step, int):
             continue
+        if is_in_names:
+            is_in_names = False
+            continue
         if not (isinstance(part, type) and issubclass(part, BaseModel) and step in part.model_fields):
             return None
-        part = next(iter(_parts_in(part.model_fields[step].annotation)), None)
+        annotation = part.model_fields[step].annotation
+        is_in_names = _holds_names(annotation)
+        part = next(iter(_parts_in(annotation)), None)
     return part
+
+
+def _holds_names(annotation: Any) -> bool:
+    """Whether a value of that type is a mapping from names, or may be."""
+    return get_origin(annotation) is dict or any(map(_holds_names, get_args(annotation)))
 
 
 def _parts_in(annotation: Any) -> list[type[BaseModel]]:

@@ -27,8 +27,10 @@ _BANDWIDTH = {f"{p}B/s": (n, 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}b/s": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}bps": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {"B/us": (1, 1)}
+AMOUNTS = _BYTES | _BANDWIDTH
 
-_QUANTITY = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*", re.ASCII)
+QUANTITY = r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*"
+_QUANTITY = re.compile(QUANTITY, re.ASCII)
 
 
 def time_us(value: float | str, where: str = "time") -> float:
@@ -44,6 +46,15 @@ def bandwidth(value: float | str, where: str = "bandwidth") -> float:
 def size_bytes(value: float | str, where: str = "size") -> float:
     """Convert a number of bytes, or a text such as "8 KiB" or "1 MB", to bytes."""
     return _convert(value, _BYTES, "a size, 0 or more: a number of bytes, or with a unit: 8 KiB, 1 MB", where)
+
+
+def amount(value: float | str, where: str = "amount") -> float:
+    """Convert a number, a size such as "512 GiB" or a bandwidth such as "25 GB/s" to the number, bytes or bytes per us.
+
+    This is how much a node has of a resource, or how much of it a task takes.
+    """
+    expected = "an amount, 0 or more: a number, or a size or bandwidth with its unit: 512 GiB, 25 GB/s"
+    return _convert(value, AMOUNTS, expected, where)
 
 
 def _convert(value: float | str, units: dict[str, tuple[int, int]], expected: str, where: str) -> float:
