@@ -95,7 +95,7 @@ class _Builder:
         center = None if document.datacenter is None else datacenter(source, document.datacenter, names)
         nodes = None if center is None else data_nodes(center)
         workloads = Workloads(source, document, self.bad, names)
-        workloads.build(nodes)
+        workloads.build(nodes, center)
         names = workloads.names  # with the task types of a table
         used = [] if center is None else list(center.count_by_type())
         affinities = None

@@ -76,7 +76,7 @@ def _base(part: AffinityPart, names: Names, own: np.ndarray | None) -> tuple[np.
 
 def padded(table: np.ndarray, n_types: int) -> np.ndarray:
     """Return a copy of a table by processor type with rows of 0 for the resources, which are the last types."""
-    return np.pad(table, ((0, n_types - len(table)), (0, 0)))
+    return np.pad(table, ((0, max(0, n_types - len(table))), (0, 0)))
 
 
 def _affinity_row(

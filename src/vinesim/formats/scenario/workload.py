@@ -80,7 +80,7 @@ class Workloads:
         if part is not None and self._spec is not None:
             self._options(self._spec, part.options)
 
-    def build(self, nodes: Sequence[tuple[int, int]] | None) -> None:
+    def build(self, nodes: Sequence[tuple[int, int]] | None, center: Datacenter | None = None) -> None:
         """Generate the workload, or read a table.
 
         ``nodes`` are the (rack, shelf) that may hold data; None if the datacenter is wrong: the rest is still checked.
@@ -95,7 +95,7 @@ class Workloads:
         elif self._is_table:
             from vinesim.formats.scenario.workload_table import affinity_of_times  # importing DuckDB takes 0.1 s
 
-            work = self._read_table(str(part.file))
+            work = self._read_table(str(part.file), center)
             self.types_are_known = work is not None
             if work is not None:
                 own = {t.name for t in work.task_types} - set(self.names.task_names)
@@ -115,7 +115,8 @@ class Workloads:
         runs = np.array([name not in self.names.resources for name in self.names.processor_names], np.float64)
         return np.repeat(runs[:, np.newaxis], len(self.names.tasks), axis=1)
 
-    def _read_table(self, file: str) -> Workload | None:
+    def _read_table(self, file: str, center: Datacenter | None) -> Workload | None:
+        from vinesim.formats.scenario.workload_resources import Offer
         from vinesim.formats.scenario.workload_table import has_periods, read_workload
 
         where, path, arrivals = ("workload", "file"), self.names.folder / file, self.document.arrivals
@@ -127,7 +128,8 @@ class Workloads:
             self.source.add(("arrivals",), "iat, the length of a period in the workload's file", "none")
             return None
         length_us = None if arrivals is None else arrivals.iat
-        return read(self.source, where, path, read_workload, self.names.processors, period_us=length_us)
+        offer = Offer.of(self.names.processors, center, self.names.resources)
+        return read(self.source, where, path, read_workload, self.names.processors, period_us=length_us, offer=offer)
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         """Return the workload with its arrivals, or None if it is wrong. A trace is read here."""

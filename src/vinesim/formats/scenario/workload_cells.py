@@ -3,7 +3,16 @@
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 from collections.abc import Mapping, Sequence
 
-from vinesim.formats.scenario.workload_columns import LIMITS, OPTIONAL, TIME_ANYWHERE, WHOLE, kind_of
+from vinesim.formats.scenario.workload_columns import (
+    COMPANION,
+    LIMITS,
+    NULLABLE,
+    TIME_ANYWHERE,
+    WHOLE,
+    is_amount,
+    kind_of,
+)
+from vinesim.formats.source.quantities import AMOUNTS, QUANTITY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, name_of, text_of
 from vinesim.model.catalog import ANY_PROCESSOR
@@ -12,13 +21,25 @@ from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
 def number_of(name: str, cell: str | None) -> str:
     """Return the cell as a number in SQL; null if it holds none."""
+    if cell is not None and is_amount(name):
+        return amount_of(cell)
     number = f"TRY_CAST({cell} AS {kind_of(name)})"
     return f"CASE WHEN {cell}::VARCHAR = '{WHOLE}' THEN 'inf'::DOUBLE ELSE {number} END" if name == "demand" else number
 
 
+def amount_of(cell: str) -> str:
+    """Return an amount in SQL: a number, or a size or a bandwidth with its unit, as ``quantities.amount`` reads it."""
+    number, unit = (f"regexp_extract({cell}::VARCHAR, {text_of(f'^{QUANTITY}$')}, {i})" for i in (1, 2))
+    cases = " ".join(
+        f"WHEN '{name}' THEN TRY_CAST({number} AS DOUBLE) * {by}::DOUBLE / {over}::DOUBLE"
+        for name, (by, over) in AMOUNTS.items()
+    )
+    return f"coalesce(TRY_CAST({cell} AS DOUBLE), CASE {unit} {cases} END)"
+
+
 def is_wrong(name: str, cell: str, is_text: bool) -> str:
     """Return an SQL condition that is true if the cell holds no valid number for the column."""
-    number = f"TRY_CAST({cell} AS DOUBLE)"
+    number = amount_of(cell) if is_amount(name) else f"TRY_CAST({cell} AS DOUBLE)"
     right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
     if name == "deadline_us":
         right = f"{number} >= 0 AND NOT isnan({number})"
@@ -27,11 +48,13 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
     if kind_of(name) in LIMITS:
         right = f"{number} >= {0 if name != 'job_id' else -LIMITS['BIGINT']} AND {number} < {LIMITS[kind_of(name)]}"
         right += f" AND {number} = floor({number})"
+    if name == "units":
+        right += f" AND {number} >= 1"
     is_time = name.startswith(TIME_ANYWHERE)
     if is_time and not is_text:  # some tools write NaN for missing values
         right = f"({right}) OR isnan({number})"
     wrong = f"NOT coalesce({right}, false)"
-    return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in OPTIONAL else wrong
+    return f"{cell} IS NOT NULL AND {wrong}" if is_time or name in NULLABLE or COMPANION.fullmatch(name) else wrong
 
 
 def wrong_cells(
@@ -52,9 +75,11 @@ def wrong_cells(
     for i, row in enumerate(columns["_row"]):
         for ours in wrong:
             if columns[f"is {ours}"][i]:
-                least = "" if ours == "job_id" else ", 0 or more"
+                least = "" if ours == "job_id" else ", 1 or more" if ours == "units" else ", 0 or more"
                 expected = ("a whole number" if kind_of(ours) in LIMITS else "a number") + least
-                expected += f", or {WHOLE}" if ours == "demand" else ""
+                expected += (
+                    f", or {WHOLE}" if ours == "demand" else ", or with a unit: 16 GiB" if is_amount(ours) else ""
+                )
                 found.append((row, match[ours][0], expected, columns[f"text {ours}"][i]))
     return source.cells(found[:MAX_PROBLEMS])
 

@@ -35,14 +35,35 @@ ALTERNATIVES = {
     "period": ("BIGINT", "replaces arrival_us: number of the batch, from 0; arrivals: {iat: ...} is the period"),
     "time_us": ("DOUBLE", "measured time, us, on every processor type without a column time_us.TYPE"),
 }
+# the columns about what a task demands of a node, beside demand; written only where the workload has them
+LEAD = {
+    "units": ("INTEGER", "units of one type at one node that the task runs on; it takes its demand of each; default 1"),
+    "types": ("VARCHAR", "processor types of these units, as A|B; null: any that can run the task"),
+    "companion.TYPE": (
+        "DOUBLE",
+        "what the task also holds of one unit of that type at the same node; text may have a unit, as 16 GiB",
+    ),
+}
+# the same in the words of a job's request; see workload_resources
+REQUESTED = {
+    "cores": ("DOUBLE", "cores at the node: of a unit whose type is a CPU"),
+    "memory": ("DOUBLE", "memory at the node, bytes; text may have a unit, as 16 GiB"),
+    "gpus": ("INTEGER", "GPUs at the node; null or 0: the task runs on its cores"),
+    "gpu_share": ("DOUBLE", "what it takes of each of its GPUs, above 0, at most 1; null: all"),
+    "gpu_type": ("VARCHAR", "processor types that its GPUs may be of, as A100|H100; null: any GPU"),
+}
+OF_REQUEST = tuple(REQUESTED)
+GENERAL_LEAD = ("units", "types", "demand")
+COMPANION = re.compile(r"companion\.(.+)")
 OF_JOB = tuple(name for name, (_, of) in WORKLOAD_COLUMNS.items() if of == "jobs" and name in COLUMNS)
 OPTIONAL = tuple(item.name for item in fields(Workload) if item.default is None and item.name in COLUMNS)
 DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf": "0", "preferred_type": "NULL"}
 UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 PERIOD, TIME_ANYWHERE = ALTERNATIVES
-TEXT_OR_NUMBER = ("demand", "VARCHAR")
-PLAIN = [name for name in (*COLUMNS, *ALTERNATIVES) if "." not in name]
+ALL = COLUMNS | LEAD | REQUESTED | ALTERNATIVES
+PLAIN = [name for name in ALL if "." not in name]
+NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED)
 LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
 REQUEST = re.compile(r"request\.(.+)")
 METADATA = "vinesim.task_types"
@@ -52,7 +73,22 @@ ONLY_TYPE = "TASK"
 
 def kind_of(name: str) -> str:
     """Return the SQL type of a column, by our name."""
-    return (COLUMNS | ALTERNATIVES).get(name, ("DOUBLE", ""))[0]
+    return ALL.get(name, ("DOUBLE", ""))[0]
+
+
+def is_amount(name: str) -> bool:
+    """Whether the cells of a column may be texts with a unit, such as 16 GiB."""
+    return name == "memory" or COMPANION.fullmatch(name) is not None
+
+
+def is_set(name: str) -> bool:
+    """Whether the cells of a column are alternatives, such as A100|H100."""
+    return name in ("types", "gpu_type")
+
+
+def may_be_text(name: str) -> bool:
+    """Whether a Parquet column may be text although its values are numbers."""
+    return name == "demand" or is_amount(name)
 
 
 def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> dict[str, tuple[str, float]]:
@@ -71,12 +107,12 @@ def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> di
                 problems.append(Problem(f"{path}: {column}", "a processor type: " + ", ".join(types), time[2], remedy))
         elif unit in UNITS and f"{stem}_us" in PLAIN:
             ours, scale = f"{stem}_us", UNITS[unit]
-        elif column not in PLAIN and not REQUEST.fullmatch(column):
+        elif column not in PLAIN and not REQUEST.fullmatch(column) and not COMPANION.fullmatch(column):
             problems.append(_unknown(path, column, types))
             continue
         if ours in match:
             problems.append(Problem(f"{path}: {column}", f"{ours} once", "a second time", "Keep one."))
-        elif column in source.texts and kind_of(ours) != "VARCHAR" and (ours, source.texts[column]) != TEXT_OR_NUMBER:
+        elif _is_text(source, column, ours):
             problems.append(Problem(f"{path}: {column}", "numbers", f"a column of {source.texts[column]}"))
         match[ours] = column, scale
     present = ", ".join(source.columns)[:80]
@@ -90,6 +126,12 @@ def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> di
     return match
 
 
+def _is_text(source: TableSource, column: str, ours: str) -> bool:
+    """Whether the column of a Parquet file is text, or of another type, where there should be numbers."""
+    kind = source.texts.get(column)
+    return kind is not None and kind_of(ours) != "VARCHAR" and not (may_be_text(ours) and kind == "VARCHAR")
+
+
 def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
     """Return the problem of a column that a workload does not have."""
     if column == "time":
@@ -98,6 +140,6 @@ def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
     known = [*PLAIN, *(f"{name}_{unit}" for name in timed for unit in UNITS)]
     known += [f"time_{unit}.{name}" for unit in UNITS for name in types]
     if "." in column:
-        known.append("request." + column.partition(".")[2])
-    expected = "one of " + ", ".join([*COLUMNS, *ALTERNATIVES])
+        known += [f"{kind}.{column.partition('.')[2]}" for kind in ("request", "companion")]
+    expected = "one of " + ", ".join(ALL)
     return Problem(f"{path}: {column}", expected, repr(column), did_you_mean(column, known) or "Remove the column.")

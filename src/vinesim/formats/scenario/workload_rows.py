@@ -18,8 +18,10 @@ def to_workload(
     names: dict[str, list[str]],
     task_types: tuple[TaskType, ...],
     match: Mapping[str, tuple[str, float]],
+    demands: Mapping[str, Any],
 ) -> Workload:
-    """Return the workload of a table's checked columns, by VineSim's names. Raises :class:`InputError`."""
+    """Return the workload of a table's checked columns, by VineSim's names; ``demands`` are those about its leads and
+    companions. Raises :class:`InputError`."""
     path, row_of = source.path, table.pop("_row")
     columns: dict[str, Any] = {}
     problems = []
@@ -75,7 +77,7 @@ def to_workload(
         times_us=times_us,
         requests=requests or None,
         application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
-        **columns,
+        **columns | demands,
     )
 
 

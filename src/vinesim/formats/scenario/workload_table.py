@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
-from vinesim.formats.scenario.workload_columns import DEFAULTS, METADATA, PERIOD, REQUEST, kind_of, matched
+from vinesim.formats.scenario.workload_columns import DEFAULTS, METADATA, PERIOD, REQUEST, is_set, kind_of, matched
+from vinesim.formats.scenario.workload_resources import Demands, Offer
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, name_of, open_table
@@ -30,11 +31,13 @@ def read_workload(
     processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     task_types: Sequence[TaskType] | None = None,
     period_us: float | None = None,
+    offer: Offer | None = None,
 ) -> Workload:
     """Read a file of :func:`write_workload`, or any Parquet or CSV file with such columns.
 
     ``task_types`` defaults to the file's own list. If each row is one job, unsorted jobs are sorted by arrival. With a
-    column ``period``, a job arrives at its period times ``period_us``. Other columns are errors.
+    column ``period``, a job arrives at its period times ``period_us``. ``offer`` is what the nodes have, for the columns
+    cores, gpus and so on; by default a unit of each type. Other columns are errors.
     Raises :class:`InputError`.
     """
     source = open_table(path)
@@ -51,6 +54,7 @@ def read_workload(
     if "application" in match:
         names["application"] = application_names_of(used_names(source, cells["application"]))
     check_names(source, cells, names)
+    sets = {name: used_names(source, cells[name]) for name in match if is_set(name)}
     wrong = {
         ours: is_wrong(ours, cell, is_text=source.is_csv or match[ours][0] in source.texts)
         for ours, cell in cells.items()
@@ -60,8 +64,8 @@ def read_workload(
     select = ["_row", f"{count} AS _wrong"]
     for name in DEFAULTS | match:
         cell, scale = cells.get(name, DEFAULTS.get(name)), match[name][1] if name in match else 1.0
-        if name in names:
-            position = f"list_position({list_of(names[name])}, {cell}::VARCHAR) - 1"
+        if name in names | sets:
+            position = f"list_position({list_of((names | sets)[name])}, {cell}::VARCHAR) - 1"
             none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
             select.append(f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}")
         elif name == PERIOD:
@@ -79,7 +83,8 @@ def read_workload(
     if n_wrong:
         raise InputError(wrong_cells(source, rows, match, wrong), n_wrong)
     _check_requests(source, table, match, processor_types)
-    return to_workload(source, table, names, tuple(task_types), match)
+    demands = Demands(source, table, match, sets, offer or Offer.of(processor_types)).read()
+    return to_workload(source, table, names, tuple(task_types), match, demands)
 
 
 def _check_requests(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.workload_cells import list_of
-from vinesim.formats.scenario.workload_columns import COLUMNS, METADATA, OF_JOB
+from vinesim.formats.scenario.workload_columns import COLUMNS, LEAD, METADATA, OF_JOB
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.table_source import name_of, run, text_of
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
@@ -41,6 +41,14 @@ def write_workload(
     for resource, values in (workload.requests or {}).items():
         columns[f"request.{resource}"] = "DOUBLE"
         tasks[f"request.{resource}"] = values
+    if workload.units is not None:
+        columns["units"], tasks["units"] = LEAD["units"][0], workload.units
+    if workload.lead_types is not None:
+        columns["types"], names["types"] = LEAD["types"][0], ["|".join(one) for one in workload.lead_sets]
+        tasks["types"] = workload.lead_types.astype(np.int64)
+    for name, values in (workload.companions or {}).items():
+        columns[f"companion.{name}"] = "DOUBLE"
+        tasks[f"companion.{name}"] = values
     select = []
     for name, kind in columns.items():
         if name in names:  # SQL lists count from 1; an index outside the list gives null

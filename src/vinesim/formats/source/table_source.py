@@ -50,6 +50,13 @@ class TableSource:
             for row, column, e, t in wrong
         ]
 
+    def texts_of(self, column: str, rows: Iterable[int]) -> dict[int, str | None]:
+        """Return the text of a column's cell in each row."""
+        listed = ", ".join(map(str, rows)) or "-1"
+        numbered = f"(SELECT {self.columns[column]}::VARCHAR AS t, row_number() OVER () - 1 AS _row FROM {self.sql})"
+        found = self.query(f"SELECT _row, t FROM {numbered} WHERE _row IN ({listed})")
+        return dict(zip(found["_row"].tolist(), found["t"].tolist(), strict=True))
+
     def _lines(self, rows: set[int]) -> dict[int, int]:
         """Return the line of each row. A blank line is not a row, unless the table has a single column."""
         lines: dict[int, int] = {}
