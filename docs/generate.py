@@ -367,7 +367,7 @@ def formats() -> str:
             ("quantity", "units"),
             [
                 ("time", ", ".join(quantities._TIME)),
-                ("size", ", ".join(quantities._BYTES)),
+                ("size", ", ".join(quantities.SIZES)),
                 ("bandwidth", ", ".join(quantities._BANDWIDTH)),
             ],
         ),

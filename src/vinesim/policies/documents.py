@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.policies import replacing
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
+from vinesim.state.demand_classes import classes_of, unmet
 from vinesim.workloads.registry import GENERATORS
 
 CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
@@ -79,11 +81,21 @@ def scenario_from(
     else:
         loads_files = check_policy is not None or source.layer(("policy",)) > 0
     source, told = prepared(source, folder, loads_files=loads_files)
-    scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy)
+    scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy, check_demands=_check_demands)
     if tell is not None:
         for text in told + _off_beat(source, scenario, folder, loads_files):
             tell(text)
     return scenario
+
+
+def _check_demands(scenario: Scenario) -> None:
+    """Raise :class:`InputError` for tasks that hold several units, or companions, that no node ever has together."""
+    center, work = scenario.datacenter, scenario.workload
+    if work.has_vectors:
+        remedy = "Ask for less, or add a node that has it."
+        problems = unmet(classes_of(work, center, scenario.affinity), work, center)
+        if problems:
+            raise InputError([replace(problem, remedy=problem.remedy or remedy) for problem in problems])
 
 
 def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> tuple[YamlSource, list[str]]:

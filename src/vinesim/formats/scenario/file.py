@@ -60,17 +60,18 @@ def scenario_from(
     folder: Path,
     *,
     check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
+    check_demands: Callable[[Scenario], object] | None = None,
 ) -> Scenario:
     """Build the scenario of a document read from a file or made in Python; its file names start from ``folder``.
 
     In a document made in Python the policy may be a class or an object. ``check_policy(policy, options)`` is called
-    too, so that its :class:`InputError` joins the others. Raises :class:`InputError` with the place of every problem.
+    too, so that its :class:`InputError` joins the others; so is ``check_demands(scenario)``. Raises :class:`InputError` with the place of every problem.
     """
     policy = source.data.get("policy") if isinstance(source.data, dict) else None
     is_object = policy is not None and not isinstance(policy, str | int | float | list | dict)
     document, bad = checked(source, ScenarioDocument, REQUIRED, leave_out=("policy",) if is_object else ())
     builder = _Builder(source, document, bad, folder, policy if is_object else None)
-    scenario = builder.scenario(check_policy)
+    scenario = builder.scenario(check_policy, check_demands)
     source.raise_if_any()
     assert scenario is not None
     return scenario
@@ -83,7 +84,11 @@ class _Builder:
         self.source, self.document, self.bad, self.folder = source, document, bad, folder
         self.policy = policy  # a class or an object; None: use the document's
 
-    def scenario(self, check_policy: Callable[[Any, Mapping[str, Any]], object] | None) -> Scenario | None:
+    def scenario(
+        self,
+        check_policy: Callable[[Any, Mapping[str, Any]], object] | None,
+        check_demands: Callable[[Scenario], object] | None,
+    ) -> Scenario | None:
         """Return the scenario, or None if there are problems."""
         source, document = self.source, self.document
         policy = self._policy(check_policy)
@@ -118,7 +123,7 @@ class _Builder:
         if source.n_problems or center is None or work is None or affinities is None:
             return None
         try:
-            return Scenario(
+            made = Scenario(
                 datacenter=center,
                 workload=work,
                 policy=policy,
@@ -136,9 +141,12 @@ class _Builder:
                 outages=_outages(document.outages),
                 applications=workloads.applications if applications is None else applications,
             )
+            if check_demands is not None:
+                check_demands(made)
         except InputError as error:
-            self._adopt(error)
+            self._adopt(error, workloads)
             return None
+        return made
 
     def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> Any:
         name: Any = self.document.policy if self.policy is None else self.policy
@@ -213,10 +221,12 @@ class _Builder:
             network = replace(PRESETS[part.preset], **values)
         return network
 
-    def _adopt(self, error: InputError) -> None:
+    def _adopt(self, error: InputError, workloads: Workloads) -> None:
         """Report problems that the model found in the parts together, at the section that they are about."""
         for problem in error.problems:
-            name = problem.where.split(".")[0].split("[")[0]
+            if workloads.adopt(problem):
+                continue
+            name = re.split(r"[.:\[]", problem.where)[0]
             section = _SECTIONS.get(name, name)
             item = re.match(r"outages\[(\d+)\]", problem.where)
             path = (section,) if item is None else (section, int(item[1]))

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from vinesim.model.application import Application
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
-from vinesim.model.workload import Workload
+from vinesim.model.workload import COLUMNS, Workload
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.registry import GENERATORS, REQUIRED, GeneratorSpec
 
@@ -46,6 +46,7 @@ class Workloads:
         self.applications: tuple[Application, ...] = ()
         self.types_are_known = "workload" not in bad
         self._work: Workload | None = None
+        self._place: Callable[[int], str] | None = None  # where a task is in the table
         self._has_periods = False  # the table gives the period in which a job arrives
         self._spec: GeneratorSpec | None = None
         part = document.workload
@@ -117,7 +118,7 @@ class Workloads:
 
     def _read_table(self, file: str, center: Datacenter | None) -> Workload | None:
         from vinesim.formats.scenario.workload_resources import Offer
-        from vinesim.formats.scenario.workload_table import has_periods, read_workload
+        from vinesim.formats.scenario.workload_table import has_periods, read_with_places
 
         where, path, arrivals = ("workload", "file"), self.names.folder / file, self.document.arrivals
         found = read(self.source, where, path, has_periods)
@@ -129,7 +130,27 @@ class Workloads:
             return None
         length_us = None if arrivals is None else arrivals.iat
         offer = Offer.of(self.names.processors, center, self.names.resources)
-        return read(self.source, where, path, read_workload, self.names.processors, period_us=length_us, offer=offer)
+        types = self.names.processors
+        done = read(self.source, where, path, read_with_places, types, period_us=length_us, offer=offer)
+        if done is None:
+            return None
+        work: Workload
+        work, self._place = done
+        return work
+
+    def adopt(self, problem: Problem) -> bool:
+        """Report a problem with a task or a job at its row of the table; False if there is none."""
+        item = re.fullmatch(r"workload(?:\.([\w.]+)\[(\d+)\]|: task (\d+))", problem.where)
+        if item is None or self._place is None or self._work is None:
+            return False
+        number, is_job = int(item[2] or item[3]), COLUMNS.get(item[1] or "", (None, ""))[1] == "jobs"
+        place = self._place(int(self._work.job_first[number]) if is_job else number)
+        expected = f"{item[1]}: {problem.expected}" if item[1] else problem.expected
+        part = self.document.workload
+        file = self.names.folder / str(part.file if part else "")
+        found = Problem(place, expected, problem.found, problem.remedy)
+        self.source.adopt(InputError([found]), ("workload", "file"), file)
+        return True
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         """Return the workload with its arrivals, or None if it is wrong. A trace is read here."""

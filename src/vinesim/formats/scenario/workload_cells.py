@@ -12,7 +12,7 @@ from vinesim.formats.scenario.workload_columns import (
     is_amount,
     kind_of,
 )
-from vinesim.formats.source.quantities import AMOUNTS, QUANTITY
+from vinesim.formats.source.quantities import AMOUNTS, QUANTITY, SIZES
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, name_of, text_of
 from vinesim.model.catalog import ANY_PROCESSOR
@@ -22,24 +22,25 @@ from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 def number_of(name: str, cell: str | None) -> str:
     """Return the cell as a number in SQL; null if it holds none."""
     if cell is not None and is_amount(name):
-        return amount_of(cell)
+        return amount_of(name, cell)
     number = f"TRY_CAST({cell} AS {kind_of(name)})"
     return f"CASE WHEN {cell}::VARCHAR = '{WHOLE}' THEN 'inf'::DOUBLE ELSE {number} END" if name == "demand" else number
 
 
-def amount_of(cell: str) -> str:
+def amount_of(name: str, cell: str) -> str:
     """Return an amount in SQL: a number, or a size or a bandwidth with its unit, as ``quantities.amount`` reads it."""
+    units = SIZES if name == "memory" else AMOUNTS
     number, unit = (f"regexp_extract({cell}::VARCHAR, {text_of(f'^{QUANTITY}$')}, {i})" for i in (1, 2))
     cases = " ".join(
-        f"WHEN '{name}' THEN TRY_CAST({number} AS DOUBLE) * {by}::DOUBLE / {over}::DOUBLE"
-        for name, (by, over) in AMOUNTS.items()
+        f"WHEN '{suffix}' THEN TRY_CAST({number} AS DOUBLE) * {by}::DOUBLE / {over}::DOUBLE"
+        for suffix, (by, over) in units.items()
     )
     return f"coalesce(TRY_CAST({cell} AS DOUBLE), CASE {unit} {cases} END)"
 
 
 def is_wrong(name: str, cell: str, is_text: bool) -> str:
     """Return an SQL condition that is true if the cell holds no valid number for the column."""
-    number = amount_of(cell) if is_amount(name) else f"TRY_CAST({cell} AS DOUBLE)"
+    number = amount_of(name, cell) if is_amount(name) else f"TRY_CAST({cell} AS DOUBLE)"
     right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
     if name == "deadline_us":
         right = f"{number} >= 0 AND NOT isnan({number})"

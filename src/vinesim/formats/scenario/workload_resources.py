@@ -129,10 +129,12 @@ class Demands:
         if words and general:
             found = f"{', '.join(words)} beside {', '.join(general)}"
             remedy = f"Keep one way; companion.TYPE and memory go with both. {words[0]} already decides the lead."
-            self.problems.append(Problem(self.source.path, "one way to say what a task runs on", found, remedy))
+            where = f"{self.source.path}: {words[0]}"
+            self.problems.append(Problem(where, "one way to say what a task runs on", found, remedy))
         for name in ("gpu_share", "gpu_type"):
             if name in self._given and "gpus" not in self._given:
-                self.problems.append(Problem(self.source.path, f"a column gpus beside {name}", "none", "Add it."))
+                where = f"{self.source.path}: {name}"
+                self.problems.append(Problem(where, "a column gpus beside it", "none", "Add it."))
         if self.problems:
             raise InputError(self.problems)
 

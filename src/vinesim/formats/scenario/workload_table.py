@@ -10,7 +10,7 @@ on all types that have no column of their own.
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,17 @@ def read_workload(
     cores, gpus and so on; by default a unit of each type. Other columns are errors.
     Raises :class:`InputError`.
     """
+    return read_with_places(path, processor_types, task_types, period_us, offer)[0]
+
+
+def read_with_places(
+    path: str | os.PathLike[str],
+    processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
+    task_types: Sequence[TaskType] | None = None,
+    period_us: float | None = None,
+    offer: Offer | None = None,
+) -> tuple[Workload, Callable[[int], str]]:
+    """Return the workload, as :func:`read_workload`, and a function that says where in the file a task is."""
     source = open_table(path)
     match = matched(source, processor_types)
     if PERIOD in match and period_us is None:
@@ -83,8 +94,10 @@ def read_workload(
     if n_wrong:
         raise InputError(wrong_cells(source, rows, match, wrong), n_wrong)
     _check_requests(source, table, match, processor_types)
+    row_of = table["_row"]
     demands = Demands(source, table, match, sets, offer or Offer.of(processor_types)).read()
-    return to_workload(source, table, names, tuple(task_types), match, demands)
+    work = to_workload(source, table, names, tuple(task_types), match, demands)
+    return work, lambda task: source.place(int(row_of[task]))
 
 
 def _check_requests(

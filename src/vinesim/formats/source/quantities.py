@@ -22,12 +22,12 @@ _TIME = {
 }
 _PREFIX = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "G": 10**9, "T": 10**12}
 _PREFIX |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_BYTES = {f"{p}B": (n, 1) for p, n in _PREFIX.items()}
+SIZES = {f"{p}B": (n, 1) for p, n in _PREFIX.items()}
 _BANDWIDTH = {f"{p}B/s": (n, 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}b/s": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}bps": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {"B/us": (1, 1)}
-AMOUNTS = _BYTES | _BANDWIDTH
+AMOUNTS = SIZES | _BANDWIDTH
 
 QUANTITY = r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*"
 _QUANTITY = re.compile(QUANTITY, re.ASCII)
@@ -45,7 +45,7 @@ def bandwidth(value: float | str, where: str = "bandwidth") -> float:
 
 def size_bytes(value: float | str, where: str = "size") -> float:
     """Convert a number of bytes, or a text such as "8 KiB" or "1 MB", to bytes."""
-    return _convert(value, _BYTES, "a size, 0 or more: a number of bytes, or with a unit: 8 KiB, 1 MB", where)
+    return _convert(value, SIZES, "a size, 0 or more: a number of bytes, or with a unit: 8 KiB, 1 MB", where)
 
 
 def amount(value: float | str, where: str = "amount") -> float:

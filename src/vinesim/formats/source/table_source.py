@@ -50,6 +50,10 @@ class TableSource:
             for row, column, e, t in wrong
         ]
 
+    def place(self, row: int) -> str:
+        """Return where a row is: its line, or its number in a file without lines."""
+        return f"{self.path}:{self._lines({row}).get(row, '?')}" if self.is_csv else f"{self.path}: row {row}"
+
     def texts_of(self, column: str, rows: Iterable[int]) -> dict[int, str | None]:
         """Return the text of a column's cell in each row."""
         listed = ", ".join(map(str, rows)) or "-1"
