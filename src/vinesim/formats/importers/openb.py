@@ -1,0 +1,225 @@
+"""Nodes and pods of a GPU cluster, as two CSV files: the form of Alibaba's trace of 2023 (openb).
+
+Nodes: sn, cpu_milli, memory_mib, gpu (count), model. Pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli (of one GPU),
+gpu_spec (models that its GPUs may be of, A|B; empty: any), creation_time, deletion_time (s).
+
+A pod is a job of one task. With GPUs, its lead is GPUs, and CPU and memory are companions; without, its lead is the CPU.
+It runs from when it is placed for as long as it existed. Capacities and demands of CPUs and GPUs are thousandths, as in
+the files, so that all sums are exact.
+"""
+
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
+from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.scenario.datacenter_parts import MEMORY
+from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
+from vinesim.formats.source.files import replacing
+from vinesim.model.catalog import ProcessorType, TaskType
+from vinesim.model.workload import NO_PREFERENCE, Workload
+
+NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu", "model")
+POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
+COUNTED = ("qos", "pod_phase")
+CPU, POD = "CPU", TaskType("POD")
+MILLI, MIB = 1000, 2**20
+LEFT_OUT = (
+    "names of nodes and pods, and racks: all nodes are in one rack, in the order of the file",
+    "when and whether the cluster placed a pod: the simulated policy decides",
+    "qos and phase",
+)
+
+
+class Node(NamedTuple):
+    """A node: thousandths of cores, MiB, GPUs and their model."""
+
+    cpu_milli: int
+    memory_mib: int
+    n_gpus: int
+    model: str
+
+
+class Pod(NamedTuple):
+    """A pod: thousandths of cores and of each GPU, MiB, GPUs, their models (none: any), and its times, s."""
+
+    cpu_milli: int
+    memory_mib: int
+    n_gpus: int
+    gpu_milli: int
+    models: tuple[str, ...]
+    created_s: float
+    deleted_s: float
+
+
+def import_openb(
+    nodes: Annotated[Path, Argument("Nodes: sn, cpu_milli, memory_mib, gpu, model; plain or gzip.")],
+    pods: Annotated[Path, Argument("Pods: cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, creation_time ...")],
+    output: Annotated[Path, Option("The workload, a Parquet file; a scenario is written beside it.", short="-o")],
+    gpu_nodes: Annotated[bool, Option("Take only the nodes with GPUs.")] = False,
+    start: Annotated[float, Option("Leave out the pods created before this time, s.")] = 0.0,
+) -> Imported:
+    """Import the nodes and pods of a GPU cluster, in the form of Alibaba's trace of 2023 (openb)."""
+    check_workload(output)
+    places, workload, report = read_openb(nodes, pods, gpu_nodes, start)
+    types = _types(places)
+    write_workload(output, workload, types)
+    scenario = output.with_suffix(".yaml")
+    with replacing(scenario) as draft:
+        draft.write_text(yaml.safe_dump(_document(places, types, output), sort_keys=False))
+    return Imported(report, output, f"{workload.n_jobs:,} pods", scenario)
+
+
+IMPORTER = Importer("openb", import_openb)
+
+
+def read_openb(
+    nodes: Path, pods: Path, gpu_nodes: bool = False, start: float = 0.0
+) -> tuple[list[Node], Workload, ImportReport]:
+    """Return the nodes, the workload of the pods, and a report. Raises :class:`InputError`."""
+    places, n_left_out = _nodes(nodes, gpu_nodes)
+    found = read_csv_rows(pods, POD_COLUMNS)
+    given = [name for name in COUNTED if name in found.unused]
+    if given:
+        found = read_csv_rows(pods, (*POD_COLUMNS, *given))
+    report = ImportReport(found.path, len(found.rows), left_out=LEFT_OUT)
+    report.unused = found.unused
+    kinds, kept = set(places), []
+    for line, row in found.rows:
+        pod = _pod(found, line, row)
+        if pod is None:
+            continue
+        reason = _reason_to_drop(pod, kinds, start)
+        for column in given:
+            report.count(column, row[column] or "empty", not reason)
+        if reason:
+            report.drop(reason, line)
+        else:
+            kept.append(pod)
+    found.raise_problems()
+    if not kept:
+        found.add(found.rows[-1][0], "a pod that a node can hold", "none; " + "; ".join(report.dropped))
+        found.raise_problems()
+    kept.sort(key=lambda pod: pod.created_s)
+    workload = _workload(kept, sorted({node.model for node in places if node.n_gpus}))
+    n_gpus = sum(node.n_gpus for node in places)
+    days = (kept[-1].created_s - kept[0].created_s) / 86400
+    report.made = f"{len(kept):,} pods over {days:.1f} days, on {len(places):,} nodes with {n_gpus:,} GPUs"
+    report.numbers = {"pods": len(kept), "days": days, "nodes": len(places), "gpus": n_gpus}
+    if n_left_out:
+        report.notes.append(f"{n_left_out:,} nodes without GPUs were left out")
+    return places, workload, report
+
+
+def _nodes(path: Path, gpu_nodes: bool) -> tuple[list[Node], int]:
+    """Return the nodes, and how many were left out because they have no GPU."""
+    found = read_csv_rows(path, NODE_COLUMNS)
+    nodes = []
+    for line, row in found.rows:
+        cpu, memory = (found.number(line, name, row[name], least=1, is_whole=True) for name in NODE_COLUMNS[:2])
+        n_gpus = found.number(line, "gpu", row["gpu"], least=0, is_whole=True)
+        if n_gpus > 0:
+            found.check_name(line, "model", row["model"])
+        if row["model"].lower() in (CPU.lower(), MEMORY) or "|" in row["model"]:
+            found.add(line, f"model: the model of a GPU, other than {CPU} and {MEMORY}, without |", repr(row["model"]))
+        if not found.problems:
+            nodes.append(Node(int(cpu), int(memory), int(n_gpus), row["model"]))
+    found.raise_problems()
+    kept = [node for node in nodes if node.n_gpus or not gpu_nodes]
+    if not kept:
+        found.add(found.rows[-1][0], "a node with GPUs", "none")
+        found.raise_problems()
+    return kept, len(nodes) - len(kept)
+
+
+def _pod(found: CsvRows, line: int, row: dict[str, str]) -> Pod | None:
+    """Return the pod of a row; None, with its problems added, if it is wrong."""
+    n_before = len(found.problems)
+    whole = {
+        name: found.number(line, name, row[name], least=0, is_whole=True)
+        for name in ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+    }
+    created, deleted = (found.number(line, name, row[name], least=0) for name in POD_COLUMNS[-2:])
+    models = tuple(sorted({name.strip() for name in row["gpu_spec"].split("|") if name.strip()}))
+    if whole["num_gpu"] > 0 and not 0 < whole["gpu_milli"] <= MILLI:
+        found.add(line, f"gpu_milli: thousandths of a GPU, 1 to {MILLI}", row["gpu_milli"])
+    if len(found.problems) > n_before:
+        return None
+    cpu, memory, n_gpus, milli = map(int, whole.values())
+    return Pod(cpu, memory, n_gpus, milli, models, created, deleted)
+
+
+def _reason_to_drop(pod: Pod, kinds: set[Node], start: float) -> str:
+    """Why a pod is left out; empty: it is not."""
+    if pod.created_s < start:
+        return "created before the start"
+    if pod.deleted_s <= pod.created_s:
+        return "not deleted after it was created"
+    return "" if any(_holds(node, pod) for node in kinds) else "no node has all that it asks for"
+
+
+def _holds(node: Node, pod: Pod) -> bool:
+    """Whether a node without other pods has room for the pod."""
+    has_gpus = not pod.n_gpus or (node.n_gpus >= pod.n_gpus and (not pod.models or node.model in pod.models))
+    return has_gpus and node.cpu_milli >= pod.cpu_milli and node.memory_mib >= pod.memory_mib
+
+
+def _workload(pods: list[Pod], models: list[str]) -> Workload:
+    """Return the pods as jobs of one task each; the first arrives at 0."""
+    leads = [((CPU,) if not pod.n_gpus else tuple(set(pod.models) & set(models)) or tuple(models)) for pod in pods]
+    sets = sorted({tuple(sorted(lead)) for lead in leads})
+    n_gpus, cpu = (np.array([getattr(pod, name) for pod in pods]) for name in ("n_gpus", "cpu_milli"))
+    zeros = np.zeros(len(pods))
+    return Workload(
+        job_task_type=zeros,
+        job_first=np.arange(len(pods) + 1),
+        arrival_us=np.array([pod.created_s - pods[0].created_s for pod in pods]) * 1e6,
+        operations=np.array([pod.deleted_s - pod.created_s for pod in pods]) * 1e6,
+        data_bytes=zeros,
+        data_rack=zeros,
+        data_shelf=zeros,
+        preferred_type=zeros + NO_PREFERENCE,
+        task_types=(POD,),
+        units=np.maximum(n_gpus, 1),
+        demand=np.where(n_gpus > 0, [pod.gpu_milli for pod in pods], cpu),
+        lead_types=np.array([sets.index(tuple(sorted(lead))) for lead in leads]),
+        lead_sets=tuple(sets),
+        companions={
+            CPU: np.where(n_gpus > 0, cpu, 0.0),
+            MEMORY: np.array([pod.memory_mib for pod in pods], np.float64) * MIB,
+        },
+    )
+
+
+def _types(nodes: list[Node]) -> tuple[ProcessorType, ...]:
+    models = sorted({node.model for node in nodes if node.n_gpus})
+    return (ProcessorType(CPU), *(ProcessorType(model, capacity=MILLI) for model in models), ProcessorType(MEMORY))
+
+
+def _document(nodes: list[Node], types: tuple[ProcessorType, ...], workload: Path) -> dict[str, Any]:
+    """The scenario of the nodes and pods; adjacent equal nodes are counted together."""
+    kinds = [(node, len(list(same))) for node, same in groupby(nodes)]
+    units = [p for p in types if p.name != MEMORY]
+    return {
+        "description": "Nodes and pods of a GPU cluster. CPUs and GPUs count in thousandths: a core is 1000.",
+        "extends": "none",
+        "processor_types": [{"name": p.name} | ({"capacity": p.capacity} if p.capacity != 1.0 else {}) for p in units],
+        "task_types": [POD.name],
+        "affinity": {"absolute": {p.name: {POD.name: 1.0} for p in units}},
+        "network": "none",
+        "datacenter": {"racks": [{"nodes": [_node(node, count) for node, count in kinds]}]},
+        "workload": {"file": workload.name},
+        "policy": "flat",
+    }
+
+
+def _node(node: Node, count: int) -> dict[str, Any]:
+    units: dict[str, Any] = {CPU: {"capacity": node.cpu_milli}}
+    if node.n_gpus:
+        units[node.model] = node.n_gpus
+    return {"count": count, "units": units, "memory": f"{node.memory_mib} MiB"}
