@@ -179,3 +179,37 @@ def test_the_schema_takes_a_number_or_a_mapping():
     node = scenario_schema()["$defs"]["NodePart"]["properties"]
     assert "UnitsPart" in json.dumps(node["units"]) and '"integer"' in json.dumps(node["units"])
     assert np.all([name in node for name in ("memory", "resources")])
+
+
+def test_a_table_of_servers_says_the_same_as_nodes(scenario, tmp_path):
+    rows = "type,count,cores,memory,units.A100\nCPU,2,96,512 GiB,3\nCPU,1,32,,\n"
+    (tmp_path / "servers.csv").write_text(rows)
+    nodes = "{count: 2, units: {CPU: {cores: 96}, A100: 3}, memory: 512 GiB}, {units: {CPU: {cores: 32}}}"
+    one = scenario(TYPES + f"datacenter: {{racks: [{{nodes: [{nodes}]}}]}}")
+    other = scenario(TYPES + "datacenter: {file: servers.csv}")
+    assert sorted(units(one)) == sorted(units(other))
+    assert [p.name for p in other.datacenter.processor_types] == ["CPU", "A100", "memory"]
+    (tmp_path / "servers.csv").write_text("type,capacity,rack,shelf\nA100,7,1,2\nCPU,,0,2\n")
+    assert units(scenario(TYPES + "datacenter: {file: servers.csv}")) == [("A100", 7, 1, 2), ("CPU", 1, 0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            "type,core\nCPU,4",
+            "servers.csv: core: expected one of type, count, rack, shelf, cores, capacity, memory, units",
+        ),
+        ("type,units.A10\nCPU,4", "Did you mean units.A100?"),
+        ("type,cores\nCPU,-4", "servers.csv: cores[0]: expected an amount, 0 or more"),
+        ("type,cores\nCPU,0", "servers.csv: cores[0]: expected a value above 0, or an empty cell, found 0"),
+        ("type,cores\nA100,4", "servers.csv: cores[0]: expected cores of a CPU"),
+        ("type,memory\nCPU,4 Gb", "servers.csv: memory[0]: expected a size, 0 or more"),
+        ("type,units.A100\nCPU,1.5", "servers.csv: units.A100[0]: expected a whole number, 0 or more, found 1.5"),
+        ("type,cores,capacity\nCPU,4,4", "expected a column cores or capacity, found both"),
+    ],
+)
+def test_a_wrong_table_of_servers_is_one_error(problems, tmp_path, rows, expected):
+    (tmp_path / "servers.csv").write_text(rows + "\n")
+    (found,) = problems(TYPES + "datacenter: {file: servers.csv}")
+    assert expected in found

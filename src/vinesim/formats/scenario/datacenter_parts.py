@@ -124,7 +124,9 @@ class DatacenterPart(Part):
     )
     units: Annotated[list[UnitPart], Field(min_length=1)] | None = Field(None, description="The units one by one.")
     file: FileName | None = Field(
-        None, description="A deployment file (lines `type x y`), or a table (.csv, .parquet) with a column type."
+        None,
+        description="A deployment file (lines `type x y`), or a table (.csv, .parquet) of servers: type, and optionally "
+        "count, rack, shelf, cores or capacity, memory, units.TYPE.",
     )
     storage: list[StoragePart] | None = Field(
         None, description="Storage units, which hold generated data; without any, all nodes with a unit do."

@@ -7,6 +7,7 @@ from typing import Any
 
 from vinesim.formats.papers.prices import read_prices
 from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.servers import SUFFIXES, resources_in
 from vinesim.formats.scenario.type_parts import PricesPart, ProcessorTypePart
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.catalog import (
@@ -55,7 +56,10 @@ def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Na
 def _with_resources(names: Names, document: ScenarioDocument) -> Names:
     """Add a processor type for each resource of the nodes, unless the document lists one of that name."""
     listed = {part.name for part in document.processor_types or []}
-    wanted = [] if document.datacenter is None else document.datacenter.resources
+    part = document.datacenter
+    wanted = [] if part is None else part.resources
+    if part is not None and part.file is not None and part.file.endswith(SUFFIXES):
+        wanted += resources_in(names.folder / part.file)
     added = [name for name in wanted if name not in names.processor_names]
     resources = tuple(name for name in wanted if name in added or name in listed)
     return replace(names, processors=(*names.processors, *map(ProcessorType, added)), resources=resources)

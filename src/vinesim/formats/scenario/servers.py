@@ -1,7 +1,9 @@
 """The datacenter as a table with one row per server or group of equal servers: the user's own CSV or Parquet file.
 
 Columns: ``type`` (name of the processor type) and optionally ``count`` (default 1), ``rack`` (default 0) and ``shelf``
-(default: the number of units before it, so that units are in the order of the rows).
+(default: the number of servers before it, so that they are in the order of the rows). Each server is one unit of its
+type; ``cores`` or ``capacity`` is its own capacity, ``memory`` is the memory beside it (as 512 GiB), and ``units.TYPE``
+is the number of units of another type beside it, such as ``units.A100``. Empty cells stand for the default or for none.
 """
 
 import os
@@ -9,13 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.source.files import opened
+from vinesim.formats.source.quantities import amount, size_bytes
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
-COLUMNS = ("type", "count", "rack", "shelf")
+COLUMNS = ("type", "count", "rack", "shelf", "cores", "capacity", "memory")
+UNITS = "units."
 SUFFIXES = (".csv", ".parquet")
 MAX_UNITS = 10_000_000
 
@@ -27,15 +32,18 @@ def read_servers(
     columns = _columns(path)
     if "type" not in columns:
         raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
-    if unknown := [name for name in columns if name not in COLUMNS]:
-        expected = "one of " + ", ".join(COLUMNS)
+    codes = codes_of(processor_types)
+    known = [*COLUMNS, *(UNITS + name for name in codes)]
+    if unknown := [name for name in columns if name not in known]:
+        expected = "one of " + ", ".join([*COLUMNS, UNITS + "TYPE"])
         raise InputError(
             [
-                Problem(f"{path}: {name}", expected, repr(name), did_you_mean(name, COLUMNS) or "Remove the column.")
+                Problem(f"{path}: {name}", expected, repr(name), did_you_mean(name, known) or "Remove the column.")
                 for name in unknown
             ]
         )
-    codes = codes_of(processor_types)
+    if {"cores", "capacity"} <= columns.keys():
+        raise InputError([Problem(str(path), "a column cores or capacity", "both", "Keep one.")])
     names = [str(name).strip() for name in columns["type"].tolist()]
     problems = [
         Problem(f"{path}: type[{row}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
@@ -46,17 +54,74 @@ def read_servers(
     for name, least in (("count", 1), ("rack", 0), ("shelf", 0)):
         if name in columns:
             numbers[name] = _whole(path, name, columns[name], least, problems)
+    beside = [(n, _whole(path, n, _filled(columns[n]), 0, problems)) for n in columns if n.startswith(UNITS)]
+    sizes = {
+        name: _amounts(path, name, columns[name], problems) for name in ("cores", "capacity", MEMORY) if name in columns
+    }
+    if "cores" in sizes:
+        is_cpu = {p.name: p.is_cpu for p in processor_types}
+        for row in np.flatnonzero(~np.isnan(sizes["cores"])):
+            if not is_cpu.get(names[row], True):
+                expected = "cores of a CPU: a type whose name begins with CPU, or with the attribute cores"
+                problems.append(Problem(f"{path}: cores[{row}]", expected, f"cores of {names[row]}", "Use capacity."))
     if not names:
         problems.append(Problem(str(path), "at least one row", "none"))
     if problems:
         raise InputError(problems[:20], len(problems))
     count = numbers.get("count", np.ones(len(names), np.int64))
-    if count.sum() > MAX_UNITS:
-        raise InputError([Problem(f"{path}: count", f"at most {MAX_UNITS:,} units", f"{count.sum():,}")])
-    kind = np.repeat([codes[name] for name in names], count)
-    rack = np.repeat(numbers["rack"], count) if "rack" in numbers else np.zeros(len(kind), np.int64)
-    shelf = np.repeat(numbers["shelf"], count) if "shelf" in numbers else np.arange(len(kind))
-    return Datacenter(kind, rack, shelf, tuple(processor_types))
+    none = np.full(len(names), np.nan)
+    own = sizes.get("cores", sizes.get("capacity", none))
+    memory = sizes.get(MEMORY, none)
+    pieces = [(np.array([codes[name] for name in names]), own, np.ones(len(names), np.int64))]
+    pieces += [(np.full(len(names), codes[name.removeprefix(UNITS)]), none, n) for name, n in beside]
+    if MEMORY in sizes:
+        pieces.append((np.full(len(names), codes[MEMORY]), memory, (~np.isnan(memory)).astype(np.int64)))
+    n_units = int((sum(n for *_, n in pieces) * count).sum())
+    if n_units > MAX_UNITS:
+        raise InputError([Problem(f"{path}: count", f"at most {MAX_UNITS:,} units", f"{n_units:,}")])
+    server = np.repeat(np.arange(len(names)), count)  # the row of each server
+    units = [np.repeat(np.arange(len(server)), n[server]) for *_, n in pieces]  # the server of each unit
+    kind = np.concatenate([kind[server][of] for (kind, _, _), of in zip(pieces, units, strict=True)])
+    capacity = np.concatenate([size[server][of] for (_, size, _), of in zip(pieces, units, strict=True)])
+    of = np.concatenate(units)
+    order = np.argsort(of, kind="stable")
+    kind, capacity, of = kind[order], capacity[order], of[order]
+    rack = numbers["rack"][server][of] if "rack" in numbers else np.zeros(len(of), np.int64)
+    shelf = numbers["shelf"][server][of] if "shelf" in numbers else of
+    of_type = np.array([p.capacity for p in processor_types])[kind]
+    capacity = np.where(np.isnan(capacity), of_type, capacity)
+    return Datacenter(kind, rack, shelf, tuple(processor_types), capacity=capacity)
+
+
+def resources_in(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the resources that a table of servers has; none if it cannot be read, which reading it reports."""
+    try:
+        return (MEMORY,) if MEMORY in _columns(path) else ()
+    except InputError:
+        return ()
+
+
+def _filled(values: np.ndarray) -> np.ndarray:
+    """Return a column of counts with 0 in its empty cells."""
+    return np.ma.filled(values, 0) if np.ma.getdata(values).dtype.kind in "iuf" else values
+
+
+def _amounts(path: str | os.PathLike[str], name: str, values: np.ndarray, problems: list[Problem]) -> np.ndarray:
+    """Return a column of capacities, NaN where it is empty; wrong ones are added to the problems."""
+    read = size_bytes if name == MEMORY else amount
+    found = np.full(len(values), np.nan)
+    missing = np.ma.getmaskarray(values)
+    for row, value in enumerate(np.ma.getdata(values).tolist()):
+        if missing[row] or value is None:
+            continue
+        try:
+            found[row] = read(value.strip() if isinstance(value, str) else value, f"{path}: {name}[{row}]")
+        except InputError as error:
+            problems += error.problems
+            continue
+        if not found[row] > 0:
+            problems.append(Problem(f"{path}: {name}[{row}]", "a value above 0, or an empty cell", f"{value}"))
+    return found
 
 
 def _columns(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

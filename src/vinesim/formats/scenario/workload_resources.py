@@ -14,7 +14,7 @@ import numpy as np
 from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.workload_columns import COMPANION, GENERAL_LEAD, OF_REQUEST
 from vinesim.formats.source.table_source import TableSource
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
