@@ -331,7 +331,7 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
-    from vinesim.formats.scenario import workload_columns, workload_table
+    from vinesim.formats.scenario import offer, servers, workload_columns, workload_resources, workload_table
     from vinesim.formats.source import limits, quantities
 
     modules = {
@@ -355,12 +355,17 @@ def formats() -> str:
                 (i, f"`{c.name}`", "number" if c.is_number else "whole number") for i, c in enumerate(module.COLUMNS, 1)
             ]
             text.append(table(("field", "name", "value"), rows))
-    known = {**workload_columns.COLUMNS, **workload_columns.ALTERNATIVES}
+    known = workload_columns.ALL
     rows = [(f"`{name}`", kind, meaning) for name, (kind, meaning) in known.items()]
     text += [
         "## Workload as Parquet",
         _prose(workload_table.__doc__),
         table(("column", "type", "meaning"), rows),
+        "## What a task demands of a node",
+        _prose(workload_resources.__doc__),
+        _prose(offer.__doc__),
+        "## Servers as a table",
+        _prose(servers.__doc__),
         "## Quantities with units",
         _prose(quantities.__doc__),
         table(

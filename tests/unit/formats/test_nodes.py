@@ -116,7 +116,8 @@ def test_memory_runs_no_task_wherever_the_affinity_comes_from(scenario, tmp_path
     made = scenario(text)
     done = vs.simulate(made, engine=engine)
     names = {made.datacenter.processor_types[p].name for p in done.tasks["unit_type"]}
-    assert "memory" not in names and len(names) == 1
+    assert "memory" not in names
+    assert len(names) == 1
 
 
 def test_counts_and_sizes_can_be_overridden_and_swept(scenario, tmp_path):
@@ -177,7 +178,8 @@ def test_the_schema_takes_a_number_or_a_mapping():
     from vinesim.formats.scenario.file import scenario_schema
 
     node = scenario_schema()["$defs"]["NodePart"]["properties"]
-    assert "UnitsPart" in json.dumps(node["units"]) and '"integer"' in json.dumps(node["units"])
+    assert "UnitsPart" in json.dumps(node["units"])
+    assert '"integer"' in json.dumps(node["units"])
     assert np.all([name in node for name in ("memory", "resources")])
 
 

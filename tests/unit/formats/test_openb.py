@@ -88,7 +88,8 @@ def test_shares_that_fill_a_gpu_exactly_run_beside_each_other(imported):
     _, made = imported(nodes="cpu_milli,memory_mib,gpu,model\n8000,2000,1,T4\n")
     for engine in ("compiled", "reference"):
         tasks = vs.simulate(made, engine=engine).tasks
-        assert len(tasks["unit"]) == 2 and (tasks["init_us"] == made.workload.arrival_us).all()  # 460 and 540
+        assert len(tasks["unit"]) == 2
+        assert (tasks["init_us"] == made.workload.arrival_us).all()
         assert tasks["finish_us"][0] > tasks["init_us"][1]
 
 
@@ -119,7 +120,8 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path):
         (tmp_path / f"{name}.csv").write_text(text)
     files = [str(tmp_path / name) for name in ("nodes.csv", "pods.csv", "out.parquet")]
     done = CliRunner().invoke(app, ["import", "openb", *files[:2], "-o", files[2], "--gpu-nodes", "--start", "120"])
-    assert done.exit_code == 0 and "1 nodes without GPUs were left out" in done.output
+    assert done.exit_code == 0
+    assert "1 nodes without GPUs were left out" in done.output
     assert vs.simulate(vs.read_scenario(tmp_path / "out.yaml"), engine="reference").exit_reason == "ALL_DONE"
 
 
@@ -133,6 +135,7 @@ def test_the_trace_of_2023(tmp_path):
     assert counts == {"T4": 842, "G2": 4392, "P100": 265, "G3": 312, "A10": 2}
     work = made.workload
     for column in (work.demand, made.datacenter.unit_capacity, *work.companions.values()):
-        assert (np.mod(column, 1) == 0).all() and column.max() < 2**53
+        assert (np.mod(column, 1) == 0).all()
+        assert column.max() < 2**53
     n_gpu_pods = int(sum(work.lead_sets[code] != ("CPU",) for code in work.lead_types))
     assert (work.n_jobs, n_gpu_pods, done.report.n_dropped) == (8150, 7062, 2)

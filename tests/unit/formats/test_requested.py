@@ -94,7 +94,8 @@ def test_without_gpus_the_cores_are_the_lead(jobs):
 def test_cores_and_memory_alone(jobs):
     assert demands(jobs("cores", "4", "6").workload) == [(1, 4, "CPU", {}), (1, 6, "CPU", {})]
     ((_, demand, lead, companions),) = demands(jobs("memory", "4 kB").workload)
-    assert np.isnan(demand) and (lead, companions) == ("any", {"memory": 4000})
+    assert np.isnan(demand)
+    assert (lead, companions) == ("any", {"memory": 4000})
 
 
 def test_a_share_is_of_a_gpu_of_any_capacity(jobs):
@@ -112,14 +113,16 @@ def test_the_general_columns(jobs):
     made = jobs("units,types,demand,companion.CPU,companion.nic", "3,A100,0.5,6,1 GB/s", ",,,,", "2,T4|A100,whole,,0")
     ((*_, any_companions),) = [row for row in demands(made.workload) if row[2] == "any"]
     first, _, last = demands(made.workload)
-    assert first == (3, 0.5, "A100", {"CPU": 6, "nic": 1000}) and any_companions == {}
+    assert first == (3, 0.5, "A100", {"CPU": 6, "nic": 1000})
+    assert any_companions == {}
     assert last == (2, WHOLE_UNIT, "A100|T4", {})
 
 
 def test_a_request_of_the_type_stays_what_it_is(jobs):
     sized = SCENARIO.replace("{name: A100}", "{name: A100, attributes: {sms: 108}}")
     made = jobs("gpus,request.sms", "1,100", scenario=sized)
-    assert made.workload.requests["sms"].tolist() == [100] and made.workload.companions is None
+    assert made.workload.requests["sms"].tolist() == [100]
+    assert made.workload.companions is None
 
 
 def test_a_table_written_and_read_again_is_the_same(jobs, tmp_path):
@@ -162,7 +165,7 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             .replace(", {name: CPU_ARM}", "")
             .replace(", CPU_ARM: 1", "")
             .replace("{cores:", "{capacity:"),
-            "jobs.csv:2: expected cores: 1 or more GPUs, as no node has a CPU, found '4'. CPUs are the types whose name",
+            "jobs.csv:2: expected cores: 1 or more GPUs, as no node has a CPU, found '4'. CPUs are the types",
         ),
         (
             "memory",
@@ -306,4 +309,6 @@ def test_both_engines_run_what_was_read(jobs, policy):
         assert np.array_equal(one.tasks[name], other.tasks[name], equal_nan=one.tasks[name].dtype.kind == "f")
     assert one.exit_reason == vs.ExitReason.ALL_DONE
     names = [made.datacenter.processor_types[p].name for p in one.tasks["unit_type"]]
-    assert names[0] == names[4] == "A100" and names[2] == "T4" and names[3] == "CPU"
+    assert names[0] == names[4] == "A100"
+    assert names[2] == "T4"
+    assert names[3] == "CPU"

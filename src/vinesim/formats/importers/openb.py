@@ -1,60 +1,38 @@
 """Nodes and pods of a GPU cluster, as two CSV files: the form of Alibaba's trace of 2023 (openb).
 
-Nodes: sn, cpu_milli, memory_mib, gpu (count), model. Pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli (of one GPU),
-gpu_spec (models that its GPUs may be of, A|B; empty: any), creation_time, deletion_time (s).
+Nodes: sn, cpu_milli, memory_mib, gpu (count), model. Pods: name, cpu_milli, memory_mib, num_gpu, gpu_milli (of one
+GPU), gpu_spec (models that its GPUs may be of, A|B; empty: any), creation_time, deletion_time (s).
 
-A pod is a job of one task. With GPUs, its lead is GPUs, and CPU and memory are companions; without, its lead is the CPU.
-It runs from when it is placed for as long as it existed. Capacities and demands of CPUs and GPUs are thousandths, as in
-the files, so that all sums are exact.
+A pod is a job of one task. With GPUs, its lead is GPUs, and CPU and memory are companions; without, its lead is its
+cores. It runs from when it is placed for as long as it existed. Capacities and demands of CPUs and GPUs are
+thousandths, as in the files, so that all sums are exact.
 """
 
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import yaml
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
+from vinesim.formats.importers.openb_files import CPU, MILLI, POD_COLUMNS, Node, Pod, holds, read_nodes, read_pod
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.workload_writer import write_workload
-from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
+from vinesim.formats.source.csv_rows import read_csv_rows
 from vinesim.formats.source.files import replacing
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
-NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu", "model")
-POD_COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
 COUNTED = ("qos", "pod_phase")
-CPU, POD = "CPU", TaskType("POD")
-MILLI, MIB = 1000, 2**20
+POD = TaskType("POD")
+MIB = 2**20
 LEFT_OUT = (
     "names of nodes and pods, and racks: all nodes are in one rack, in the order of the file",
     "when and whether the cluster placed a pod: the simulated policy decides",
     "qos and phase",
 )
-
-
-class Node(NamedTuple):
-    """A node: thousandths of cores, MiB, GPUs and their model."""
-
-    cpu_milli: int
-    memory_mib: int
-    n_gpus: int
-    model: str
-
-
-class Pod(NamedTuple):
-    """A pod: thousandths of cores and of each GPU, MiB, GPUs, their models (none: any), and its times, s."""
-
-    cpu_milli: int
-    memory_mib: int
-    n_gpus: int
-    gpu_milli: int
-    models: tuple[str, ...]
-    created_s: float
-    deleted_s: float
 
 
 def import_openb(
@@ -82,7 +60,7 @@ def read_openb(
     nodes: Path, pods: Path, gpu_nodes: bool = False, start: float = 0.0
 ) -> tuple[list[Node], Workload, ImportReport]:
     """Return the nodes, the workload of the pods, and a report. Raises :class:`InputError`."""
-    places, n_left_out = _nodes(nodes, gpu_nodes)
+    places, n_left_out = read_nodes(nodes, gpu_nodes)
     found = read_csv_rows(pods, POD_COLUMNS)
     given = [name for name in COUNTED if name in found.unused]
     if given:
@@ -91,7 +69,7 @@ def read_openb(
     report.unused = found.unused
     kinds, kept = set(places), []
     for line, row in found.rows:
-        pod = _pod(found, line, row)
+        pod = read_pod(found, line, row)
         if pod is None:
             continue
         reason = _reason_to_drop(pod, kinds, start)
@@ -116,57 +94,13 @@ def read_openb(
     return places, workload, report
 
 
-def _nodes(path: Path, gpu_nodes: bool) -> tuple[list[Node], int]:
-    """Return the nodes, and how many were left out because they have no GPU."""
-    found = read_csv_rows(path, NODE_COLUMNS)
-    nodes = []
-    for line, row in found.rows:
-        cpu, memory = (found.number(line, name, row[name], least=1, is_whole=True) for name in NODE_COLUMNS[:2])
-        n_gpus = found.number(line, "gpu", row["gpu"], least=0, is_whole=True)
-        if n_gpus > 0:
-            found.check_name(line, "model", row["model"])
-        if row["model"].lower() in (CPU.lower(), MEMORY) or "|" in row["model"]:
-            found.add(line, f"model: the model of a GPU, other than {CPU} and {MEMORY}, without |", repr(row["model"]))
-        if not found.problems:
-            nodes.append(Node(int(cpu), int(memory), int(n_gpus), row["model"]))
-    found.raise_problems()
-    kept = [node for node in nodes if node.n_gpus or not gpu_nodes]
-    if not kept:
-        found.add(found.rows[-1][0], "a node with GPUs", "none")
-        found.raise_problems()
-    return kept, len(nodes) - len(kept)
-
-
-def _pod(found: CsvRows, line: int, row: dict[str, str]) -> Pod | None:
-    """Return the pod of a row; None, with its problems added, if it is wrong."""
-    n_before = len(found.problems)
-    whole = {
-        name: found.number(line, name, row[name], least=0, is_whole=True)
-        for name in ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-    }
-    created, deleted = (found.number(line, name, row[name], least=0) for name in POD_COLUMNS[-2:])
-    models = tuple(sorted({name.strip() for name in row["gpu_spec"].split("|") if name.strip()}))
-    if whole["num_gpu"] > 0 and not 0 < whole["gpu_milli"] <= MILLI:
-        found.add(line, f"gpu_milli: thousandths of a GPU, 1 to {MILLI}", row["gpu_milli"])
-    if len(found.problems) > n_before:
-        return None
-    cpu, memory, n_gpus, milli = map(int, whole.values())
-    return Pod(cpu, memory, n_gpus, milli, models, created, deleted)
-
-
 def _reason_to_drop(pod: Pod, kinds: set[Node], start: float) -> str:
     """Why a pod is left out; empty: it is not."""
     if pod.created_s < start:
         return "created before the start"
     if pod.deleted_s <= pod.created_s:
         return "not deleted after it was created"
-    return "" if any(_holds(node, pod) for node in kinds) else "no node has all that it asks for"
-
-
-def _holds(node: Node, pod: Pod) -> bool:
-    """Whether a node without other pods has room for the pod."""
-    has_gpus = not pod.n_gpus or (node.n_gpus >= pod.n_gpus and (not pod.models or node.model in pod.models))
-    return has_gpus and node.cpu_milli >= pod.cpu_milli and node.memory_mib >= pod.memory_mib
+    return "" if any(holds(node, pod) for node in kinds) else "no node has all that it asks for"
 
 
 def _workload(pods: list[Pod], models: list[str]) -> Workload:

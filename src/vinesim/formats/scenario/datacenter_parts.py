@@ -7,7 +7,6 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from vinesim.formats.scenario.values import Amount, Count, FileName, Index, Name, Positive, Size
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 
-
 MEMORY = "memory"  # the resource that the key memory of a node stands for
 
 
@@ -125,8 +124,8 @@ class DatacenterPart(Part):
     units: Annotated[list[UnitPart], Field(min_length=1)] | None = Field(None, description="The units one by one.")
     file: FileName | None = Field(
         None,
-        description="A deployment file (lines `type x y`), or a table (.csv, .parquet) of servers: type, and optionally "
-        "count, rack, shelf, cores or capacity, memory, units.TYPE.",
+        description="A deployment file (lines `type x y`), or a table (.csv, .parquet) of servers: type, and "
+        "optionally count, rack, shelf, cores or capacity, memory, units.TYPE.",
     )
     storage: list[StoragePart] | None = Field(
         None, description="Storage units, which hold generated data; without any, all nodes with a unit do."

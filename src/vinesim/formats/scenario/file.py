@@ -65,7 +65,8 @@ def scenario_from(
     """Build the scenario of a document read from a file or made in Python; its file names start from ``folder``.
 
     In a document made in Python the policy may be a class or an object. ``check_policy(policy, options)`` is called
-    too, so that its :class:`InputError` joins the others; so is ``check_demands(scenario)``. Raises :class:`InputError` with the place of every problem.
+    too, so that its :class:`InputError` joins the others; so is ``check_demands(scenario)``. Raises
+    :class:`InputError` with the place of every problem.
     """
     policy = source.data.get("policy") if isinstance(source.data, dict) else None
     is_object = policy is not None and not isinstance(policy, str | int | float | list | dict)

@@ -117,7 +117,7 @@ class Workloads:
         return np.repeat(runs[:, np.newaxis], len(self.names.tasks), axis=1)
 
     def _read_table(self, file: str, center: Datacenter | None) -> Workload | None:
-        from vinesim.formats.scenario.workload_resources import Offer
+        from vinesim.formats.scenario.offer import Offer
         from vinesim.formats.scenario.workload_table import has_periods, read_with_places
 
         where, path, arrivals = ("workload", "file"), self.names.folder / file, self.document.arrivals

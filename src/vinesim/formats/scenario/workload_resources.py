@@ -5,63 +5,21 @@ with GPUs has them as its lead, and cores and memory as companions; a task witho
 general columns are ``units``, ``types`` and ``demand`` for the lead, and ``companion.TYPE``.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from vinesim.formats.scenario.datacenter_parts import MEMORY
+from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_columns import COMPANION, GENERAL_LEAD, OF_REQUEST
-from vinesim.formats.source.table_source import TableSource
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.model.catalog import ProcessorType
-from vinesim.model.datacenter import Datacenter
+from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANY_LEAD, ONE_SLOT, WHOLE_UNIT
 
 MAX_LINES = 5  # shown per column
-Say = Callable[[np.ndarray, str, str, str], None]
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What the nodes have: the processor types in the datacenter by kind, and which of them share a node."""
-
-    types: tuple[ProcessorType, ...]
-    cpus: tuple[str, ...]
-    gpus: tuple[str, ...]  # neither CPU nor FPGA, and no resource
-    resources: tuple[str, ...]  # with units at a node, and run nothing
-    capacity: Mapping[str, frozenset[float]]  # of the units of each type in the datacenter
-    beside: Mapping[str, frozenset[str]]  # type -> the types that share a node with it
-
-    @classmethod
-    def of(
-        cls, types: Sequence[ProcessorType], center: Datacenter | None = None, resources: Collection[str] = ()
-    ) -> "Offer":
-        """Return what a datacenter offers; without one, one unit of each type, all at one node."""
-        if center is None:
-            center = Datacenter(np.arange(len(types)), np.zeros(len(types)), np.zeros(len(types)), tuple(types))
-        place = np.unique(center.rack * np.int64(center.n_shelves) + center.shelf, return_inverse=True)[1]
-        has = np.zeros((int(place.max()) + 1, len(types)), bool)
-        has[place, center.unit_type] = True
-        names = [p.name for p in types]
-        used = [p for code, p in enumerate(types) if has[:, code].any()]
-        able = [p for p in used if p.name not in resources]
-        no_gpu = ("FPGA", "UNSPECIFIED")
-        return cls(
-            tuple(types),
-            tuple(p.name for p in able if p.is_cpu),
-            tuple(p.name for p in able if not p.is_cpu and not p.name.upper().startswith(no_gpu)),
-            tuple(p.name for p in used if p.name in resources),
-            {p.name: frozenset(center.unit_capacity[center.unit_type == names.index(p.name)].tolist()) for p in used},
-            {p.name: frozenset(np.array(names)[has[has[:, names.index(p.name)]].any(axis=0)].tolist()) for p in used},
-        )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The types in the datacenter."""
-        return tuple(self.capacity)
 
 
 class Demands:
@@ -210,17 +168,18 @@ class Demands:
     def _leads(self, column: str, default: tuple[str, ...]) -> np.ndarray:
         """[N] the set of types in a column of alternatives; where it is empty, the default, or any for ``types``."""
         lead = np.full(self.n, ANY_LEAD if column == "types" else self._set(default))
-        code = self._given.get(column)
+        code = self._given.get(column, np.full(self.n, -1))
         known = [p.name for p in self.offer.types]
         for number, text in enumerate(self._sets.get(column, ())):
             names = tuple(dict.fromkeys(name.strip() for name in text.split("|")))
-            mine = code == number
+            mine = np.equal(code, number)
             unknown = [name for name in names if name not in known]
             if unknown:
                 remedy = did_you_mean(unknown[0], known) or "Define the type first, or leave the alternative out."
                 self._say(column, mine, "processor types, as A|B: of " + ", ".join(known), remedy=remedy)
             elif not set(names) & set(self.offer.names):
-                self._say(column, mine, "a type that a node has: one of " + ", ".join(default))
+                remedy = "Add such a unit to a node, or leave the alternative out."
+                self._say(column, mine, "a type that a node has: one of " + ", ".join(default), remedy=remedy)
             elif column == "gpu_type" and (others := [n for n in names if n in self.offer.names and n not in default]):
                 self._say(column, mine, f"GPUs: one of {', '.join(default)}, not {others[0]}")
             else:

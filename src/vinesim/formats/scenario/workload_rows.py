@@ -18,7 +18,7 @@ def to_workload(
     names: dict[str, list[str]],
     task_types: tuple[TaskType, ...],
     match: Mapping[str, tuple[str, float]],
-    demands: Mapping[str, Any],
+    demands: dict[str, Any],
 ) -> Workload:
     """Return the workload of a table's checked columns, by VineSim's names; ``demands`` are those about its leads and
     companions. Raises :class:`InputError`."""

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
 from vinesim.formats.scenario.workload_columns import DEFAULTS, METADATA, PERIOD, REQUEST, is_set, kind_of, matched
-from vinesim.formats.scenario.workload_resources import Demands, Offer
+from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, name_of, open_table
@@ -36,8 +37,8 @@ def read_workload(
     """Read a file of :func:`write_workload`, or any Parquet or CSV file with such columns.
 
     ``task_types`` defaults to the file's own list. If each row is one job, unsorted jobs are sorted by arrival. With a
-    column ``period``, a job arrives at its period times ``period_us``. ``offer`` is what the nodes have, for the columns
-    cores, gpus and so on; by default a unit of each type. Other columns are errors.
+    column ``period``, a job arrives at its period times ``period_us``. ``offer`` is what the nodes have, for cores and
+    gpus; by default a unit of each type. Other columns are errors.
     Raises :class:`InputError`.
     """
     return read_with_places(path, processor_types, task_types, period_us, offer)[0]

@@ -1,0 +1,53 @@
+"""What the nodes of a datacenter have, by which a workload's cores and GPUs are understood.
+
+A CPU is a processor type whose name begins with CPU, or with the attribute cores. A GPU is any other type that is not
+an FPGA by its name and is not a resource of the nodes, such as memory.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.datacenter import Datacenter
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What the nodes have: the processor types in the datacenter by kind, and which of them share a node."""
+
+    types: tuple[ProcessorType, ...]
+    cpus: tuple[str, ...]
+    gpus: tuple[str, ...]  # neither CPU nor FPGA, and no resource
+    resources: tuple[str, ...]  # with units at a node, and run nothing
+    capacity: Mapping[str, frozenset[float]]  # of the units of each type in the datacenter
+    beside: Mapping[str, frozenset[str]]  # type -> the types that share a node with it
+
+    @classmethod
+    def of(
+        cls, types: Sequence[ProcessorType], center: Datacenter | None = None, resources: Collection[str] = ()
+    ) -> "Offer":
+        """Return what a datacenter offers; without one, one unit of each type, all at one node."""
+        if center is None:
+            center = Datacenter(np.arange(len(types)), np.zeros(len(types)), np.zeros(len(types)), tuple(types))
+        place = np.unique(center.rack * np.int64(center.n_shelves) + center.shelf, return_inverse=True)[1]
+        has = np.zeros((int(place.max()) + 1, len(types)), bool)
+        has[place, center.unit_type] = True
+        names = [p.name for p in types]
+        used = [p for code, p in enumerate(types) if has[:, code].any()]
+        able = [p for p in used if p.name not in resources]
+        no_gpu = ("FPGA", "UNSPECIFIED")
+        return cls(
+            tuple(types),
+            tuple(p.name for p in able if p.is_cpu),
+            tuple(p.name for p in able if not p.is_cpu and not p.name.upper().startswith(no_gpu)),
+            tuple(p.name for p in used if p.name in resources),
+            {p.name: frozenset(center.unit_capacity[center.unit_type == names.index(p.name)].tolist()) for p in used},
+            {p.name: frozenset(np.array(names)[has[has[:, names.index(p.name)]].any(axis=0)].tolist()) for p in used},
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The types in the datacenter."""
+        return tuple(self.capacity)
