@@ -114,7 +114,8 @@ class ReferenceState:
         model, own, kind = self.model, self.task_unit[task], self.task_type_of(task)
         if len(model.kind_units) == 0:
             return
-        node, held = model.unit_node[own], []
+        node = model.unit_node[own]
+        held: list[int] = []
         for unit in range(len(model.unit_type)):
             if model.unit_node[unit] == node and model.unit_type[unit] == model.unit_type[own] and unit != own:
                 is_enough = len(held) == model.kind_units[kind] - 1

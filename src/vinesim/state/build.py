@@ -178,7 +178,7 @@ def _vectors(
         share = float(classes.share[t])
         key = (int(p), int(classes.units[t]), -1.0 if np.isnan(share) else share)
         kind_lead[t, p] = leads.setdefault(key, len(leads))
-    lead_type, lead_units, share = (np.array(column) for column in zip(*leads, strict=True))
+    lead_type, lead_units, shares = (np.array(column) for column in zip(*leads, strict=True))
     n_companions = (classes.companion > 0).sum(axis=1)
     used = (classes.companion > 0)[classes.of_task].sum(axis=0)
     by_use = np.argsort(-used, kind="stable")
@@ -195,7 +195,7 @@ def _vectors(
         "node_unit": np.argsort(place, kind="stable").astype(np.int32),
         "lead_type": lead_type.astype(np.int32),
         "lead_units": lead_units.astype(np.int32),
-        "lead_share": np.where(share < 0, ONE_SLOT, share),
+        "lead_share": np.where(shares < 0, ONE_SLOT, shares),
         "companion_type": by_use[used[by_use] > 0].astype(np.int32),
     }
 

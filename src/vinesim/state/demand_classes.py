@@ -120,9 +120,9 @@ def unmet(classes: DemandClasses, work: Workload, center: Datacenter) -> list[Pr
         task = int(classes.first_task[t])
         missing = [(p, a) for p, a in enumerate(classes.companion[t]) if a > largest.get(p, 0.0) * OVERFULL]
         if missing:
-            p, amount = missing[0]
-            has = f"{largest[p]:g} on the largest" if p in largest else f"no unit of {names[p]}"
-            where = f"workload.companions.{names[p]}[{task}]"
+            kind, amount = missing[0]
+            has = f"{largest[kind]:g} on the largest" if kind in largest else f"no unit of {names[kind]}"
+            where = f"workload.companions.{names[kind]}[{task}]"
             problems.append(Problem(where, "no more than a unit has", f"{amount:g}, {has}"))
         else:
             problems.append(
