@@ -44,8 +44,16 @@ class ExplainRecord:
         return found
 
 
+def check_can_explain(scenario: Scenario) -> None:
+    """Raise :class:`InputError` for what the record does not hold: it has one capacity a type, and one unit a task."""
+    if scenario.workload.has_vectors or scenario.datacenter.capacity is not None:
+        found = "tasks that hold several units, or units with capacities of their own"
+        raise InputError([Problem("--explain", "a scenario with one unit for each task", found, "Leave it out.")])
+
+
 def write_record(folder: Path, scenario: Scenario) -> None:
-    """Write both files. Raises OSError."""
+    """Write both files. Raises OSError, and :class:`InputError` for a scenario that cannot be explained."""
+    check_can_explain(scenario)
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
         "processor_types": [p.name for p in types],
