@@ -29,7 +29,9 @@ def generate(
     """Generate a workload, or list the generators and their options."""
     from vinesim.cli.arguments import key_values
     from vinesim.formats.papers.trace import write_trace
+    from vinesim.formats.scenario.generator_options import OptionsReader
     from vinesim.formats.scenario.workload_writer import write_workload
+    from vinesim.formats.source.yaml_source import YamlSource
     from vinesim.model.catalog import PROCESSOR_TYPES
     from vinesim.workloads.registry import COMMON, GENERATORS
     from vinesim.workloads.registry import generator as find
@@ -44,7 +46,10 @@ def generate(
     spec = find(generator)
     if output is None:
         raise InputError([Problem("vinesim generate", "-o FILE", "none", "Name the file to write.")])
-    options = {key: _value(text) for key, text in key_values(option, "--option").items()}
+    given = {key: _value(text) for key, text in key_values(option, "--option").items()}
+    source = YamlSource.of(given, "--option")
+    options = OptionsReader(source, Path()).read(spec, given, (), ())
+    source.raise_if_any()
     if racks * shelves > MAX_NODES:
         raise InputError([Problem("--racks x --shelves", f"at most {MAX_NODES:,} nodes", f"{racks * shelves:,}")])
     nodes = [(rack, shelf) for rack in range(racks) for shelf in range(shelves)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.arrivals import arrivals_of
 from vinesim.formats.scenario.datacenter import data_nodes
-from vinesim.formats.scenario.workload import arrivals_of
 from vinesim.formats.scenario.workload_parts import ArrivalsPart
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.files import is_table

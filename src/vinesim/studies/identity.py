@@ -76,11 +76,22 @@ class Content:
             value = self._policy(*value)
         elif name in _NOT_COUNTED or value is None or value == _default(name):
             return b""
-        if name in FILE_SECTIONS and isinstance(value, Mapping) and isinstance(value.get("file"), str):
-            value = {**value, "file": self._file(value["file"])}
+        if name in FILE_SECTIONS:
+            value = self._with_files(value)
         digest = hashlib.sha256()
         feed(digest, [name, _ordered(value, name, name == "workload")])
         return digest.digest()
+
+    def _with_files(self, value: Any) -> Any:
+        """Return the value with the files that it names, under keys ``file`` at any depth, as what counts of them."""
+        if isinstance(value, list):
+            return [self._with_files(item) for item in value]
+        if not isinstance(value, Mapping):
+            return value
+        return {
+            key: self._file(item) if key == "file" and isinstance(item, str) else self._with_files(item)
+            for key, item in value.items()
+        }
 
     def _file(self, name: str) -> list[Any]:
         """Return what counts of a named file: its kind and its bytes."""

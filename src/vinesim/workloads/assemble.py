@@ -18,19 +18,23 @@ MAX_TASKS = 1_000_000_000
 def assemble(
     n_tasks: np.ndarray,
     job_task_type: np.ndarray,
-    operations: float,
+    operations: float | np.ndarray,
     arrivals: Arrivals,
     placement: Placement,
     seed: int,
     *,
     preferred: str | None = None,
+    demand: np.ndarray | None = None,
+    application: np.ndarray | None = None,
+    application_names: Sequence[str] = (),
     task_types: Sequence[TaskType] = TASK_TYPES,
     processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
 ) -> Workload:
-    """Build a workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J], all of one length.
+    """Build a workload whose job j has ``n_tasks[j]`` tasks [J] of type ``job_task_type[j]`` [J].
 
-    ``operations`` is per task; ``preferred`` is the name of a processor type, None or UNSPECIFIED for any. Arrivals and
-    placement use random streams of their own, so that a change in one does not affect the other.
+    ``operations`` is per task: one number for all, or [N], like ``demand``. ``application`` is [J]. ``preferred`` is
+    the name of a processor type, None or UNSPECIFIED for any. Arrivals and placement use random streams of their own,
+    so that a change in one does not affect the other.
     """
     first = np.concatenate(([0], np.cumsum(n_tasks, dtype=np.int64)))
     total = int(first[-1])
@@ -49,7 +53,10 @@ def assemble(
         data_rack=rack,
         data_shelf=shelf,
         preferred_type=np.full(total, preferred_code),
+        demand=demand,
+        application=application,
         task_types=tuple(task_types),
+        application_names=tuple(application_names),
     )
 
 

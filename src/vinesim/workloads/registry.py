@@ -1,9 +1,6 @@
 """Generators by name, with keyword options, for scenario files and the command line."""
 
 import inspect
-import math
-import types
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,46 +25,20 @@ from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.batches import affinity as servers_affinity
 from vinesim.workloads.batches import batches
 from vinesim.workloads.identical import five_hundred_jobs, identical_jobs
+from vinesim.workloads.job_mix import job_mix
+from vinesim.workloads.jobs import jobs
 from vinesim.workloads.mix import mix
 from vinesim.workloads.neurasmus import neurasmus
+from vinesim.workloads.options import REQUIRED, Option
 from vinesim.workloads.placement import Placement
 from vinesim.workloads.rbss_nas import rbss_nas
 from vinesim.workloads.requests import requests
 from vinesim.workloads.setting import Setting
 from vinesim.workloads.sized import sized
 
-REQUIRED = inspect.Parameter.empty
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a generator; ``default`` is ``REQUIRED`` if it has none."""
-
-    name: str
-    type: Any
-    default: Any
-
-    @property
-    def expected(self) -> str:
-        """What a value must be, for messages."""
-        names = {int: "a whole number", float: "a number", str: "a name", bool: "true or false"}
-        if self.type in names:
-            return names[self.type]
-        if self.name == "series":
-            return "a mapping of applications to files of counts"
-        arguments = typing.get_args(self.type)
-        if isinstance(self.type, types.UnionType):
-            return Option("", arguments[0], None).expected + ", or null"
-        return "a mapping of names to numbers" if typing.get_origin(self.type) is dict else "a list of numbers"
-
-    def accept(self, value: Any) -> Any:
-        """Return the value in the option's type; TypeError if it has another type."""
-        return _accept(self.type, value)
-
-
 # options of every generator
 COMMON = (
-    Option("arrivals", str, "constant"),  # constant, poisson or list
+    Option("arrivals", Arrivals, "constant"),  # constant, poisson, list, or a process as in a scenario's arrivals
     Option("iat_us", float, 7.0),  # (mean) inter-arrival time, us
     Option("arrival_us", list[float], ()),  # the times of a list, us
     Option("data_bytes", float, 0.0),  # bytes of each task's data
@@ -120,7 +91,9 @@ class GeneratorSpec:
         """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
         values = self._check(options or {})
         common = {o.name: values.pop(o.name, o.default) for o in COMMON}
-        arrivals = Arrivals(common["arrivals"], common["iat_us"], common["arrival_us"])
+        arrivals = common["arrivals"]
+        if isinstance(arrivals, str):
+            arrivals = Arrivals(arrivals, common["iat_us"], common["arrival_us"])
         placement = Placement(common["data_bytes"], nodes, common["data_rack"])
         setting = Setting(
             seed, arrivals, placement, self.task_types or task_types, self.processor_types or processor_types
@@ -153,6 +126,8 @@ GENERATORS = {
         GeneratorSpec("identical", identical_jobs, is_random=False, arrivals_apart=True),
         GeneratorSpec("mix", mix, arrivals_apart=True),
         GeneratorSpec("sized", sized, arrivals_apart=True),
+        GeneratorSpec("jobs", jobs, arrivals_apart=True),
+        GeneratorSpec("job_mix", job_mix, own_arrivals=True),
         GeneratorSpec(
             "batches",
             batches,
@@ -197,25 +172,3 @@ def generator(name: str) -> GeneratorSpec:
     if name not in GENERATORS:
         raise InputError([Problem("generator", "one of " + ", ".join(GENERATORS), repr(name)[:60])])
     return GENERATORS[name]
-
-
-def _accept(kind: Any, value: Any) -> Any:
-    if isinstance(kind, types.UnionType):
-        return None if value is None else _accept(typing.get_args(kind)[0], value)
-    if typing.get_origin(kind) is dict and typing.get_origin(typing.get_args(kind)[1]) is tuple:
-        if isinstance(value, Mapping) and all(isinstance(item, tuple) and len(item) == 2 for item in value.values()):
-            return dict(value)
-        raise TypeError
-    if typing.get_origin(kind) is dict and isinstance(value, Mapping):
-        return {_accept(str, key): _accept(float, item) for key, item in value.items()}
-    if typing.get_origin(kind) is list and isinstance(value, list | tuple | np.ndarray):
-        return [_accept(float, item) for item in value]
-    if isinstance(value, bool) and kind is not bool:
-        raise TypeError
-    if kind is float and isinstance(value, int | float) and math.isfinite(value) and abs(value) < 1e300:
-        return float(value)
-    if kind is int and isinstance(value, float) and value.is_integer():
-        return int(value)
-    if kind in (int, str, bool) and isinstance(value, kind):
-        return value
-    raise TypeError

@@ -287,7 +287,7 @@ options: {in_order: maybe}
         (["workload="], "--set workload=: workload: expected the jobs and their tasks, found nothing"),
         (["arrivals="], "--set arrivals=: arrivals: expected when the jobs arrive, found nothing"),
         (["workload.file=x.txt"], "s.yaml:5:11: workload: expected exactly one of file, generator, found file and gen"),
-        (["arrivals.poisson={mean: 3}"], "s.yaml:6:11: arrivals: expected exactly one of iat, poisson, times, file"),
+        (["arrivals.poisson={mean: 3}"], "s.yaml:6:11: arrivals: expected exactly one of iat, poisson, gamma, weibull"),
         (["arrivals={times: [3, 1, 5]}"], "--set arrivals={times: [3, 1, 5]}: "),
         (["arrivals={times: [3]}"], "--set arrivals={times: [3]}: arrivals: expected 3 times, one per job, found 1"),
         (["workload={file: t.txt}"], "--set workload={file: t.txt}: workload.file: expected a file that can be read"),

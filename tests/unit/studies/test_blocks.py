@@ -14,6 +14,7 @@ from vinesim.model.study import Axis, Study
 from vinesim.studies import blocks as blocks_module
 from vinesim.studies.expand import blocks, expand, scenario_of
 from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.distributions import Exponential
 from vinesim.workloads.placement import Placement
 from vinesim.workloads.setting import Setting
 
@@ -30,6 +31,7 @@ OPTIONS = {
     "sized": {"n_jobs": 60, "n_tasks": 3000},
     "neurasmus": {"n_jobs": 3},
     "batches": {"n_batches": 2, "tasks_per_batch": 3},
+    "jobs": {"n_jobs": 4, "sizes": {"exponential": {"mean": 30e6}}, "n_users": 2},
 }
 WORKLOADS = [
     *(
@@ -45,6 +47,10 @@ ARRIVALS = [
     {"iat": "1 ms"},
     {"poisson": {"mean": 5}},
     {"poisson": {"mean": 7}},
+    {"weibull": {"mean": 7, "cv": 2}},
+    {"mmpp": {"mean": 7, "rates": [1, 5], "stay": [20, 10]}},
+    {"iat": 7, "weekly": [1, 1, 1, 1, 1, 0, 2], "start": "4 d"},
+    {"series": {"file": "counts.csv"}},
     {"times": [0, 1, 2]},
     {"file": "a.txt"},
 ]
@@ -54,6 +60,7 @@ ARRIVALS = [
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     (folder / "a.txt").write_text("1\n5\n9\n")
+    (folder / "counts.csv").write_text("0,5\n1,9\n2,0\n")
     work = GENERATORS["identical"].generate({"n_jobs": 3, "iat_us": 4.0})
     write_trace(folder / "t.txt", work)
     write_workload(folder / "w.parquet", replace(work, deadline_us=[100.0, 110.0, 120.0]))
@@ -175,6 +182,7 @@ def test_generators_declare_what_seed_and_arrivals_decide(name, data):
         )
         return spec.make(setting, **options)
 
+    options = {key: Exponential(5.0) if key == "sizes" else value for key, value in options.items()}
     one = make(1, Arrivals("constant", 3.0))
     two = make(1 if same_seed else 2, Arrivals("constant", 3.0) if same_arrivals else Arrivals("poisson", 5.0))
     is_promised = (same_arrivals or spec.arrivals_apart) and (

@@ -173,6 +173,27 @@ def test_files_count_by_content_not_by_place(tmp_path):
     assert id_of(documents, tmp_path / "one") == first
 
 
+def test_files_deep_in_a_section_count_by_content_not_by_place(tmp_path):
+    options = {"n_jobs": 3, "sizes": {"empirical": {"file": "sizes.csv"}}}
+    scenario = {
+        **SCENARIO,
+        "workload": {"generator": "jobs", "options": options},
+        "arrivals": {"series": {"file": "counts.csv"}},
+    }
+    ids = []
+    for folder, size, count in (("one", 3, 5), ("two", 3, 5), ("three", 4, 5), ("four", 3, 6)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "sizes.csv").write_text(f"{size}\n")
+        (tmp_path / folder / "counts.csv").write_text(f"0,{count}\n1,2\n")
+        ids.append(expand(study({"scenario": scenario}, tmp_path / folder))[0].run_id)
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+    (tmp_path / "one" / "s.yaml").write_text(json.dumps(scenario))
+    axes = {"workload.options.sizes": [{"empirical": {"file": "three/sizes.csv"}}]}
+    found = study({"scenario": "one/s.yaml", "axes": axes}, tmp_path)
+    assert set(scenario_of(found, expand(found)[0]).workload.operations) == {4.0}
+
+
 def test_a_package_beside_a_policy_counts_and_the_class_of_a_file(tmp_path):
     document = {**SCENARIO, "policy": "mine.py:Mine"}
     (tmp_path / "mine.py").write_text(POLICY)

@@ -11,10 +11,18 @@ from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.workload import NO_PREFERENCE
+from vinesim.workloads.arrivals import Arrivals
+from vinesim.workloads.distributions import Exponential
+from vinesim.workloads.job_mix import JobKind
 from vinesim.workloads.placement import nodes_of
 from vinesim.workloads.registry import GENERATORS, generator
 
-NEEDED = {"identical": {"n_jobs": 20}, "mix": {"shares": {"FP_GOOD": 70, "FP_BAD": 30}}}
+NEEDED = {
+    "identical": {"n_jobs": 20},
+    "mix": {"shares": {"FP_GOOD": 70, "FP_BAD": 30}},
+    "jobs": {"n_jobs": 20, "sizes": Exponential(30e6)},
+    "job_mix": {"n_jobs": 20, "kinds": [JobKind("web", Arrivals(), {"sizes": Exponential(30e6)})]},
+}
 
 
 def make(name, seed=0, nodes=((0, 0),), **options):
@@ -131,7 +139,7 @@ def test_placement_over_nodes_or_one_rack():
         ("500jobs", {"operations": float("nan")}, "operations"),
         ("500jobs", {"task_type": "KNIT"}, "INT, FP_BAD"),
         ("500jobs", {"preferred": "ABACUS"}, "CPU_INTEL"),
-        ("500jobs", {"arrivals": "tuesdays"}, "constant, poisson, list"),
+        ("500jobs", {"arrivals": "tuesdays"}, "one of constant, poisson, gamma"),
         ("500jobs", {"iat_us": -1}, "iat_us"),
         ("500jobs", {"data_bytes": -1}, "data_bytes"),
         ("identical", {"n_jobs": None}, "n_jobs"),

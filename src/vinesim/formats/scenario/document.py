@@ -5,16 +5,18 @@ declared in ``type_parts``, ``datacenter_parts`` and so on. Names that refer to 
 processor type, a generator's option) are checked by ``file``, ``tables`` and ``workload``.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from vinesim.formats.scenario.datacenter_parts import DatacenterPart
+from vinesim.formats.scenario.distribution_parts import DistributionPart
 from vinesim.formats.scenario.network_part import NetworkPart
 from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, OutagePart
 from vinesim.formats.scenario.type_parts import AffinityPart, OverheadPart, PowerPart, PricesPart, ProcessorTypePart
 from vinesim.formats.scenario.values import Name, PositiveTime
-from vinesim.formats.scenario.workload_parts import ApplicationPart, ArrivalsPart, WorkloadPart
+from vinesim.formats.scenario.workload_parts import NOT_OF_A_KIND, ApplicationPart, ArrivalsPart, WorkloadPart
 from vinesim.formats.source.parts import Part
 from vinesim.model.network import PRESETS
 from vinesim.model.scenario import PERIOD_US
@@ -83,9 +85,41 @@ def scenario_schema() -> dict[str, Any]:
     schema = ScenarioDocument.model_json_schema()
     parts = schema["$defs"]
     parts["WorkloadPart"]["properties"]["generator"]["examples"] = list(GENERATORS)
+    _add_options(parts, {name: option for spec in GENERATORS.values() for name, option in spec.options.items()})
     network = parts["NetworkPart"]
     parts["NetworkPart"] = {
         "anyOf": [{"type": "string", "enum": list(PRESETS)}, network],
         "description": network.pop("description"),
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _add_options(parts: dict[str, Any], options: Mapping[str, Any]) -> None:
+    """Add what is known of generators' options that are more than a number or a word: distributions, kinds of jobs."""
+    from vinesim.workloads.registry import GENERATORS
+
+    distribution = DistributionPart.model_json_schema(ref_template="#/$defs/{model}")
+    parts.update(distribution.pop("$defs"))
+    parts["DistributionPart"] = distribution
+    given: dict[str, Any] = {
+        "anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}, {"$ref": "#/$defs/DistributionPart"}],
+        "description": "A distribution, or a number: always this one.",
+    }
+    known = {name: given for name, option in options.items() if option.is_distribution}
+    other = {"description": "As the option of the generator jobs."}
+    of_kind = {name: known.get(name, other) for name in GENERATORS["jobs"].options if name not in NOT_OF_A_KIND}
+    kind = {
+        "type": "object",
+        "description": "A kind of jobs of the generator job_mix.",
+        "properties": {
+            "name": {"type": "string", "description": "Its name."},
+            "arrivals": {"$ref": "#/$defs/ArrivalsPart", "description": "When its jobs arrive."},
+            **of_kind,
+        },
+        "required": ["name", "arrivals", "sizes"],
+        "additionalProperties": False,
+    }
+    parts["JobKind"] = kind
+    items = {"$ref": "#/$defs/JobKind"}
+    known["kinds"] = {"type": "array", "minItems": 1, "items": items, "description": "The kinds of jobs of job_mix."}
+    parts["WorkloadPart"]["properties"]["options"]["properties"] = known

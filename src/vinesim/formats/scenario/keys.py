@@ -74,12 +74,14 @@ def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
         return value
     if not steps and isinstance(value, Mapping):
         return {key: moved(item, (str(key),), old, new) for key, item in value.items()}
-    if len(steps) == 1 and steps[0] in FILE_SECTIONS and isinstance(value, Mapping):
+    if steps and steps[0] in FILE_SECTIONS and isinstance(value, Mapping | list):
+        if isinstance(value, list):
+            return [moved(item, (*steps, i), old, new) for i, item in enumerate(value)]
         return {key: moved(item, (*steps, str(key)), old, new) for key, item in value.items()}
     if steps == ("policy",) and isinstance(value, str):
         file, rest = split_policy(value)
         return _from(file, old, new) + rest if file else value
-    is_file = len(steps) == 2 and steps[0] in FILE_SECTIONS and steps[1] == "file"
+    is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and steps[-1] == "file"
     return _from(value, old, new) if is_file and isinstance(value, str) else value
 
 

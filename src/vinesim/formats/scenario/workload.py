@@ -2,23 +2,20 @@
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vinesim.formats.importers.counts import read_counts
-from vinesim.formats.papers.arrivals import read_arrivals
 from vinesim.formats.papers.trace import read_trace
+from vinesim.formats.scenario.arrivals import arrivals_of
 from vinesim.formats.scenario.document import ScenarioDocument
+from vinesim.formats.scenario.generator_options import OptionsReader
 from vinesim.formats.scenario.names import Names, generator_with_types, read
 from vinesim.formats.scenario.tables import padded
-from vinesim.formats.scenario.workload_parts import ArrivalsPart
 from vinesim.formats.source.files import is_table
-from vinesim.formats.source.quantities import size_bytes, time_us
-from vinesim.formats.source.yaml_source import YamlSource, dotted
+from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.application import Application
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import codes_of
@@ -26,10 +23,7 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.streams import stream
 from vinesim.model.workload import COLUMNS, Workload
-from vinesim.workloads.arrivals import Arrivals
-from vinesim.workloads.registry import GENERATORS, REQUIRED, GeneratorSpec
-
-_OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # generator options that the section arrivals sets
+from vinesim.workloads.registry import GENERATORS, GeneratorSpec
 
 
 class Workloads:
@@ -79,7 +73,7 @@ class Workloads:
         """Report what is wrong with a generator's options, without generating."""
         part = self.document.workload
         if part is not None and self._spec is not None:
-            self._options(self._spec, part.options)
+            self._options(self._spec)
 
     def build(self, nodes: Sequence[tuple[int, int]] | None, center: Datacenter | None = None) -> None:
         """Generate the workload, or read a table.
@@ -92,7 +86,7 @@ class Workloads:
         if self._spec is not None and nodes is None and "data_rack" in part.options:
             self.check_options()
         elif self._spec is not None:
-            self._work = self._generate(self._spec, part.options, nodes or [(0, 0)])
+            self._work = self._generate(self._spec, nodes or [(0, 0)])
         elif self._is_table:
             from vinesim.formats.scenario.workload_table import affinity_of_times  # importing DuckDB takes 0.1 s
 
@@ -163,10 +157,10 @@ class Workloads:
         if work is None or self.document.arrivals is None or self._spec is not None or self._has_periods:
             return work
         try:
-            if self._is_table or self.document.arrivals.poisson is not None:
-                kind = arrivals_of(self.source, self.document.arrivals, self.names.folder)
-                if kind is None:
-                    return None
+            kind = arrivals_of(self.source, self.document.arrivals, self.names.folder)
+            if kind is None:
+                return None
+            if self._is_table or not (kind.is_even or kind.kind == "list"):
                 times = kind.draw(work.n_jobs, stream(self.document.seed, "arrivals"))
                 return replace(work, arrival_us=times)
         except InputError as error:
@@ -179,12 +173,12 @@ class Workloads:
         kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
         if kind is None:
             return None
-        given: Any = {"constant": kind.iat_us, "poisson": 0.0, "list": np.asarray(kind.times_us, np.float64)}
+        given: Any = kind.iat_us if kind.is_even else 0.0  # others are drawn when the number of jobs is known
         path = self.names.folder / file
         try:
             return read_trace(
                 path,
-                arrivals=given[kind.kind],
+                arrivals=np.asarray(kind.times_us, np.float64) if kind.kind == "list" else given,
                 processor_types=self.names.processors,
                 task_types=self.names.tasks,
                 datacenter=center,
@@ -198,19 +192,20 @@ class Workloads:
                 self.source.adopt(error, ("workload", "file"), path)
             return None
 
-    def _generate(
-        self, spec: GeneratorSpec, given: Mapping[str, Any], nodes: Sequence[tuple[int, int]]
-    ) -> Workload | None:
+    def _options(self, spec: GeneratorSpec) -> dict[str, Any]:
+        assert self.document.workload is not None
+        given = self.document.workload.options
+        return OptionsReader(self.source, self.names.folder).read(spec, given, ("workload", "options"))
+
+    def _generate(self, spec: GeneratorSpec, nodes: Sequence[tuple[int, int]]) -> Workload | None:
         n_before = self.source.n_problems
-        values = self._options(spec, given)
+        values = self._options(spec)
         arrivals = self.document.arrivals
         kind = None if arrivals is None else arrivals_of(self.source, arrivals, self.names.folder)
         if self.source.n_problems > n_before or (kind is None and not spec.own_arrivals):
             return None
         if kind is not None and not spec.own_arrivals:
-            values |= {"arrivals": kind.kind, "iat_us": kind.iat_us}
-            if kind.kind == "list":
-                values["arrival_us"] = kind.times_us
+            values["arrivals"] = kind
         try:
             work = spec.generate(
                 values,
@@ -221,7 +216,7 @@ class Workloads:
             )
             return self._timed(work)
         except InputError as error:
-            self._adopt(error, given)
+            self._adopt(error)
         except (OverflowError, MemoryError, ValueError) as error:
             self.source.add(("workload",), "options that allow a workload", str(error)[:80])
         return None
@@ -233,51 +228,9 @@ class Workloads:
         n_more = len(self.names.processors) - work.times_us.shape[1]
         return replace(work, times_us=np.pad(work.times_us, ((0, 0), (0, n_more)), constant_values=np.nan))
 
-    def _options(self, spec: GeneratorSpec, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the generator's options in the form that it takes; problems are added to the source."""
-        known = {name: option for name, option in spec.options.items() if name not in _OF_ARRIVALS}
-        values: dict[str, Any] = {}
-        for name, value in given.items():
-            path = ("workload", "options", name)
-            if name in _OF_ARRIVALS:
-                self.source.add(path, "arrivals in their own section", "an option", "Put it under arrivals:.")
-            elif name not in known:
-                self.source.add_unknown(path, known, f"an option of {spec.name}")
-            else:
-                values[name] = self._quantity(path, name, value)
-                if name == "series" and isinstance(value, Mapping):
-                    values[name] = self._series(path, value)
-                    continue
-                try:
-                    known[name].accept(values[name])
-                except TypeError:
-                    self.source.add(path, known[name].expected, repr(value)[:60])
-        for name, option in known.items():
-            if option.default is REQUIRED and name not in given:
-                self.source.add(("workload", "options", name), option.expected, "nothing", "Add it: it has no default.")
-        return values
-
-    def _quantity(self, path: tuple[str, ...], name: str, value: Any) -> Any:
-        """Convert a text such as "64 KiB" to a number, for an option in bytes or us."""
-        convert = size_bytes if name.endswith("_bytes") else time_us if name.endswith("_us") else None
-        if convert is None or not isinstance(value, str):
-            return value
-        try:
-            return convert(value, dotted(path))
-        except InputError:
-            return value  # the option's own check reports it
-
-    def _series(self, path: tuple[str, ...], files: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the series of counts of each application; wrong ones are reported and left out."""
-        found = {}
-        for name, file in files.items():
-            series = read(self.source, (*path, str(name)), self.names.folder / str(file), read_counts)
-            if series is not None:
-                found[str(name)] = series
-        return found
-
-    def _adopt(self, error: InputError, given: Mapping[str, Any]) -> None:
+    def _adopt(self, error: InputError) -> None:
         """Report a generator's problems, each at the option that it names."""
+        given = self.document.workload.options if self.document.workload is not None else {}
         for problem in error.problems:
             words = re.findall(r"\w+", problem.where)
             option = next((word for word in words if word in given), None)
@@ -304,15 +257,3 @@ class Workloads:
         known = codes_of(self.names.tasks)
         codes = np.array([known.get(name, -1) for name in own])
         return replace(work, job_task_type=codes[work.job_task_type], task_types=self.names.tasks)
-
-
-def arrivals_of(source: YamlSource, part: ArrivalsPart, folder: Path) -> Arrivals | None:
-    """The arrival process; None if its file is wrong, with its problems noted."""
-    if part.iat is not None:
-        return Arrivals("constant", part.iat)
-    if part.poisson is not None:
-        return Arrivals("poisson", part.poisson.mean)
-    if part.file is not None:
-        times = read(source, ("arrivals", "file"), folder / part.file, read_arrivals)
-        return None if times is None else Arrivals("list", times_us=times)
-    return Arrivals("list", times_us=part.times or ())

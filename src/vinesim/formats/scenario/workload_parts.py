@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from vinesim.formats.scenario.values import Count, FileName, Index, Name, Number, Positive, PositiveTime, Time
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
+from vinesim.workloads.arrivals import BY_CV
 
 
 class WorkloadPart(Part):
@@ -37,17 +38,80 @@ class PoissonPart(Part):
     mean: Time = Field(description="Mean time between arrivals.")
 
 
+class RenewalPart(Part):
+    """Independent times between arrivals; the first job arrives at 0."""
+
+    mean: PositiveTime = Field(description="Mean time between arrivals.")
+    cv: Positive = Field(description="Their coefficient of variation; a Poisson process has 1.")
+
+
+class OnOffPart(Part):
+    """A Poisson process that is on and off in turn, each for an exponential time."""
+
+    mean: PositiveTime = Field(description="Mean time between arrivals, in the long run.")
+    on: PositiveTime = Field(description="Mean time that it is on.")
+    off: PositiveTime = Field(description="Mean time that it is off.")
+
+
+class MmppPart(Part):
+    """A Poisson process whose rate depends on a state that changes at random (Markov-modulated)."""
+
+    mean: PositiveTime = Field(description="Mean time between arrivals, in the long run.")
+    rates: list[Number] = Field(description="The rate in each state, relative to the others.")
+    stay: list[PositiveTime] = Field(description="Mean time in each state; then another one follows, each as likely.")
+
+
+class SeriesPart(Part):
+    """Arrivals that follow a series of counts, which repeats."""
+
+    file: FileName = Field(description="CSV lines: a time (seconds or a date), and the arrivals until the next time.")
+    scale: Positive = Field(1.0, description="Factor on the counts.")
+    cv: Positive = Field(1.0, description="Coefficient of variation of the times between arrivals at a steady rate.")
+
+
+OF_ARRIVALS = ("arrivals", "iat_us", "arrival_us")  # options of generators that the section arrivals sets
+NOT_OF_A_KIND = ("n_jobs", *OF_ARRIVALS)  # options of `jobs` that a kind of job_mix does not have
+ARRIVALS = ("iat", "poisson", *BY_CV, "on_off", "mmpp", "series", "times", "file")
+_WITHOUT_CYCLE = ("series", "times", "file")
+
+
 class ArrivalsPart(Part):
     """When the jobs arrive."""
 
-    model_config = ConfigDict(json_schema_extra=schema_one_of("iat", "poisson", "times", "file"))
+    model_config = ConfigDict(json_schema_extra=schema_one_of(*ARRIVALS))
 
     iat: Time | None = Field(None, description="Constant inter-arrival time; the first job arrives at 0.")
     poisson: PoissonPart | None = Field(None, description="Random arrivals, drawn from the seed.")
+    gamma: RenewalPart | None = Field(None, description="Gamma-distributed times between arrivals.")
+    weibull: RenewalPart | None = Field(None, description="Weibull-distributed times between arrivals.")
+    lognormal: RenewalPart | None = Field(None, description="Lognormal times between arrivals.")
+    hyperexponential: RenewalPart | None = Field(
+        None, description="Exponential times between arrivals with one of two means; cv of 1 or more."
+    )
+    on_off: OnOffPart | None = Field(None, description="Bursts, with nothing in between.")
+    mmpp: MmppPart | None = Field(None, description="A rate that changes at random between states.")
+    series: SeriesPart | None = Field(None, description="A rate that follows a series of counts.")
     times: list[Time] | None = Field(None, description="The time of each job, not decreasing.")
     file: FileName | None = Field(None, description="An arrivals file: one time in us per line.")
+    daily: Annotated[list[Number], Field(min_length=2, max_length=1440)] | None = Field(
+        None, description="Relative rates over equal parts of the day, such as 24 for the hours; the mean stays."
+    )
+    weekly: Annotated[list[Number], Field(min_length=7, max_length=7)] | None = Field(
+        None, description="Relative rates of the seven days of the week; the mean stays."
+    )
+    start: Time | None = Field(None, description="Where in the day or week the first job arrives; default 0.")
 
-    _one = one_of("iat", "poisson", "times", "file")
+    _one = one_of(*ARRIVALS)
+
+    @model_validator(mode="after")
+    def _cycle(self) -> "ArrivalsPart":
+        kind = next(name for name in ARRIVALS if getattr(self, name) is not None)
+        has_cycle = self.daily is not None or self.weekly is not None
+        if has_cycle and kind in _WITHOUT_CYCLE:
+            raise wrong(f"no daily or weekly with {kind}", "one", f"{kind} has its own times.")
+        if self.start is not None and not has_cycle:
+            raise wrong("daily or weekly with start", "neither", "start says where in the day or week it begins.")
+        return self
 
 
 class NodePlace(Part):

@@ -1,0 +1,67 @@
+"""Workloads made of the jobs of other workloads."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.workload import COLUMNS, Workload
+
+
+def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray) -> Workload:
+    """Return the jobs with these indices, in this order and as often as they occur, arriving at ``arrival_us``.
+
+    Deadlines move with the arrivals.
+    """
+    counts = np.diff(work.job_first)[jobs]
+    first = np.concatenate(([0], np.cumsum(counts)))
+    tasks = np.repeat(work.job_first[:-1][jobs] - first[:-1], counts) + np.arange(first[-1])
+    columns: dict[str, Any] = {"job_first": first}
+    for name, (_, of) in COLUMNS.items():
+        values = getattr(work, name)
+        if values is not None and name != "job_first":
+            columns[name] = values[jobs if of == "jobs" else tasks]
+    if work.deadline_us is not None:
+        columns["deadline_us"] = columns["deadline_us"] + (arrival_us - work.arrival_us[jobs])
+    columns["arrival_us"] = arrival_us
+    if work.times_us is not None:
+        columns["times_us"] = work.times_us[tasks]
+    if work.requests is not None:
+        columns["requests"] = {name: values[tasks] for name, values in work.requests.items()}
+    return replace(work, **columns)
+
+
+def merged(parts: Sequence[Workload]) -> Workload:
+    """Return the generated jobs of all parts in the order of arrival; applications of different parts are different.
+
+    The columns must be those that every generator makes, besides demands and applications.
+    """
+    times = np.concatenate([part.arrival_us for part in parts])
+    order = np.argsort(times, kind="stable")
+    return select_jobs(_side_by_side(parts), order, times[order])
+
+
+def _side_by_side(parts: Sequence[Workload]) -> Workload:
+    """Return the jobs of one part after those of another, all arriving at 0."""
+    n_before = np.concatenate(([0], np.cumsum([part.n_tasks for part in parts])))
+    n_named = np.concatenate(([0], np.cumsum([len(part.application_names) for part in parts])))
+    has_demand = any(part.demand is not None for part in parts)
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("job_task_type", "operations", "data_bytes", "data_rack", "data_shelf", "preferred_type")
+    }
+    if has_demand:
+        columns["demand"] = np.concatenate(
+            [np.full(part.n_tasks, np.nan) if part.demand is None else part.demand for part in parts]
+        )
+    first = [part.job_first[:-1] + n for part, n in zip(parts, n_before, strict=False)]
+    codes = [part.application + n for part, n in zip(parts, n_named, strict=False) if part.application is not None]
+    return replace(
+        parts[0],
+        job_first=np.append(np.concatenate(first), n_before[-1]),
+        arrival_us=np.zeros(sum(part.n_jobs for part in parts)),
+        application=np.concatenate(codes),
+        application_names=tuple(name for part in parts for name in part.application_names),
+        **columns,
+    )
