@@ -40,6 +40,7 @@ COMMANDS = (
     "schema",
     "import_",
     "generate",
+    "fit",
     "report",
     "timeline",
     "gantt",

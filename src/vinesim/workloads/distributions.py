@@ -1,8 +1,8 @@
 """Distributions of sizes and of the times between arrivals, each by parameters that a person would give.
 
 ``draw`` inverts the distribution function, so that one stream of uniform numbers gives comparable values under other
-parameters (common random numbers); ``Gamma`` alone draws directly, because its inverse is slow. Source of the formulas:
-Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 1994.
+parameters (common random numbers); ``Gamma`` and ``Hyperexponential`` draw directly, as their inverse is slow. Source
+of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 1994.
 """
 
 import math
@@ -250,30 +250,17 @@ class Hyperexponential(OfMean):
         return self.mean / (2 * self.share), self.mean / (2 * (1 - self.share))
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Return ``n`` independent values."""
+        """Return ``n`` independent values; quicker than the inverse."""
         is_small = rng.random(n) < self.share
         return rng.standard_exponential(n) * np.where(is_small, *self.means)
 
     def quantile(self, share: np.ndarray) -> np.ndarray:
-        """Return the value of each share, by Newton's method on the logarithm of the survival function.
+        """Return the value of each share."""
+        return self.scipy().ppf(share)
 
-        That function is concave in the value, so the steps approach the solution from below.
-        """
-        p, (small, large) = self.share, self.means
-        target = -np.log1p(-share)
-        x = target * (1 / (p / small + (1 - p) / large))
-        for _ in range(100):
-            one, two = p * np.exp(-x / small), (1 - p) * np.exp(-x / large)
-            survival = one + two
-            step = (target + np.log(survival)) * survival / (one / small + two / large)
-            x = x + step
-            if not (np.abs(step) > 1e-13 * x).any():
-                break
-        return x
-
-    def scipy(self) -> Any:
+    def scipy(self) -> "TwoExponentials":
         """Return it as a mixture of two of ``scipy.stats.expon``."""
-        return _Hyperexponential(self)
+        return TwoExponentials(self.share, *self.means)
 
 
 @dataclass(frozen=True)
@@ -316,46 +303,77 @@ class Pareto(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class Empirical(Distribution):
-    """The values of a sample, each equally likely."""
+    """The values of a sample, each as likely as its weight says; without ``weights`` all are equally likely."""
 
     values: Sequence[float] | np.ndarray
+    weights: Sequence[float] | np.ndarray | None = None  # relative
 
     def __post_init__(self) -> None:
-        values = np.sort(np.asarray(self.values, np.float64).ravel())
+        values = np.asarray(self.values, np.float64).ravel()
+        weights = np.ones(len(values)) if self.weights is None else np.asarray(self.weights, np.float64).ravel()
+        problems = []
         if not len(values) or not (np.isfinite(values) & (values >= 0)).all():
-            _raise([Problem("values", "at least one number, all finite and 0 or more", f"{len(values)} numbers")])
-        object.__setattr__(self, "values", values)
+            problems.append(
+                Problem("values", "at least one number, all finite and 0 or more", f"{len(values)} numbers")
+            )
+        elif len(weights) != len(values):
+            problems.append(Problem("weights", f"{len(values)} numbers, one per value", f"{len(weights)}"))
+        elif not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
+            problems.append(Problem("weights", "finite numbers of 0 or more, not all 0", "others"))
+        _raise(problems)
+        order = np.argsort(values, kind="stable")
+        object.__setattr__(self, "values", values[order])
+        object.__setattr__(self, "weights", weights[order] / weights.sum())
 
     def quantile(self, share: np.ndarray) -> np.ndarray:
         """Return the value of each share."""
-        values = np.asarray(self.values)
-        return values[np.minimum((share * len(values)).astype(np.int64), len(values) - 1)]
+        ends = np.cumsum(np.asarray(self.weights))
+        at = np.searchsorted(ends, share * ends[-1], side="right")
+        return np.asarray(self.values)[np.minimum(at, len(ends) - 1)]
 
     @property
     def moments(self) -> tuple[float, float]:
-        """The mean of the sample, and its coefficient of variation."""
-        mean = float(np.mean(self.values))
-        return mean, float(np.std(self.values)) / mean if mean > 0 else 0.0
+        """The mean, and the coefficient of variation."""
+        values = np.asarray(self.values)
+        mean = float(np.average(values, weights=self.weights))
+        variance = float(np.average((values - mean) ** 2, weights=self.weights))
+        return mean, math.sqrt(variance) / mean if mean > 0 else 0.0
 
 
-class _Hyperexponential:
-    """What is used of a frozen distribution of ``scipy.stats``."""
+@dataclass(frozen=True)
+class TwoExponentials:
+    """An exponential time of mean ``small`` with probability ``share``, else of mean ``large``: the methods that a
+    distribution of ``scipy.stats`` has, which has no mixtures."""
 
-    def __init__(self, of: Hyperexponential):
-        from scipy import stats
-
-        self.of, self.weights = of, (of.share, 1 - of.share)
-        self.parts = [stats.expon(scale=mean) for mean in of.means]
+    share: float
+    small: float
+    large: float
 
     def cdf(self, x: np.ndarray) -> np.ndarray:
-        return sum(w * part.cdf(x) for w, part in zip(self.weights, self.parts, strict=True))
+        """Return the distribution function."""
+        return -self.share * np.expm1(-x / self.small) - (1 - self.share) * np.expm1(-x / self.large)
 
     def logpdf(self, x: np.ndarray) -> np.ndarray:
-        one, two = (np.log(w) + part.logpdf(x) for w, part in zip(self.weights, self.parts, strict=True) if w > 0)
-        return np.logaddexp(one, two)
+        """Return the logarithm of the density."""
+        return np.log(
+            self.share / self.small * np.exp(-x / self.small) + (1 - self.share) / self.large * np.exp(-x / self.large)
+        )
 
     def ppf(self, share: np.ndarray) -> np.ndarray:
-        return self.of.quantile(np.asarray(share))
+        """Return the value of each share, by Newton's method on the logarithm of the survival function.
+
+        That function is concave in the value, so the steps approach the solution from below.
+        """
+        target = -np.log1p(-np.asarray(share))
+        x = target / (self.share / self.small + (1 - self.share) / self.large)
+        for _ in range(100):
+            one, two = self.share * np.exp(-x / self.small), (1 - self.share) * np.exp(-x / self.large)
+            survival = one + two
+            step = (target + np.log(survival)) * survival / (one / self.small + two / self.large)
+            x = x + step
+            if not (np.abs(step) > 1e-13 * x).any():
+                break
+        return x
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from vinesim.formats.scenario.values import FileName, Positive, Time
+from vinesim.formats.scenario.values import FileName, Number, Positive, Time
 from vinesim.formats.source.csv_rows import csv_records
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.source.parts import Part, one_of, schema_one_of
@@ -53,6 +53,7 @@ class EmpiricalPart(Part):
 
     values: list[Value] | None = Field(None, description="The values.")
     file: FileName | None = Field(None, description="A file with one value per line.")
+    weights: list[Number] | None = Field(None, description="How likely each of the values is, relative to the others.")
 
     _one = one_of("values", "file")
 
@@ -94,7 +95,8 @@ def distribution_of(source: YamlSource, path: Steps, value: Any, folder: Path) -
         if name == "constant":
             return Constant(given)
         if isinstance(given, EmpiricalPart):
-            return Empirical(read_values(folder / given.file) if given.file is not None else given.values or ())
+            values = read_values(folder / given.file) if given.file is not None else given.values or ()
+            return Empirical(values, given.weights)
         return DISTRIBUTIONS[name](**given.model_dump())
     except InputError as error:
         adopt_at(source, where, error)

@@ -1,0 +1,110 @@
+"""What fits a log, as the part of a scenario file that generates such jobs."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vinesim.formats.importers.any_log import Log
+from vinesim.formats.source.files import replacing
+from vinesim.formats.source.quantities import format_time_us
+from vinesim.workloads.distributions import Constant, Distribution
+from vinesim.workloads.fit_log import LEAST_DAYS, LogFit
+from vinesim.workloads.fitting import POOR, Fitted
+from vinesim.workloads.modulation import DAY_US
+
+N_QUANTILES = 100  # values that describe the number of tasks or the demand
+_TIMES = ("mean", "low", "high", "on", "off", "value")
+
+
+def fitted_document(fit: LogFit, log: Log) -> dict[str, Any]:
+    """Return the sections ``workload`` and ``arrivals``; the workload is absent if the log has no sizes."""
+    document: dict[str, Any] = {}
+    if fit.sizes:
+        options: dict[str, Any] = {"n_jobs": fit.n_jobs, "sizes": distribution_text(fit.sizes[0], is_time=log.is_time)}
+        if log.n_tasks is not None and log.n_tasks.max() > 1:
+            options["tasks_per_job"] = _empirical(log.n_tasks)
+        if log.demand is not None and np.isfinite(log.demand).all():
+            options["demand"] = _empirical(log.demand)
+        if fit.n_users > 1:
+            options |= {"n_users": fit.n_users, "user_correlation": float(f"{fit.user_correlation:.2g}")}
+        document["workload"] = {"generator": "jobs", "options": options}
+    best = fit.gaps[0]
+    name = "poisson" if best.name == "exponential" else best.name
+    arrivals = distribution_text(best, is_time=True)
+    document["arrivals"] = (
+        {"iat": _text(best.distribution.value, True)}
+        if isinstance(best.distribution, Constant)
+        else {name: arrivals[best.name]}
+    )
+    if fit.daily:
+        document["arrivals"]["daily"] = list(fit.daily)
+    if fit.weekly:
+        document["arrivals"]["weekly"] = list(fit.weekly)
+    return document
+
+
+def distribution_text(fitted: Fitted, *, is_time: bool) -> dict[str, Any]:
+    """Return a distribution as a scenario file gives it, with times in a unit that suits them."""
+    given: Distribution = fitted.distribution
+    values = {item.name: getattr(given, item.name) for item in fields(given)}  # type: ignore[arg-type]
+    if isinstance(given, Constant):
+        return {"constant": _text(given.value, is_time)}
+    return {fitted.name: {name: _text(value, is_time and name in _TIMES) for name, value in values.items()}}
+
+
+def _text(value: float, is_time: bool) -> Any:
+    if not is_time:
+        return _number(value, 4)
+    unit = format_time_us(value).rpartition(" ")[2] if value > 0 else "us"
+    unit_us = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9, "d": 8.64e10}[unit]
+    return f"{value / unit_us:.4g} {unit}"
+
+
+def _number(value: float, digits: int) -> int | float:
+    number = float(f"{value:.{digits}g}")
+    return int(number) if number.is_integer() and number < 1e6 else number
+
+
+def _empirical(values: np.ndarray) -> Any:
+    if values.min() == values.max():
+        return _number(float(values[0]), 6)
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= N_QUANTILES:
+        weights = [_number(share, 3) for share in counts / len(values)]
+        return {"empirical": {"values": [_number(value, 6) for value in distinct], "weights": weights}}
+    at = np.sort(values)[((np.arange(N_QUANTILES) + 0.5) / N_QUANTILES * len(values)).astype(int)]
+    return {"empirical": {"values": [_number(value, 6) for value in at]}}
+
+
+def write_fitted(path: Path, fit: LogFit, log: Log, name: str) -> None:
+    """Write the sections as YAML, completely or not at all. Raises :class:`InputError` if it cannot be written."""
+    lines = [
+        f"# Fitted to {name}: add a datacenter to simulate jobs like these.",
+        *(f"# {note}" for note in notes(fit)),
+    ]
+    text = yaml.safe_dump(fitted_document(fit, log), sort_keys=False, default_flow_style=None, width=100)
+    with replacing(path) as draft:
+        draft.write_text("\n".join(lines) + "\n" + text, encoding="utf-8")
+
+
+def notes(fit: LogFit) -> list[str]:
+    """Return what the fitted distributions do not have that the log has."""
+    found = []
+    if fit.span_us < LEAST_DAYS * DAY_US:
+        found.append(f"The log is shorter than the {LEAST_DAYS} days that a daily cycle needs to show.")
+    for what, fits in (("times between arrivals", fit.gaps), ("sizes", fit.sizes)):
+        if fits and fits[0].ks > POOR:
+            found.append(f"No distribution fits the {what} well: {fits[0].name} is {fits[0].ks:.3f} away (KS).")
+    if fit.is_correlated:
+        most = max(fit.gap_correlations.values())
+        found.append(
+            f"The times between arrivals depend on each other (autocorrelations up to {most:.2f}); generated ones do "
+            "not. Use mmpp arrivals, or the log itself with resample."
+        )
+    if fit.n_ties > fit.n_jobs / 100:
+        share = fit.n_ties / fit.n_jobs
+        found.append(f"{share:.0%} of the jobs arrive at the same time as the job before; generated ones do not.")
+    return found
