@@ -162,7 +162,9 @@ def _fields(kind: Any) -> list[tuple[str, str, str]]:
 
 def generators() -> str:
     """The workload generators."""
-    from vinesim.workloads.registry import COMMON, GENERATORS, REQUIRED
+    from vinesim.workloads.options import REQUIRED
+    from vinesim.workloads.registry import GENERATORS
+    from vinesim.workloads.spec import COMMON
 
     common = {option.name for option in COMMON}
     text = [
@@ -179,7 +181,7 @@ def generators() -> str:
         if spec.processor_types is not None:
             own = ", ".join(p.name for p in spec.processor_types), ", ".join(t.name for t in spec.task_types)
             text.append(f"Brings its own processor types ({own[0]}), task types ({own[1]}) and affinity.")
-    meanings = _comments_of("vinesim.workloads.registry", "COMMON")
+    meanings = _comments_of("vinesim.workloads.spec", "COMMON")
     rows = [
         (f"`{o.name}`", o.expected, f"`{_word(o.default)}`", meaning)
         for o, meaning in zip(COMMON, meanings, strict=True)

@@ -67,10 +67,7 @@ def test_json_has_what_the_table_has(vinesim, log):
     assert found["gaps"][0]["tails"].keys() == {"p50", "p90", "p99", "p99.9"}
     assert found["gap_correlations"].keys() == {"1", "2", "5", "10", "100"}
     assert len(found["daily"]) == 24
-    assert (
-        found["scenario"]["arrivals"]["gamma"]["mean"] == "1 min"
-        or "s" in found["scenario"]["arrivals"]["gamma"]["mean"]
-    )
+    assert found["scenario"]["arrivals"]["gamma"]["mean"].endswith(("s", "min"))
 
 
 def test_every_line_fits_80_columns(vinesim, log, monkeypatch, capsys):

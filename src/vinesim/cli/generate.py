@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def generate(
-    generator: str = typer.Argument(None, help="Name of a generator; omit it to list all."),
+    generator: str = typer.Argument(None, help="Name of a generator, or my_jobs.py:function; omit it to list all."),
     option: list[str] = typer.Option([], metavar="KEY=VALUE", help="An option of the generator."),
     seed: int = typer.Option(0, help="Seed of all random streams."),
     racks: int = typer.Option(1, min=1, help="Number of racks with nodes that can hold data."),
@@ -33,11 +33,12 @@ def generate(
     from vinesim.formats.scenario.workload_writer import write_workload
     from vinesim.formats.source.yaml_source import YamlSource
     from vinesim.model.catalog import PROCESSOR_TYPES
-    from vinesim.workloads.registry import COMMON, GENERATORS
     from vinesim.workloads.registry import generator as find
+    from vinesim.workloads.registry import generators
+    from vinesim.workloads.spec import COMMON
 
     if generator is None:
-        for spec in GENERATORS.values():
+        for spec in generators().values():
             typer.echo(f"{spec.name}: {spec.summary}".replace("``", ""))
             _list_options(option for option in spec.options.values() if option not in COMMON)
         typer.echo("every generator:")
@@ -60,7 +61,7 @@ def generate(
 
 
 def _list_options(options: Iterable[Any]) -> None:
-    from vinesim.workloads.registry import REQUIRED
+    from vinesim.workloads.options import REQUIRED
 
     for option in options:
         default = "required" if option.default is REQUIRED else f"default {option.default}"

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 def validate(
     file: Path = typer.Argument(..., help="Scenario file or study file (YAML)."),
     run_policy_file: bool = typer.Option(
-        False, "--run-policy-file", help="Check policies in Python files too; this runs their code."
+        False, "--run-policy-file", help="Check policies and generators in Python files too; this runs their code."
     ),
 ) -> None:
     """Check a scenario file, or every point of a study file; list every problem. No code is run."""

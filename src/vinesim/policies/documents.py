@@ -13,12 +13,13 @@ from vinesim.formats.source.files import is_table
 from vinesim.formats.source.quantities import format_time_us, time_us
 from vinesim.formats.source.yaml_source import YamlSource, dotted
 from vinesim.model.errors import InputError, InputWarning
+from vinesim.model.python_file import split_file
 from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.policies import replacing
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
 from vinesim.state.demand_classes import classes_of, unmet
-from vinesim.workloads.registry import GENERATORS
+from vinesim.workloads.registry import known_generator
 
 CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
 
@@ -78,6 +79,10 @@ def scenario_from(
     """
     if isinstance(check_policy, PolicyCheck):
         loads_files = check_policy.runs_files
+        if not loads_files and _has_generator_file(source):
+            remedy = "--run-policy-file runs it, to check the scenario."
+            source.add(("workload", "generator"), "a workload without running code", "a generator in a file", remedy)
+            source.raise_if_any()
     else:
         loads_files = check_policy is not None or source.layer(("policy",)) > 0
     source, told = prepared(source, folder, loads_files=loads_files)
@@ -96,6 +101,12 @@ def _check_demands(scenario: Scenario) -> None:
         problems = unmet(classes_of(work, center, scenario.affinity), work, center)
         if problems:
             raise InputError([replace(problem, remedy=problem.remedy or remedy) for problem in problems])
+
+
+def _has_generator_file(source: YamlSource) -> bool:
+    part = source.data.get("workload") if isinstance(source.data, dict) else None
+    name = part.get("generator") if isinstance(part, dict) else None
+    return isinstance(name, str) and bool(split_file(name)[0])
 
 
 def prepared(source: YamlSource, folder: Path, *, loads_files: bool = True) -> tuple[YamlSource, list[str]]:
@@ -155,7 +166,8 @@ def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, loads_files:
 def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:
     """Whether the inter-arrival time is that of batches, because of the generator or of a table that counts periods."""
     if workload.get("generator") is not None:
-        return GENERATORS[workload["generator"]].in_batches
+        spec = known_generator(workload["generator"], folder)
+        return spec is not None and spec.in_batches
     if not is_table(workload["file"]):
         return False
     from vinesim.formats.scenario.workload_table import has_periods  # importing DuckDB takes 0.1 s

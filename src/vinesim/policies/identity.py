@@ -11,10 +11,10 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.formats.source.quantities import time_us
 from vinesim.model.digest import counted, feed
 from vinesim.model.errors import InputError
+from vinesim.model.python_file import split_file
 from vinesim.model.scenario import Scenario
 from vinesim.model.version import VERSION
 from vinesim.policies.code import code_of_class, code_of_file, defaults_in_file
@@ -50,7 +50,7 @@ def policy_content(
     The name of a policy's file is relative to ``folder``. A name that is not a policy's stands for itself.
     """
     if isinstance(policy, str):
-        file, rest = split_policy(policy)
+        file, rest = split_file(policy)
         if file and (path := folder / file).is_file():
             name = rest.removeprefix(":")
             return [name, code_of(path), _not_default(options, defaults_in_file(path, name))]
@@ -58,7 +58,7 @@ def policy_content(
         given = {item.name: getattr(policy, item.name) for item in fields(policy)}
         return [*_class_content(type(policy)), _not_default(given, _defaults(type(policy)))]
     try:
-        kind = find(policy) if not (isinstance(policy, str) and split_policy(policy)[0]) else None
+        kind = find(policy) if not (isinstance(policy, str) and split_file(policy)[0]) else None
     except InputError:
         kind = None
     if kind is None:

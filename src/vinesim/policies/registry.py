@@ -1,7 +1,5 @@
 """Find a policy: by name, in an installed package's entry points, in a file, or as the object itself."""
 
-import logging
-import os
 import re
 import sys
 import warnings
@@ -10,12 +8,11 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.python_file import load_file, split_file
 from vinesim.policies.contract import Policy
 from vinesim.policies.declarations import check_declarations
 from vinesim.policies.names import unknown_names
@@ -53,8 +50,6 @@ BUILT_IN = {  # by name, in the order of the documentation: a run imports only i
     "conservative_backfill": "backfill.conservative:ConservativeBackfill",
 }
 ENTRY_POINTS = "vinesim.policies"
-_LOG = logging.getLogger(__name__)
-_folders: set[str] = set()  # of the policy files that have been loaded
 
 
 @cache
@@ -97,7 +92,7 @@ def find(policy: Any) -> type[Policy]:
     name = str(policy)
     if name in BUILT_IN:
         return _built_in(name)
-    if split_policy(name)[0]:
+    if split_file(name)[0]:
         return _from_file(name)
     if name not in policies():
         expected = "one of " + ", ".join(policies()) + ", or file.py:Class"
@@ -113,33 +108,13 @@ def _built_in(name: str) -> type[Policy]:
 
 def _from_file(spec: str) -> type[Policy]:
     """Load ``file.py:Class``; the class can be omitted if the file has one policy."""
-    file, rest = split_policy(spec)
-    path, name = Path(file), rest.removeprefix(":")
-    if not path.is_file():
-        raise InputError([Problem("policy", "a Python file", f"no file {file}", "Check the path.")])
-    _LOG.info("running the code in %s", file)
-    module_name = f"vinesim_policy_{path.stem}"
-    module = ModuleType(module_name)
-    module.__file__ = str(path)
-    beside = str(path.absolute().parent)
-    _folders.add(beside)
-    for other in [m for m in sys.modules.values() if _is_in(m, _folders)]:
-        del sys.modules[other.__name__]  # helpers beside it may have been edited too
-    sys.modules[module_name] = module
-    sys.path.insert(0, beside)
-    try:  # not by Python's importer: its cache considers a file unchanged if its time in whole seconds is
-        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
-    except (Exception, SystemExit) as wrong:
-        line = getattr(wrong, "lineno", None) or _line_in(wrong, path)
-        words = f"{type(wrong).__name__}: {wrong}"
-        problem = Problem(f"{file}:{line}", "a Python file that loads", words, _import_remedy(wrong))
-        raise InputError([problem]) from wrong
-    finally:
-        sys.path.remove(beside)
+    file, rest = split_file(spec)
+    name = rest.removeprefix(":")
+    module = load_file(Path(file), "policy", _import_remedy)
     found = {
         key: value
         for key, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == module_name
+        if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == module.__name__
     }
     if name not in found and not (not name and len(found) == 1):
         there = " or ".join(f"{file}:{key}" for key in found)
@@ -154,23 +129,3 @@ def _import_remedy(wrong: BaseException) -> str:
     """Suggest the intended name for one that VineSim does not have, or return an empty text."""
     found = re.match(r"cannot import name '(\w+)' from '(vinesim[\w.]*)'", str(wrong))
     return did_you_mean(found[1], dir(sys.modules[found[2]])) if found else ""
-
-
-def _is_in(module: Any, folders: set[str]) -> bool:
-    """Whether a module's file lies directly in one of the folders."""
-    file = getattr(module, "__file__", None)
-    return (
-        isinstance(file, str)
-        and os.path.dirname(os.path.abspath(file)) in folders
-        and module is not sys.modules.get("__main__")
-    )
-
-
-def _line_in(error: BaseException, path: Path) -> int:
-    """Return the last line of a file that an error passed through."""
-    line, trace = 1, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line

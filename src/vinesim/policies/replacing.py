@@ -10,8 +10,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.model.errors import InputError, InputWarning
+from vinesim.model.python_file import split_file
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import Policy
 from vinesim.policies.registry import find
@@ -67,14 +67,14 @@ def kind_of(policy: Any, *, loads_files: bool) -> type[Policy] | None:
 
 def is_file(policy: Any) -> bool:
     """Whether the policy is ``file.py`` or ``file.py:Class``."""
-    return isinstance(policy, str) and bool(split_policy(policy)[0])
+    return isinstance(policy, str) and bool(split_file(policy)[0])
 
 
 def in_folder(policy: Any, folder: Path) -> Any:
     """Return the policy with its file name, which is relative to ``folder``, as seen from here."""
     if not is_file(policy):
         return policy
-    file, rest = split_policy(policy)
+    file, rest = split_file(policy)
     return f"{folder / file}{rest}"
 
 

@@ -22,7 +22,7 @@ from vinesim.model.study import Study
 from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.arrivals import Arrivals
-from vinesim.workloads.registry import GENERATORS
+from vinesim.workloads.registry import generator
 
 MAX_TIMES = 4_000_000  # arrival times per block: 32 MB
 
@@ -92,7 +92,7 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
     draws_estimates = bool(part.get("estimate_error"))
     if part.get("generator") is None:
         return not (moves_deadlines or _has_periods(study, part["file"])), not draws_estimates
-    spec, nodes = GENERATORS[part["generator"]], data_nodes(scenario.datacenter)
+    spec, nodes = generator(part["generator"], study.folder), data_nodes(scenario.datacenter)
     apart = spec.arrivals_apart and not moves_deadlines
     is_same = not draws_estimates and not spec.depends_on_seed(part.get("options") or {}, nodes)
     return apart, apart and is_same

@@ -20,11 +20,13 @@ from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.yaml_source import YamlSource, steps_of
 from vinesim.model.digest import feed
 from vinesim.model.errors import InputError
+from vinesim.model.python_file import split_file
 from vinesim.model.scenario import PERIOD_US
 from vinesim.model.version import VERSION
 from vinesim.policies.code import code_of_file, file_content
 from vinesim.policies.documents import prepared
 from vinesim.policies.identity import policy_content
+from vinesim.workloads.registry import generators
 
 _NOT_COUNTED = ("description", "seed")  # the run's own seed counts
 _WITH_POLICY = ("policy", "options", "period")  # one section: what counts of one depends on the others
@@ -78,6 +80,8 @@ class Content:
             return b""
         if name in FILE_SECTIONS:
             value = self._with_files(value)
+        if name == "workload" and isinstance(value, Mapping) and isinstance(value.get("generator"), str):
+            value = {**value, "generator": self._generator(value["generator"])}
         digest = hashlib.sha256()
         feed(digest, [name, _ordered(value, name, name == "workload")])
         return digest.digest()
@@ -99,6 +103,16 @@ class Content:
         if path not in self._files:
             self._files[path] = [Path(name).suffix, file_content(path)]
         return self._files[path]
+
+    def _generator(self, name: str) -> Any:
+        """Return what counts of a generator: its name, or the function's name and the code of its file."""
+        file, rest = split_file(name)
+        if file:
+            return [rest.removeprefix(":"), self._code(self.folder / file)]
+        own = generators().get(name)
+        module = None if own is None else sys.modules.get(own.make.__module__)
+        is_own = module is not None and module.__name__.startswith("vinesim.")
+        return name if module is None or is_own else [name, self._code(Path(str(module.__file__)))]
 
     def _policy(self, policy: Any, options: Any, period: Any) -> list[Any]:
         content = policy_content("high" if policy is None else policy, options, self.folder, self._code)

@@ -54,6 +54,14 @@ class Option:
         return _accept(self.type, value)
 
 
+def is_known(kind: Any) -> bool:
+    """Whether an option can have this type."""
+    if isinstance(kind, types.UnionType):
+        inner = typing.get_args(kind)
+        return len(inner) == 2 and inner[1] is types.NoneType and is_known(inner[0])
+    return kind in (int, float, str, bool, Distribution, Arrivals, list[float], dict[str, float])
+
+
 def _accept(kind: Any, value: Any) -> Any:
     if isinstance(kind, types.UnionType):
         return None if value is None else _accept(typing.get_args(kind)[0], value)

@@ -1,27 +1,19 @@
 """Generators by name, with keyword options, for scenario files and the command line."""
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import difflib
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from vinesim.model.application import Application
-from vinesim.model.catalog import (
-    PROCESSOR_TYPES,
-    SERVER_TASK_TYPES,
-    SERVER_TYPES,
-    TASK_TYPES,
-    ProcessorType,
-    TaskType,
-)
-from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import Workload
+from vinesim.model.catalog import SERVER_TASK_TYPES, SERVER_TYPES
+from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.python_file import split_file
 from vinesim.workloads import neurasmus as neurasmus_kernels
 from vinesim.workloads import rbss_nas as rbss_jobs
 from vinesim.workloads import symphony_applications
-from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.batches import affinity as servers_affinity
 from vinesim.workloads.batches import batches
 from vinesim.workloads.identical import five_hundred_jobs, identical_jobs
@@ -29,95 +21,11 @@ from vinesim.workloads.job_mix import job_mix
 from vinesim.workloads.jobs import jobs
 from vinesim.workloads.mix import mix
 from vinesim.workloads.neurasmus import neurasmus
-from vinesim.workloads.options import REQUIRED, Option
-from vinesim.workloads.placement import Placement
+from vinesim.workloads.own import generator_in_file, own_generator
 from vinesim.workloads.rbss_nas import rbss_nas
 from vinesim.workloads.requests import requests
-from vinesim.workloads.setting import Setting
 from vinesim.workloads.sized import sized
-
-# options of every generator
-COMMON = (
-    Option("arrivals", Arrivals, "constant"),  # constant, poisson, list, or a process as in a scenario's arrivals
-    Option("iat_us", float, 7.0),  # (mean) inter-arrival time, us
-    Option("arrival_us", list[float], ()),  # the times of a list, us
-    Option("data_bytes", float, 0.0),  # bytes of each task's data
-    Option("data_rack", int | None, None),  # data only on nodes of this rack; null: on all nodes
-)
-
-
-@dataclass(frozen=True)
-class GeneratorSpec:
-    """A generator: its name, its function, and its own types and affinity, if any."""
-
-    name: str
-    make: Callable[..., Workload]
-    processor_types: Sequence[ProcessorType] | None = None
-    task_types: Sequence[TaskType] | None = None
-    affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
-    overhead: Callable[[], np.ndarray] | None = None  # us before a task computes [P, T]
-    applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
-    own_arrivals: bool = False  # generates the arrival times itself
-    is_random: bool = True  # draws from the seed, apart from arrivals and places of data
-    in_batches: bool = False  # a job is one period's batch, and the inter-arrival time the period
-    arrivals_apart: bool = False  # the arrivals decide nothing but the column arrival_us
-
-    @property
-    def summary(self) -> str:
-        """What it generates, in one sentence."""
-        return (inspect.getdoc(self.make) or "").split("\n")[0]
-
-    @property
-    def options(self) -> dict[str, Option]:
-        """Its own options and the common ones, by name."""
-        parameters = list(inspect.signature(self.make).parameters.values())[1:]
-        own = {p.name: Option(p.name, p.annotation, p.default) for p in parameters}
-        return own | {option.name: option for option in (() if self.own_arrivals else COMMON)}
-
-    def depends_on_seed(self, options: Mapping[str, Any], nodes: Sequence[tuple[int, int]]) -> bool:
-        """Whether the seed decides more than the arrival times; ``nodes`` are those that may hold data."""
-        has_data = options.get("data_bytes", 0.0) != 0.0
-        return self.is_random or Placement(float(has_data), nodes, options.get("data_rack")).is_random
-
-    def generate(
-        self,
-        options: Mapping[str, Any] | None = None,
-        *,
-        seed: int = 0,
-        nodes: Sequence[tuple[int, int]] = ((0, 0),),
-        task_types: Sequence[TaskType] = TASK_TYPES,
-        processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
-    ) -> Workload:
-        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
-        values = self._check(options or {})
-        common = {o.name: values.pop(o.name, o.default) for o in COMMON}
-        arrivals = common["arrivals"]
-        if isinstance(arrivals, str):
-            arrivals = Arrivals(arrivals, common["iat_us"], common["arrival_us"])
-        placement = Placement(common["data_bytes"], nodes, common["data_rack"])
-        setting = Setting(
-            seed, arrivals, placement, self.task_types or task_types, self.processor_types or processor_types
-        )
-        return self.make(setting, **values)
-
-    def _check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        options, problems, values = self.options, [], {}
-        for name, value in given.items():
-            if name not in options:
-                expected = "one of " + ", ".join(options)
-                problems.append(Problem(f"{self.name}: option", expected, repr(name)[:60]))
-                continue
-            try:
-                values[name] = options[name].accept(value)
-            except TypeError:
-                problems.append(Problem(f"{self.name}: {name}", options[name].expected, repr(value)[:60]))
-        for option in options.values():
-            if option.default is REQUIRED and option.name not in given:
-                problems.append(Problem(f"{self.name}: {option.name}", option.expected, "nothing", "Give the option."))
-        if problems:
-            raise InputError(problems)
-        return values
-
+from vinesim.workloads.spec import GeneratorSpec
 
 GENERATORS = {
     spec.name: spec
@@ -165,10 +73,39 @@ GENERATORS = {
         ),
     )
 }
+ENTRY_POINTS = "vinesim.generators"
 
 
-def generator(name: str) -> GeneratorSpec:
-    """Return the generator of that name. Raises :class:`InputError` for an unknown name."""
-    if name not in GENERATORS:
-        raise InputError([Problem("generator", "one of " + ", ".join(GENERATORS), repr(name)[:60])])
-    return GENERATORS[name]
+@cache
+def generators() -> Mapping[str, GeneratorSpec]:
+    """Return every registered generator by name: the built-in ones, then those of installed packages."""
+    found = dict(GENERATORS)
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            found.setdefault(entry.name, own_generator(entry.name, entry.load()))
+        except Exception as wrong:  # one broken package must not affect the others
+            warnings.warn(f"generator {entry.name} of an installed package: {wrong}", InputWarning, stacklevel=2)
+    return found
+
+
+def known_generator(name: Any, folder: Path) -> GeneratorSpec | None:
+    """Return the generator of that name; None if there is none that can be used."""
+    try:
+        return generator(name, folder)
+    except (InputError, TypeError):
+        return None
+
+
+def generator(name: str, folder: Path = Path()) -> GeneratorSpec:
+    """Return the generator of that name, or of a ``file.py:function`` relative to ``folder``, whose code is run.
+
+    Raises :class:`InputError` for an unknown name, or a file or function that cannot be used.
+    """
+    if split_file(name)[0]:
+        return generator_in_file(name, folder)
+    if name not in generators():
+        expected = "one of " + ", ".join(generators()) + ", or file.py:function"
+        close = difflib.get_close_matches(name.lower(), list(generators()), 1)
+        remedy = f"Did you mean {close[0]}?" if close else "`vinesim generate` lists them."
+        raise InputError([Problem("generator", expected, repr(name)[:60], remedy)])
+    return generators()[name]

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.papers.trace import write_trace
-from vinesim.formats.scenario.workload import GENERATORS
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.study.file import study
 from vinesim.model.errors import InputError
@@ -16,6 +15,7 @@ from vinesim.studies.expand import blocks, expand, scenario_of
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.distributions import Exponential
 from vinesim.workloads.placement import Placement
+from vinesim.workloads.registry import GENERATORS
 from vinesim.workloads.setting import Setting
 
 SCENARIO = {

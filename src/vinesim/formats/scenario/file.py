@@ -18,7 +18,6 @@ from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenar
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
-from vinesim.formats.scenario.policy_name import split_policy
 from vinesim.formats.scenario.run_parts import AccountingPart, OutagePart
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, table
@@ -32,6 +31,7 @@ from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import PAPER, PRESETS, Network
 from vinesim.model.outage import Outage
+from vinesim.model.python_file import split_file
 from vinesim.model.scenario import Scenario
 from vinesim.workloads.estimates import with_error
 
@@ -151,7 +151,7 @@ class _Builder:
 
     def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> Any:
         name: Any = self.document.policy if self.policy is None else self.policy
-        file, rest = split_policy(name) if isinstance(name, str) else ("", "")
+        file, rest = split_file(name) if isinstance(name, str) else ("", "")
         if file:
             path = self.folder / file
             name = f"{path}{rest}"

@@ -18,7 +18,8 @@ from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.distributions import Distribution
 from vinesim.workloads.job_mix import JobKind
 from vinesim.workloads.options import REQUIRED, Option
-from vinesim.workloads.registry import GENERATORS, GeneratorSpec
+from vinesim.workloads.registry import GENERATORS
+from vinesim.workloads.spec import GeneratorSpec
 
 
 class OptionsReader:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from vinesim.formats.scenario.document import ScenarioDocument
-from vinesim.formats.scenario.policy_name import split_policy
+from vinesim.model.python_file import split_file
 
 Steps = tuple[str | int, ...]
 PERIOD_AMONG_OPTIONS: Steps = ("options", "period_us")  # its place in older files
@@ -68,6 +68,9 @@ FILE_SECTIONS = tuple(  # sections that can be in a file of their own, named und
 )
 
 
+_CODE = (("policy",), ("workload", "generator"))  # keys whose value may be file.py:Name
+
+
 def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
     """Return the value at ``steps`` of a scenario with its file names relative to ``new`` instead of ``old``."""
     if old == new:
@@ -78,8 +81,8 @@ def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
         if isinstance(value, list):
             return [moved(item, (*steps, i), old, new) for i, item in enumerate(value)]
         return {key: moved(item, (*steps, str(key)), old, new) for key, item in value.items()}
-    if steps == ("policy",) and isinstance(value, str):
-        file, rest = split_policy(value)
+    if steps in _CODE and isinstance(value, str):
+        file, rest = split_file(value)
         return _from(file, old, new) + rest if file else value
     is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and steps[-1] == "file"
     return _from(value, old, new) if is_file and isinstance(value, str) else value

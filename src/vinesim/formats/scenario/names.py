@@ -20,7 +20,8 @@ from vinesim.model.catalog import (
     codes_of,
 )
 from vinesim.model.errors import InputError
-from vinesim.workloads.registry import GENERATORS, GeneratorSpec
+from vinesim.workloads.registry import known_generator
+from vinesim.workloads.spec import GeneratorSpec
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Names:
 def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Names:
     """The types by code: those of the generator if it adds its own, else the document's."""
     names = Names(_processor_types(source, document), _task_types(source, document), folder)
-    spec = generator_with_types(document)
+    spec = generator_with_types(document, folder)
     if spec is not None:
         names = replace(names, processors=tuple(spec.processor_types or ()), tasks=tuple(spec.task_types or ()))
     names = _with_resources(names, document)
@@ -65,10 +66,10 @@ def _with_resources(names: Names, document: ScenarioDocument) -> Names:
     return replace(names, processors=(*names.processors, *map(ProcessorType, added)), resources=resources)
 
 
-def generator_with_types(document: ScenarioDocument) -> GeneratorSpec | None:
+def generator_with_types(document: ScenarioDocument, folder: Path) -> GeneratorSpec | None:
     """The generator whose types the scenario has; None if it adds none or the document lists types."""
     part = document.workload
-    spec = None if part is None or part.generator is None else GENERATORS.get(part.generator)
+    spec = None if part is None or part.generator is None else known_generator(part.generator, folder)
     return spec if spec is not None and spec.processor_types and document.processor_types is None else None
 
 

@@ -21,9 +21,11 @@ from vinesim.model.arrays import distinct
 from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.python_file import split_file
 from vinesim.model.streams import stream
 from vinesim.model.workload import COLUMNS, Workload
-from vinesim.workloads.registry import GENERATORS, GeneratorSpec
+from vinesim.workloads.registry import generator, generators
+from vinesim.workloads.spec import GeneratorSpec
 
 
 class Workloads:
@@ -45,10 +47,8 @@ class Workloads:
         self._spec: GeneratorSpec | None = None
         part = document.workload
         if part is not None and part.generator is not None:
-            self._spec = GENERATORS.get(part.generator)
-            if self._spec is None:
-                source.add_unknown(("workload", "generator"), GENERATORS, value=part.generator)
-                self.types_are_known = False
+            self._spec = self._generator(part.generator)
+            self.types_are_known &= self._spec is not None
         brings_times = self._is_table or (self._spec is not None and self._spec.own_arrivals)
         if brings_times and not self._is_table and document.arrivals is not None:
             remedy = "Remove arrivals: and use the generator's options."
@@ -56,13 +56,29 @@ class Workloads:
         if document.arrivals is None and "arrivals" not in bad and part is not None and not brings_times:
             source.add(("arrivals",), "when the jobs arrive", "nothing", 'Add arrivals:, such as {iat: "7 us"}.')
             bad.add("arrivals")
-        spec = generator_with_types(document)
+        spec = generator_with_types(document, names.folder)
         if spec is not None:
             self.affinity = spec.affinity() if spec.affinity is not None else None
             self.overhead = padded(spec.overhead(), len(names.processors)) if spec.overhead is not None else None
             self.applications = spec.applications(part.options) if part and spec.applications is not None else ()
         elif document.extends == "servers":
             self.affinity = self._equal()
+
+    def _generator(self, name: str) -> GeneratorSpec | None:
+        file = split_file(name)[0]
+        if not file and name not in generators():
+            self.source.add_unknown(("workload", "generator"), generators(), value=name)
+            return None
+        try:
+            return generator(name, self.names.folder)
+        except InputError as error:
+            for problem in error.problems:
+                if problem.where.startswith(f"{self.names.folder / file}:"):  # a line of the generator's file
+                    self.source.adopt(InputError([problem]), ("workload", "generator"), self.names.folder / file)
+                else:
+                    told = problem if problem.where != "generator" else replace(problem, where="")
+                    self.source.adopt(InputError([told]), ("workload", "generator"))
+            return None
 
     @property
     def _is_table(self) -> bool:
@@ -230,15 +246,23 @@ class Workloads:
 
     def _adopt(self, error: InputError) -> None:
         """Report a generator's problems, each at the option that it names."""
-        given = self.document.workload.options if self.document.workload is not None else {}
+        part = self.document.workload
+        given = part.options if part is not None else {}
+        file = split_file(part.generator or "")[0] if part is not None else ""
         for problem in error.problems:
+            if file and problem.where.startswith(f"{self.names.folder / file}:"):
+                self.source.adopt(InputError([problem]), ("workload", "generator"), self.names.folder / file)
+                continue
             words = re.findall(r"\w+", problem.where)
             option = next((word for word in words if word in given), None)
             option = option or next((f"data_{w}" for w in words if f"data_{w}" in given), None)
             path: tuple[str, ...] = ("workload",) if option is None else ("workload", "options", option)
+            expected = problem.expected
+            if option is None and problem.where.startswith("workload."):  # a column
+                expected = f"{problem.where.removeprefix('workload.')}: {expected}"
             if option is None and {"arrivals", "iat_us", "arrival_us"} & set(words):
                 path = ("arrivals",)
-            self.source.add(path, problem.expected, problem.found, problem.remedy)
+            self.source.add(path, expected, problem.found, problem.remedy)
         self.source.n_problems += error.n_problems - len(error.problems)
 
     def _recoded(self, work: Workload) -> Workload | None:

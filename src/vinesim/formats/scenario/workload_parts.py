@@ -15,7 +15,9 @@ class WorkloadPart(Part):
     model_config = ConfigDict(json_schema_extra=schema_one_of("file", "generator"))
 
     file: FileName | None = Field(None, description="A trace (text, as in the papers) or a workload (.parquet).")
-    generator: Name | None = Field(None, description="Name of a generator; `vinesim generate` lists them.")
+    generator: Name | None = Field(
+        None, description="A generator's name (`vinesim generate` lists them), or my_jobs.py:function."
+    )
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the generator; times and sizes may have units."
     )

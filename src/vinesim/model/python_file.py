@@ -1,0 +1,68 @@
+"""Code of the user's own: what ``file.py:Name`` names, and how such a file is loaded."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from vinesim.model.errors import InputError, Problem
+
+_LOG = logging.getLogger(__name__)
+_folders: set[str] = set()  # of the files that have been loaded
+
+
+def split_file(name: str) -> tuple[str, str]:
+    """Split ``file.py:Name`` into the file and ``:Name``; the file is empty for a registered name."""
+    file, colon, kind = name.rpartition(":") if ".py:" in name else (name, "", "")
+    return (file, colon + kind) if file.endswith(".py") else ("", name)
+
+
+def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = lambda _: "") -> ModuleType:
+    """Run a Python file and return its module; ``what`` it is to have (policy, generator) is in messages.
+
+    ``remedy`` may explain an error. Raises :class:`InputError`, with the line, for a file that does not load.
+    """
+    if not path.is_file():
+        raise InputError([Problem(what, "a Python file", f"no file {path}", "Check the path.")])
+    _LOG.info("running the code in %s", path)
+    module_name = f"vinesim_{what}_{path.stem}"
+    module = ModuleType(module_name)
+    module.__file__ = str(path)
+    beside = str(path.absolute().parent)
+    _folders.add(beside)
+    for other in [m for m in sys.modules.values() if _is_in(m, _folders)]:
+        del sys.modules[other.__name__]  # helpers beside it may have been edited too
+    sys.modules[module_name] = module
+    sys.path.insert(0, beside)
+    try:  # not by Python's importer: its cache considers a file unchanged if its time in whole seconds is
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
+    except (Exception, SystemExit) as wrong:
+        line = getattr(wrong, "lineno", None) or line_in(wrong, path)
+        words = f"{type(wrong).__name__}: {wrong}"
+        raise InputError([Problem(f"{path}:{line}", "a Python file that loads", words, remedy(wrong))]) from wrong
+    finally:
+        sys.path.remove(beside)
+    return module
+
+
+def _is_in(module: Any, folders: set[str]) -> bool:
+    """Whether a module's file lies directly in one of the folders."""
+    file = getattr(module, "__file__", None)
+    return (
+        isinstance(file, str)
+        and os.path.dirname(os.path.abspath(file)) in folders
+        and module is not sys.modules.get("__main__")
+    )
+
+
+def line_in(error: BaseException, path: Path) -> int:
+    """Return the last line of a file that an error passed through."""
+    line, trace = 1, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
