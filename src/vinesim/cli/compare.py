@@ -37,10 +37,12 @@ def compare(
     """Compare the labels on an axis of a sweep in one number, pairing replications that share random numbers."""
     from vinesim.formats.results.folder import to_json
     from vinesim.studies.compare import compare as compared
+    from vinesim.studies.same_workload import same_workload
     from vinesim.studies.sweep import read_sweep
 
+    swept = read_sweep(folder)
     found = compared(
-        read_sweep(folder),
+        swept,
         by,
         of,
         confidence=confidence,
@@ -51,9 +53,12 @@ def compare(
     if as_json:
         names = ("by", "of", "direction", "confidence", "correction", "n_comparisons")
         head = {name: getattr(found, name) for name in names}
-        sys.stdout.write(to_json({**head, "pairs": found.rows()}))
+        note = same_workload(swept.study)
+        sys.stdout.write(to_json({**head, "same_workload": note, "pairs": found.rows()}))
     else:
         print_comparison(found)
+        if note := same_workload(swept.study):
+            typer.echo(note)
 
 
 def print_comparison(found: "Comparison") -> None:

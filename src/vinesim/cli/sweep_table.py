@@ -11,6 +11,7 @@ from vinesim.cli.unfinished import stalled_points
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.result import ExitReason, Table
 from vinesim.studies.points import plain
+from vinesim.studies.same_workload import same_workload
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Failure, Sweep
@@ -44,6 +45,8 @@ def print_sweep(sweep: "Sweep", out: Path) -> None:
     _print_unfinished(console, table)
     _print_failures(console, sweep.failures)
     _print_stalled(console, sweep)
+    if note := same_workload(sweep.study):
+        console.print(note)
     console.print(f"The sweep is in {out}. Query it with DuckDB, even while it runs:")
     console.print(f"  SELECT * FROM read_parquet('{out}/runs/*.parquet', union_by_name = true)")  # noqa: S608
     console.print(f"In Python, read it with vinesim.read_sweep('{out}'). For an HTML page: vinesim report {out}")
@@ -57,6 +60,7 @@ def as_document(sweep: "Sweep") -> dict[str, Any]:
         "found": sweep.n_found,
         "failures": [dict(vars(failure)) for failure in sweep.failures],
         "stalled": stalled_points(sweep),
+        "same_workload": same_workload(sweep.study),
         "points": _points(sweep),
     }
 

@@ -49,10 +49,13 @@ def _scenario(file: Path, check: "PolicyCheck") -> str:
 def _study(file: Path, check: "PolicyCheck") -> str:
     from vinesim.formats.study.file import read_study
     from vinesim.studies.check import check_points
+    from vinesim.studies.same_workload import same_workload
 
     study = read_study(file)
     check_points(study, check_policy=check)
     axes = " x ".join(f"{', '.join(axis.columns)} ({len(axis)})" for axis in study.axes) or "no axes"
     until = f" to {study.until.at_most:,}" if study.until is not None else ""
+    if note := same_workload(study):
+        typer.echo(note)
     runs = f"{study.n_runs:,} runs" if study.until is None else f"{study.n_runs:,} runs or more"
     return f"{axes}; {study.n_points:,} points of {study.replications:,}{until} replications: {runs}"

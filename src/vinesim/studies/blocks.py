@@ -90,6 +90,8 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
     part = scenario_source(study).changed(run.settings).data["workload"]
     moves_deadlines = len(scenario.applications) > 0 and scenario.workload.deadline_us is not None
     draws_estimates = bool(part.get("estimate_error"))
+    if part.get("resample"):
+        return False, False  # the seed decides which jobs there are
     if part.get("generator") is None:
         return not (moves_deadlines or _has_periods(study, part["file"])), not draws_estimates
     spec, nodes = generator(part["generator"], study.folder), data_nodes(scenario.datacenter)

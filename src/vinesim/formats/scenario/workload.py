@@ -10,6 +10,7 @@ import numpy as np
 
 from vinesim.formats.papers.trace import read_trace
 from vinesim.formats.scenario.arrivals import arrivals_of
+from vinesim.formats.scenario.distribution_parts import adopt_at
 from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.generator_options import OptionsReader
 from vinesim.formats.scenario.names import Names, generator_with_types, read
@@ -25,6 +26,7 @@ from vinesim.model.python_file import split_file
 from vinesim.model.streams import stream
 from vinesim.model.workload import COLUMNS, Workload
 from vinesim.workloads.registry import generator, generators
+from vinesim.workloads.resample import resampled
 from vinesim.workloads.spec import GeneratorSpec
 
 
@@ -163,6 +165,18 @@ class Workloads:
         return True
 
     def finished(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
+        """Return the workload with its arrivals, resampled if that is asked for, or None if it is wrong."""
+        work, part = self._with_arrivals(center, affinity), self.document.workload
+        if work is None or part is None or part.resample is None:
+            return work
+        try:
+            rng = stream(self.document.seed, "resample")
+            return resampled(work, part.resample.block, part.resample.session_gap, rng)
+        except InputError as error:
+            adopt_at(self.source, ("workload", "resample"), error)
+            return None
+
+    def _with_arrivals(self, center: Datacenter | None, affinity: np.ndarray | None) -> Workload | None:
         """Return the workload with its arrivals, or None if it is wrong. A trace is read here."""
         part = self.document.workload
         if part is None or {"arrivals", "workload"} & self.bad:

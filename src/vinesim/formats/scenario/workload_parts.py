@@ -9,6 +9,15 @@ from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 from vinesim.workloads.arrivals import BY_CV
 
 
+class ResamplePart(Part):
+    """Each seed draws blocks of the file's jobs with replacement, so that replications differ."""
+
+    block: PositiveTime = Field(description="Length of a block, such as 1 d or 7 d for logs with such a cycle.")
+    session_gap: Time = Field(
+        0.0, description="Jobs of one application that follow each other within this time stay together; default: none."
+    )
+
+
 class WorkloadPart(Part):
     """The jobs and their tasks: a file, or a generator."""
 
@@ -25,12 +34,19 @@ class WorkloadPart(Part):
         0.0, description="Error of the estimates: standard deviation of the logarithm of estimate / true time."
     )
 
+    resample: ResamplePart | None = Field(
+        None,
+        description="Draw blocks of the file's jobs for each seed; without it every replication has the same jobs.",
+    )
+
     _one = one_of("file", "generator")
 
     @model_validator(mode="after")
     def _no_options(self) -> "WorkloadPart":
         if self.file is not None and self.options:
             raise wrong("options only with a generator", "options with a file", "Remove the options.")
+        if self.generator is not None and self.resample is not None:
+            raise wrong("resample only with a file", "resample with a generator", "Its seed already draws the jobs.")
         return self
 
 

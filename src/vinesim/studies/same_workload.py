@@ -1,0 +1,42 @@
+"""Whether the replications of a study differ in their workload: one from a file does not, unless it is resampled."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.formats.study.file import scenario_source
+from vinesim.model.errors import InputError
+from vinesim.model.study import Study
+
+FIXED_ARRIVALS = ("iat", "times", "file")  # that no seed changes
+
+
+def same_workload(study: Study) -> str | None:
+    """Return what to tell if replications of a point have the same jobs at the same times; None if they differ."""
+    if study.replications < 2 and study.until is None:
+        return None
+    source = scenario_source(study)
+    own = [setting for axis in study.axes for setting in axis.settings if any(map(_decides, setting))]
+    for setting in ({}, *own):
+        try:
+            data = source.changed(setting).data
+        except InputError:  # told elsewhere
+            continue
+        if _is_fixed(data):
+            return (
+                "Every replication has the same jobs, as the workload comes from a file: intervals do not show how "
+                "results vary with the workload. To draw blocks of the file for each seed, add to the scenario's "
+                "workload: resample: {block: 1 d}."
+            )
+    return None
+
+
+def _decides(key: str) -> bool:
+    return key.split(".")[0] in ("workload", "arrivals")
+
+
+def _is_fixed(data: Mapping[str, Any]) -> bool:
+    part, arrivals = data.get("workload"), data.get("arrivals")
+    if not isinstance(part, Mapping) or part.get("file") is None:
+        return False
+    has_fixed_arrivals = not isinstance(arrivals, Mapping) or any(name in arrivals for name in FIXED_ARRIVALS)
+    return has_fixed_arrivals and not part.get("resample") and not part.get("estimate_error")

@@ -1,0 +1,50 @@
+"""A log as a sample: other workloads with the same jobs, by drawing blocks of time with replacement.
+
+Source: Zakay, Feitelson, Workload resampling for performance evaluation of parallel job schedulers, 2014; the blocks of
+time are those of Kuensch's block bootstrap, 1989.
+"""
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import Workload
+from vinesim.workloads.select_jobs import select_jobs
+
+
+def resampled(work: Workload, block_us: float, session_gap_us: float, rng: np.random.Generator) -> Workload:
+    """Return a workload made of blocks of ``block_us`` of this one, as many as it has whole ones.
+
+    A job belongs to the block in which its session begins: the jobs of one application (all jobs, if there are none)
+    that follow each other within ``session_gap_us``. So sessions stay whole, and what happens within a block stays
+    together. Jobs of sessions that begin after the last whole block are left out. Raises :class:`InputError`.
+    """
+    times = work.arrival_us - work.arrival_us[0]
+    n_blocks = int(times[-1] // block_us)
+    if n_blocks < 2:
+        expected = f"a block of at most half the {times[-1]:g} us between the first arrival and the last"
+        raise InputError([Problem("block", expected, f"{block_us:g} us")])
+    block = (_session_start(times, work.application, session_gap_us) // block_us).astype(np.int64)
+    by_block = np.argsort(block, kind="stable")
+    edges = np.searchsorted(block[by_block], np.arange(n_blocks + 1))
+    drawn = rng.integers(0, n_blocks, n_blocks)
+    counts = np.diff(edges)[drawn]
+    if not counts.any():
+        raise InputError([Problem("block", "blocks with jobs", "only empty ones drawn", "Give a longer block.")])
+    first = np.cumsum(counts) - counts
+    jobs = by_block[np.repeat(edges[drawn] - first, counts) + np.arange(counts.sum())]
+    moved = times[jobs] + np.repeat((np.arange(n_blocks) - drawn) * block_us, counts)
+    order = np.argsort(moved, kind="stable")
+    return select_jobs(work, jobs[order], moved[order])
+
+
+def _session_start(times: np.ndarray, application: np.ndarray | None, gap_us: float) -> np.ndarray:
+    """Return when the session of each job begins, [J]."""
+    if gap_us == 0:
+        return times
+    code = np.zeros(len(times), np.int64) if application is None else application
+    order = np.argsort(code, kind="stable")
+    at, of = times[order], code[order]
+    is_first = np.concatenate(([True], (np.diff(at) > gap_us) | (of[1:] != of[:-1])))
+    start = np.empty(len(times))
+    start[order] = at[is_first][np.cumsum(is_first) - 1]
+    return start

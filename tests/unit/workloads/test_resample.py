@@ -1,0 +1,200 @@
+"""Blocks of a log drawn with replacement."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vinesim as vs
+from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.model.errors import InputError
+from vinesim.model.study import Until
+from vinesim.model.workload import Workload
+from vinesim.policies.documents import read_scenario
+from vinesim.studies.blocks import blocks
+from vinesim.studies.expand import expand
+from vinesim.studies.same_workload import same_workload
+from vinesim.studies.sweep import sweep
+from vinesim.workloads.resample import resampled
+from vinesim.workloads.select_jobs import select_jobs
+
+
+def log(times, application=None, counts=None):
+    times = np.asarray(times, float)
+    counts = np.ones(len(times), int) if counts is None else np.asarray(counts)
+    n = counts.sum()
+    return Workload(
+        job_task_type=np.zeros(len(times)),
+        job_first=np.concatenate(([0], np.cumsum(counts))),
+        arrival_us=times,
+        operations=np.repeat(np.arange(len(times)), counts) + np.arange(n) / 1000,
+        data_bytes=np.zeros(n),
+        data_rack=np.zeros(n),
+        data_shelf=np.zeros(n),
+        preferred_type=np.full(n, -1),
+        deadline_us=times + 5,
+        application=application,
+        requests={"cores": np.arange(n, dtype=float)},
+        times_us=np.arange(2.0 * n).reshape(n, 2),
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_each_slot_holds_one_block_of_the_log(data):
+    n = data.draw(st.integers(3, 60))
+    times = np.cumsum([0.0, *data.draw(st.lists(st.integers(0, 30), min_size=n - 1, max_size=n - 1))])
+    counts = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    block = data.draw(st.sampled_from([10.0, 25.0, 100.0]))
+    if times[-1] // block < 2:
+        return
+    work = log(times, counts=counts)
+    drawn = np.random.default_rng(3).integers(0, int(times[-1] // block), int(times[-1] // block))
+    expected = [
+        (i * block + times[j] - b * block, j)
+        for i, b in enumerate(drawn)
+        for j in range(n)
+        if b * block <= times[j] < (b + 1) * block
+    ]
+    if not expected:
+        return
+    made = resampled(work, block, 0.0, np.random.default_rng(3))
+    assert made.arrival_us.tolist() == [time for time, _ in sorted(expected)]
+    first = made.job_first[:-1]
+    assert np.floor(made.operations[first]).tolist() == [j for _, j in sorted(expected)]
+    assert np.diff(made.job_first).tolist() == [counts[j] for _, j in sorted(expected)]
+    assert made.deadline_us == pytest.approx(made.arrival_us + 5)
+    task = np.searchsorted(work.operations, made.operations)
+    assert made.requests["cores"].tolist() == task.tolist()
+    assert made.times_us[:, 1].tolist() == (2 * task + 1).tolist()
+
+
+def test_sessions_stay_whole():
+    times = [0, 8, 9, 11, 12, 19, 25, 29, 31, 36, 40]
+    work = log(times, application=[0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1])
+    for seed in range(20):
+        made = resampled(work, 10.0, 4.0, np.random.default_rng(seed))
+        names = np.floor(made.operations).astype(int).tolist()
+        for session in ([1, 3], [2, 4], [6, 7, 8]):
+            assert len({names.count(job) for job in session}) == 1
+    apart = [np.floor(resampled(work, 10.0, 0.0, np.random.default_rng(s)).operations).tolist() for s in range(20)]
+    assert any(names.count(6) != names.count(8) for names in apart)
+
+
+def test_a_block_that_is_too_long_is_refused():
+    with pytest.raises(InputError, match="at most half the 15 us"):
+        resampled(log([0, 5, 15]), 10.0, 0.0, np.random.default_rng(0))
+
+
+def test_selected_jobs_are_the_jobs():
+    work = log([0, 1, 2], counts=[2, 1, 3])
+    same = select_jobs(work, np.arange(3), work.arrival_us)
+    assert np.array_equal(same.operations, work.operations)
+    assert select_jobs(work, np.array([2]), np.array([7.0])).deadline_us.tolist() == [12]
+
+
+SCENARIO = """
+extends: none
+processor_types: [{name: X}]
+task_types: [TASK]
+affinity: {absolute: {X: 1}}
+datacenter: {racks: [{units: {X: 2}}]}
+workload: {file: log.parquet, resample: {block: 1 ms}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    random = np.random.default_rng(5)
+    times = np.sort(random.uniform(0, 20_000, 300))
+    n = len(times)
+    work = Workload(
+        job_task_type=np.zeros(n),
+        job_first=np.arange(n + 1),
+        arrival_us=times,
+        operations=random.exponential(100, n),
+        **dict.fromkeys(("data_bytes", "data_rack", "data_shelf"), np.zeros(n)),
+        preferred_type=np.full(n, -1),
+        task_types=(vs.TaskType("TASK"),),
+    )
+    write_workload(tmp_path / "log.parquet", work, (vs.ProcessorType("X"),))
+    (tmp_path / "s.yaml").write_text(SCENARIO)
+    return tmp_path
+
+
+def test_the_seed_decides(folder):
+    one, again, other = (read_scenario(folder / "s.yaml", [f"seed={seed}"]) for seed in (1, 1, 2))
+    assert one.content_id == again.content_id
+    assert not np.array_equal(one.workload.operations[:50], other.workload.operations[:50])
+    plain = read_scenario(folder / "s.yaml", ["workload={file: log.parquet}"])
+    assert plain.workload.n_jobs == 300
+    assert set(one.workload.operations) <= set(plain.workload.operations)
+    assert one.workload.n_jobs == pytest.approx(300, abs=60)
+
+
+def test_replications_differ_and_are_never_put_into_one_block(folder):
+    mapping = {"scenario": "s.yaml", "replications": 4, "axes": {"policy": ["high"]}}
+    study = vs.study(mapping, folder)
+    assert [len(block.runs) for block in blocks(study, expand(study))] == [1] * 4
+    found = sweep(study, workers=1)
+    assert len(set(found.table["jobs.latency_us.mean"])) == 4
+    assert same_workload(study) is None
+    fixed = vs.study(mapping | {"axes": {"workload": [{"file": "log.parquet"}]}}, folder)
+    assert len(set(sweep(fixed, workers=1).table["jobs.latency_us.mean"])) == 1
+    assert "resample: {block: 1 d}" in str(same_workload(fixed))
+
+
+@pytest.mark.parametrize(
+    ("workload", "arrivals", "replications", "is_told"),
+    [
+        ({"file": "log.parquet"}, None, 2, True),
+        ({"file": "log.parquet"}, None, 1, False),
+        ({"file": "log.parquet"}, {"iat": 3}, 2, True),
+        ({"file": "log.parquet"}, {"poisson": {"mean": 3}}, 2, False),
+        ({"file": "log.parquet", "estimate_error": 1}, None, 2, False),
+        ({"file": "log.parquet", "resample": {"block": 1000}}, None, 2, False),
+    ],
+)
+def test_who_is_told_that_replications_are_the_same(folder, workload, arrivals, replications, is_told):
+    scenario = {**yaml.safe_load(SCENARIO), "workload": workload, "arrivals": arrivals}
+    study = vs.study({"scenario": scenario, "axes": {}, "replications": replications}, folder)
+    assert (same_workload(study) is not None) == is_told
+    until = {"ci_width": 0.1, "of": "jobs.latency_us.mean"}
+    assert (same_workload(replace(study, replications=1, until=Until(**until))) is None) == (
+        not is_told and replications > 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("workload", "says"),
+    [
+        ("{file: log.parquet, resample: {block: 1 d}}", "workload.resample.block: expected a block of at most half"),
+        ("{file: log.parquet, resample: {block: 0}}", "workload.resample.block: expected a value above 0"),
+        ("{file: log.parquet, resample: {blok: 1 s}}", "Did you mean block?"),
+        ("{generator: 500jobs, resample: {block: 1 d}}", "resample only with a file"),
+    ],
+)
+def test_wrong_resampling_is_told(folder, workload, says):
+    with pytest.raises(InputError) as error:
+        read_scenario(folder / "s.yaml", [f"workload={workload}"])
+    assert says in str(error.value)
+
+
+def test_the_commands_tell_it(folder, capsys):
+    from vinesim.cli.compare import compare
+    from vinesim.cli.sweep import sweep as command
+    from vinesim.cli.validate import validate
+
+    (folder / "study.yaml").write_text(
+        "scenario: s.yaml\nreplications: 2\naxes:\n  policy: [high, flat]\n  workload: [{file: log.parquet}]\n"
+    )
+    words = "Every replication has the same jobs"
+    command(folder / "study.yaml", folder / "out", "loky", 1, None, None, [], False)
+    assert words in capsys.readouterr().out
+    compare(folder / "out", "policy", "jobs.latency_us.mean", None, None, 0.95, "bonferroni", False)
+    assert words in capsys.readouterr().out
+    validate(folder / "study.yaml", False)
+    assert words in capsys.readouterr().out
