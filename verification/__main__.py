@@ -7,7 +7,7 @@ of meaning, each of which the tests must notice.
 
 import sys
 
-from verification import coverage, queues, requests
+from verification import coverage, generators, queues, requests
 from verification.wrong_policies import __main__ as wrong_policies
 
-sys.exit(max(queues.main(), requests.main([]), coverage.main([]), wrong_policies.main([])))
+sys.exit(max(queues.main(), requests.main([]), coverage.main([]), generators.main([]), wrong_policies.main([])))
