@@ -70,6 +70,9 @@ class Constant(Distribution):
         if not 0 <= self.value < math.inf:
             _raise([Problem("value", "a finite number, 0 or more", f"{self.value:g}")])
 
+    def __str__(self) -> str:
+        return f"{self.value:g}"
+
     def quantile(self, share: np.ndarray) -> np.ndarray:
         """Return the value for every share."""
         return np.full(len(share), self.value)

@@ -4,10 +4,16 @@ import re
 
 import numpy as np
 import pytest
+import yaml
+from typer.testing import CliRunner
 
+import vinesim as vs
+from vinesim.cli.main import app
+from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
+from vinesim.studies.scenarios import scenario_of
 
 SCENARIO = """
 datacenter:
@@ -173,3 +179,44 @@ def test_lines_of_a_sample_that_are_no_numbers_are_told(read, tmp_path):
     with pytest.raises(InputError) as error:
         read(SCENARIO, "workload.options.sizes={empirical: {file: bad.csv}}")
     assert [re.search(r"bad.csv:(\d)", str(p))[1] for p in error.value.problems] == ["2", "3", "4"]
+
+
+def test_both_engines_simulate_a_mix_alike(read):
+    text = MIX.replace("{empirical: {values: [1, 2 ms]}}, tasks_per_job: 3}", "30e6, tasks_per_job: 3, n_users: 2}")
+    scenario = read(text, "workload.options.kinds[0].arrivals={mmpp: {mean: 5, rates: [1, 9], stay: [90, 10]}}")
+    one, two = (vs.simulate(scenario, engine=engine) for engine in ("compiled", "reference"))
+    assert list(one.tasks) == list(two.tasks)
+    for name in one.tasks:
+        np.testing.assert_array_equal(one.tasks[name], two.tasks[name])
+    names = scenario.workload.application_names
+    assert names == ("web", "batch.U1", "batch.U2")
+    assert set(scenario.workload.application) == {0, 1, 2}
+
+
+def test_the_command_line_takes_what_a_scenario_takes(read, tmp_path):
+    kinds = "[{name: a, arrivals: {gamma: {mean: 1 ms, cv: 2}}, sizes: {exponential: {mean: 5 ms}}, data_bytes: 1 KiB}]"
+    words = ["generate", "job_mix", "--option", "n_jobs=50", "--option", f"kinds={kinds}", "-o"]
+    done = CliRunner().invoke(app, [*words, str(tmp_path / "w.parquet")])
+    assert "50 jobs" in done.output
+    work = read_workload(tmp_path / "w.parquet")
+    (tmp_path / "s.yaml").write_text(MIX)
+    options = f"workload.options={{n_jobs: 50, kinds: {kinds}}}"
+    scenario = read_scenario(tmp_path / "s.yaml", [options, "datacenter={racks: [{units: {GPU: 1}}]}"]).workload
+    assert np.array_equal(work.arrival_us, scenario.arrival_us)
+    assert np.array_equal(work.operations, scenario.operations)
+    assert set(work.data_bytes) == {1024.0}
+    assert work.application_names == ("a",)
+
+
+def test_values_of_the_workload_are_axes(read, tmp_path):
+    axes = {"workload.options.sizes.lognormal.cv": [1, 3], "arrivals": [{"iat": 5}, {"gamma": {"mean": 5, "cv": 3}}]}
+    scenario = {**yaml.safe_load(SCENARIO), "policy": "high"}
+    scenario["workload"]["options"]["n_jobs"] = 40
+    scenario["workload"]["options"]["sizes"]["lognormal"]["mean"] = 3e7
+    study = vs.study({"scenario": scenario, "axes": axes, "replications": 3})
+    found = vs.sweep(study, workers=1)
+    assert not found.failures
+    assert len(set(found.table["jobs.latency_us.mean"])) == 12
+    for run, latency in zip(vs.expand(study), found.table["jobs.latency_us.mean"], strict=True):
+        alone = vs.simulate(scenario_of(study, run), engine="reference").summary["jobs"]["latency_us"]["mean"]
+        assert latency == alone

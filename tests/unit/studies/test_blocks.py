@@ -139,6 +139,12 @@ def test_what_is_put_together():
     data = {"generator": "500jobs", "options": {"data_bytes": 5}}
     assert sizes(data) == [3] * 8  # places of the data are drawn
     assert sizes({"generator": "mix", "options": OPTIONS["mix"]}, **one) == [3] * 8
+    assert sizes({"generator": "jobs", "options": OPTIONS["jobs"]}, **one) == [3] * 8  # the seed draws the sizes
+    mixed = {"n_jobs": 4, "kinds": [{"name": "a", "arrivals": {"poisson": {"mean": 5}}, "sizes": 3}]}
+    kinds = {"scenario": {**SCENARIO, "workload": {"generator": "job_mix", "options": mixed}, "arrivals": None}}
+    kinds |= {"axes": {"workload.options.kinds[0].arrivals.poisson.mean": [5, 6]}, "replications": 3}
+    found = study(kinds)
+    assert check(found, expand(found)) == [1] * 6
 
 
 def test_no_block_is_larger_than_its_arrival_times_may_be(monkeypatch):
