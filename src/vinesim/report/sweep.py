@@ -15,6 +15,7 @@ from vinesim.model.study import OWN_COLUMNS, Study
 from vinesim.report.markup import Content, Section, facts, notice, table
 from vinesim.report.rounding import rounded
 from vinesim.studies.damage import STUDY
+from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import t_factor
 from vinesim.studies.store import open_folder
 
@@ -162,6 +163,8 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
     early = {reason: n for reason, n in points.ended.items() if reason != "ALL_DONE"}
     if early:
         text += notice(f"Some runs did not finish all tasks: {', '.join(f'{r} {n:,}' for r, n in early.items())}.")
+    if note := same_workload(study):
+        text += notice(note)
     if points.left_out:
         text += notice(f"{len(points.left_out)} numbers do not fit on this page: {', '.join(points.left_out)}.")
     rows = []

@@ -183,7 +183,9 @@ def test_lines_of_a_sample_that_are_no_numbers_are_told(read, tmp_path):
 
 def test_both_engines_simulate_a_mix_alike(read):
     text = MIX.replace("{empirical: {values: [1, 2 ms]}}, tasks_per_job: 3}", "30e6, tasks_per_job: 3, n_users: 2}")
-    scenario = read(text, "workload.options.kinds[0].arrivals={mmpp: {mean: 5, rates: [1, 9], stay: [90, 10]}}")
+    scenario = read(
+        text, "workload.options.kinds[0].arrivals={mmpp: {mean: 5 ms, rates: [1, 9], stay: [90 ms, 10 ms]}}"
+    )
     one, two = (vs.simulate(scenario, engine=engine) for engine in ("compiled", "reference"))
     assert list(one.tasks) == list(two.tasks)
     for name in one.tasks:

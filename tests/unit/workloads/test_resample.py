@@ -7,8 +7,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import vinesim as vs
+from vinesim.cli.main import app
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.errors import InputError
 from vinesim.model.study import Until
@@ -196,5 +198,7 @@ def test_the_commands_tell_it(folder, capsys):
     assert words in capsys.readouterr().out
     compare(folder / "out", "policy", "jobs.latency_us.mean", None, None, 0.95, "bonferroni", False)
     assert words in capsys.readouterr().out
+    assert CliRunner().invoke(app, ["report", str(folder / "out")]).exit_code == 0
+    assert any(words in page.read_text() for page in (folder / "out").glob("*.html"))
     validate(folder / "study.yaml", False)
     assert words in capsys.readouterr().out
