@@ -28,6 +28,7 @@ from vinesim.workloads.distributions import (
     Weibull,
 )
 from vinesim.workloads.fitting import OnOffGaps
+from vinesim.workloads.mmpp import MmppGaps
 from vinesim.workloads.modulation import DAY_US, States, cycle_of
 from vinesim.workloads.registry import generator
 from vinesim.workloads.resample import resampled
@@ -82,24 +83,6 @@ def of_gaps(name: str, arrivals: Arrivals, mean: float, cv: float, lags: dict[in
             return float((x[lag:] * x[:-lag]).mean())
 
         yield Checked(f"{name}: autocovariance at lag {lag}, + 1", correlation * cv**2 + 1, product)
-
-
-def mmpp(mean: float, states: States) -> tuple[float, dict[int, float]]:
-    """Return cv and autocorrelations of the gaps. Source: Fischer, Meier-Hellstern, The MMPP cookbook, 1993."""
-    rates, stay = np.array(states.rates, float), np.array(states.stay_us, float)
-    rates = rates / ((rates * stay).sum() / stay.sum()) / mean
-    k = len(rates)
-    leave = (np.ones((k, k)) - np.eye(k)) / (k - 1) / stay[:, None]
-    until = np.linalg.inv(np.diag(rates + 1 / stay) - leave)  # mean time in each state before an arrival
-    after = until @ np.diag(rates)  # state at an arrival to state at the next
-    seen = rates * stay / (rates * stay).sum()
-    second = 2 * (seen @ until @ until).sum()
-    cv_squared = second / mean**2 - 1
-    lags = {}
-    for lag in (1, 2, 10):
-        product = (seen @ until @ np.linalg.matrix_power(after, lag) @ until).sum()
-        lags[lag] = float((product / mean**2 - 1) / cv_squared)
-    return math.sqrt(cv_squared), lags
 
 
 def of_cycle(n: int) -> Iterator[Checked]:
@@ -161,7 +144,8 @@ def all_checked(n: int) -> Iterator[Checked]:
     on_off = Arrivals("poisson", 10.0, states=States((1, 0), (50, 150)))
     yield from of_gaps("on_off", on_off, 10, OnOffGaps(10, 50, 150).moments[1], none, n)
     for states in (States((1, 10), (500, 100)), States((1, 5, 20), (300, 200, 100))):
-        cv, lags = mmpp(10, states)
+        known = MmppGaps(10, tuple(states.rates), tuple(states.stay_us))
+        cv, lags = known.moments[1], known.correlations((1, 2, 10))
         arrivals = Arrivals("poisson", 10.0, states=states)
         yield from of_gaps(f"mmpp of {len(states.rates)} states", arrivals, 10, cv, lags, n)
     yield from of_cycle(n)

@@ -107,15 +107,17 @@ def _table(title: str, fits: "list[Fitted] | Any", *, is_time: bool) -> "Table":
         table.add_column(name, justify="right", no_wrap=True)
     for one in fits:
         given = distribution_text(one, is_time=is_time)[one.name]
-        words = (
-            ", ".join(f"{k} {v if isinstance(v, str) else format(v, 'g')}" for k, v in given.items())
-            if isinstance(given, dict)
-            else str(given)
-        )
-        aic = "" if one is fits[0] else f"+{one.aic - fits[0].aic:.2g}"
+        words = ", ".join(f"{k} {_word(v)}" for k, v in given.items()) if isinstance(given, dict) else str(given)
+        aic = "" if one is fits[0] else f"{one.aic - fits[0].aic:+.2g}"
         tails = [f"{100 * error:+.0f}%" if abs(error) < 10 else f"x{error + 1:,.0f}" for error in one.tails.values()]
         table.add_row(one.name, words, aic, f"{one.ks:.3f}", *tails)
     return table
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        return " / ".join(map(_word, value))
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _correlations(fitted: "LogFit") -> "Table":

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.time import US_PER_HOUR
 from vinesim.workloads.arrivals import BY_CV
-from vinesim.workloads.fitting import SIZES, Fitted, fit_distributions
+from vinesim.workloads.fitting import POOR, SIZES, Fitted, fit_distributions, judged, positive
+from vinesim.workloads.mmpp import fit_mmpp
 from vinesim.workloads.modulation import DAY_US, Cycle, cycle_of
 
 GAPS = ("exponential", *BY_CV, "on_off")
@@ -27,7 +28,7 @@ class LogFit:
     n_jobs: int
     span_us: float
     n_ties: int  # arrivals at the time of the one before
-    gaps: Sequence[Fitted]  # the times between arrivals, at a steady rate; best first
+    gaps: Sequence[Fitted]  # the times between arrivals, at a steady rate; best first, but before all mmpp, if it fits
     gap_correlations: dict[int, float]  # lag -> autocorrelation of these times
     chance_correlation: float  # largest that chance alone explains, 95 %
     daily: tuple[float, ...]
@@ -56,7 +57,7 @@ def fit_log(arrival_us: np.ndarray, sizes: np.ndarray | None = None, user: np.nd
     gaps = np.diff(times if cycle is None else cycle.steadied(times))
     gaps = np.maximum(gaps, 0.0)
     n_users, of_user = _users(sizes, user)
-    return LogFit(
+    fit = LogFit(
         n_jobs=n_jobs,
         span_us=float(times[-1]),
         n_ties=int((np.diff(times) == 0).sum()),
@@ -70,6 +71,17 @@ def fit_log(arrival_us: np.ndarray, sizes: np.ndarray | None = None, user: np.nd
         n_users=n_users,
         user_correlation=of_user,
     )
+    bursts = _bursts(fit, gaps) if fit.is_correlated else None
+    return fit if bursts is None else replace(fit, gaps=[bursts, *fit.gaps])
+
+
+def _bursts(fit: LogFit, gaps: np.ndarray) -> Fitted | None:
+    """Return the process of two states that has such times between arrivals; None if it is far from them."""
+    process = fit_mmpp(gaps, fit.gap_correlations)
+    if process is None:
+        return None
+    found = judged("mmpp", process, 3, np.sort(positive(gaps)))
+    return found if found.ks <= max(POOR, fit.gaps[0].ks) else None
 
 
 def autocorrelations(values: np.ndarray, lags: Sequence[int] = LAGS) -> dict[int, float]:

@@ -56,7 +56,7 @@ def fit_distributions(values: np.ndarray, names: tuple[str, ...]) -> list[Fitted
         except (InputError, ValueError, FloatingPointError, OverflowError):  # no such distribution is near the sample
             continue
         if fitted is not None:
-            found.append(_judged(name, *fitted, values))
+            found.append(judged(name, *fitted, values))
     return sorted(found, key=lambda item: item.aic)
 
 
@@ -65,7 +65,8 @@ def positive(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, values, values[values > 0].min() / 2)
 
 
-def _judged(name: str, distribution: Distribution, n_parameters: int, values: np.ndarray) -> Fitted:
+def judged(name: str, distribution: Distribution, n_parameters: int, values: np.ndarray) -> Fitted:
+    """Return how far a distribution with so many fitted parameters is from increasing values above 0."""
     same = distribution.scipy()
     aic = 2.0 * n_parameters - 2.0 * float(same.logpdf(values).sum())
     share, n = same.cdf(values), len(values)

@@ -17,6 +17,7 @@ from vinesim.workloads.distributions import (
 )
 from vinesim.workloads.fit_log import GAPS, autocorrelations, fit_log
 from vinesim.workloads.fitting import SIZES, OnOffGaps, fit_distributions
+from vinesim.workloads.mmpp import MmppGaps
 from vinesim.workloads.modulation import States, cycle_of
 from vinesim.workloads.registry import generator
 
@@ -120,10 +121,30 @@ def test_no_cycle_is_found_where_there_is_none():
 
 
 def test_bursts_that_no_independent_times_have_are_told():
-    work = jobs(Arrivals("poisson", 10.0, states=States((1, 10), (5000, 1000))), Exponential(5))
+    work = jobs(Arrivals("gamma", 10.0, cv=0.5, states=States((1, 1.2), (5000, 5000))), Exponential(5), n=100_000)
     fit = fit_log(work.arrival_us)
     assert fit.is_correlated
-    assert fit.gap_correlations[1] > 0.1
+    assert "mmpp" not in [one.name for one in fit.gaps]  # less variable than any
+
+
+@pytest.mark.parametrize("states", [States((1, 10), (500, 100)), States((1, 30), (5000, 200))], ids=repr)
+def test_a_process_of_two_states_is_recovered(states):
+    work = jobs(Arrivals("poisson", 10.0, states=states), Exponential(5), n=400_000)
+    best = fit_log(work.arrival_us).gaps[0]
+    assert best.name == "mmpp"
+    assert best.distribution.mean == pytest.approx(10, rel=0.06)
+    assert best.distribution.rates[1] == pytest.approx(states.rates[1], rel=0.25)
+    assert best.distribution.stay == pytest.approx(states.stay_us, rel=0.25)
+    assert best.ks < 0.02
+
+
+def test_the_moments_of_a_process_are_those_of_on_off():
+    known = OnOffGaps(10, 100, 900)
+    found = MmppGaps(10, (1.0, 1e-12), (100.0, 900.0))
+    assert found.moments == pytest.approx(known.moments)
+    assert found.correlations([1, 5]) == pytest.approx({1: 0, 5: 0}, abs=1e-9)
+    x = np.array([1.0, 50.0, 2000.0])
+    assert found.scipy().cdf(x) == pytest.approx(known.scipy().cdf(x))
 
 
 def test_users_and_their_correlation_are_recovered():

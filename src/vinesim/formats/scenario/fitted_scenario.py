@@ -13,6 +13,7 @@ from vinesim.formats.source.quantities import format_time_us
 from vinesim.workloads.distributions import Constant, Distribution
 from vinesim.workloads.fit_log import LEAST_DAYS, LogFit
 from vinesim.workloads.fitting import POOR, Fitted
+from vinesim.workloads.mmpp import MmppGaps
 from vinesim.workloads.modulation import DAY_US
 
 N_QUANTILES = 100  # values that describe the number of tasks or the demand
@@ -52,6 +53,10 @@ def distribution_text(fitted: Fitted, *, is_time: bool) -> dict[str, Any]:
     values = {item.name: getattr(given, item.name) for item in fields(given)}  # type: ignore[arg-type]
     if isinstance(given, Constant):
         return {"constant": _text(given.value, is_time)}
+    if isinstance(given, MmppGaps):
+        stay = [_text(value, is_time) for value in given.stay]
+        rates = [_number(rate, 4) for rate in given.rates]
+        return {fitted.name: {"mean": _text(given.mean, is_time), "rates": rates, "stay": stay}}
     return {fitted.name: {name: _text(value, is_time and name in _TIMES) for name, value in values.items()}}
 
 
@@ -98,7 +103,7 @@ def notes(fit: LogFit) -> list[str]:
     for what, fits in (("times between arrivals", fit.gaps), ("sizes", fit.sizes)):
         if fits and fits[0].ks > POOR:
             found.append(f"No distribution fits the {what} well: {fits[0].name} is {fits[0].ks:.3f} away (KS).")
-    if fit.is_correlated:
+    if fit.is_correlated and fit.gaps[0].name != "mmpp":
         most = max(fit.gap_correlations.values())
         found.append(
             f"The times between arrivals depend on each other (autocorrelations up to {most:.2f}); generated ones do "
