@@ -223,7 +223,7 @@ def test_all_problems_come_at_once_with_places_in_order(problems):
         """datacentr: {}
 datacenter:
   racks:
-    - units: {CPU_INTL: 20, GPU: 0}
+    - units: {CPU_INTL: 20, GPU: -1}
       per_shelf: x
 workload: {generator: 500job}
 arrivals: {iat: 7 uss}
@@ -236,7 +236,7 @@ seed: -2
     )
     starts = [
         "s.yaml:1:1: datacentr: ",
-        "s.yaml:4:34: datacenter.racks[0].units.GPU: expected at least 1, found 0",
+        "s.yaml:4:34: datacenter.racks[0].units.GPU: expected at least 0, found -1",
         "s.yaml:5:18: datacenter.racks[0].per_shelf: expected a whole number, found 'x'",
         "s.yaml:6:23: workload.generator: expected one of 500jobs, ",
         "s.yaml:7:17: arrivals.iat: expected a time",
@@ -248,6 +248,21 @@ seed: -2
     assert [f[: len(s)] for f, s in zip(found, starts, strict=True)] == starts
     assert found[0].endswith("Did you mean datacenter?")
     assert found[3].endswith("Did you mean 500jobs?")
+
+
+@pytest.mark.parametrize("layout", ["blocks", "alternate"])
+def test_a_count_of_0_leaves_a_kind_out(tmp_path, layout):
+    racks = [
+        f"{{units: {{CPU_INTEL: 0, GPU: 3}}, layout: {layout}}}",
+        "{nodes: [{units: {CPU_INTEL: 1, FPGA: 0}, count: 2}, {units: {FPGA: 1}, count: 0}]}",
+        "{units: {FPGA: 4}, count: 0}",
+    ]
+    (tmp_path / "s.yaml").write_text(SMALL)
+    change = f"datacenter={{racks: [{', '.join(racks)}]}}"
+    center = read_scenario(tmp_path / "s.yaml", [change]).datacenter
+    assert center.count_by_type() == {"CPU_INTEL": 2, "GPU": 3}
+    with pytest.raises(InputError, match="at least one unit, found none"):
+        read_scenario(tmp_path / "s.yaml", ["datacenter={racks: [{units: {GPU: 0}}]}"])
 
 
 def test_names_are_checked_in_every_section_at_once(problems):

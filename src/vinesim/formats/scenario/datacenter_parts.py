@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from vinesim.formats.scenario.values import Amount, Count, FileName, Index, Name, Positive, Size
+from vinesim.formats.scenario.values import Amount, Count, CountOrNone, FileName, Index, Name, Positive, Size
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 
 MEMORY = "memory"  # the resource that the key memory of a node stands for
@@ -33,7 +33,7 @@ class _Sized(Part):
 class UnitsPart(_Sized):
     """Units of one type, where a number is not enough: {cores: 96}, or {count: 2, cores: 48}."""
 
-    count: Count = Field(1, description="How many of them.")
+    count: CountOrNone = Field(1, description="How many of them.")
 
 
 def _counted(value: Any) -> Any:
@@ -42,7 +42,7 @@ def _counted(value: Any) -> Any:
 
 
 Units = Annotated[
-    dict[str, Annotated[UnitsPart, BeforeValidator(_counted, json_schema_input_type=Count | UnitsPart)]],
+    dict[str, Annotated[UnitsPart, BeforeValidator(_counted, json_schema_input_type=CountOrNone | UnitsPart)]],
     Field(min_length=1),
 ]
 
@@ -53,7 +53,7 @@ class UnitPart(_Sized):
     type: Name = Field(description="Processor type.")
     rack: Index = Field(description="Rack, from 0.")
     shelf: Index = Field(description="Shelf, from 0 at the bottom.")
-    count: Count = Field(1, description="How many of them.")
+    count: CountOrNone = Field(1, description="How many of them.")
 
 
 class NodePart(Part):
@@ -66,7 +66,7 @@ class NodePart(Part):
         description="What else each node has and runs nothing: {licences: 4, nic: 25 GB/s}. Each is one unit, of a "
         "processor type with that name.",
     )
-    count: Count = Field(1, description="How many such nodes, on consecutive shelves.")
+    count: CountOrNone = Field(1, description="How many such nodes, on consecutive shelves.")
 
     @model_validator(mode="after")
     def _memory_once(self) -> "NodePart":
@@ -94,7 +94,7 @@ class RackPart(Part):
         "blocks",
         description="With units: all of the first type, then all of the next (blocks), or one of each in turn.",
     )
-    count: Count = Field(1, description="How many such racks, one after another.")
+    count: CountOrNone = Field(1, description="How many such racks, one after another.")
 
     _one = one_of("units", "nodes")
 

@@ -57,6 +57,7 @@ Amount = Annotated[
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=MAX_UNITS)]
+CountOrNone = Annotated[int, Field(ge=0, le=MAX_UNITS)]  # of parts of a datacenter: a plan may leave a kind out
 Index = Annotated[int, Field(ge=0, lt=2**31 - 1)]
 Name = Annotated[str, Field(min_length=1)]
 FileName = Annotated[str, Field(min_length=1, description="A file, relative to the scenario file.")]
