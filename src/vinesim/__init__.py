@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vinesim.engine.many import Runs, simulate_many
     from vinesim.engine.patience import Progress
     from vinesim.engine.simulate import simulate
+    from vinesim.formats.plan.file import read_plan
     from vinesim.formats.study.file import read_study, study
     from vinesim.live.scheduler import Scheduler
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from vinesim.model.errors import InputError, InputWarning, PolicyError, Problem, VineSimError
     from vinesim.model.network import Network
     from vinesim.model.outage import Outage
+    from vinesim.model.plan import Plan
     from vinesim.model.result import ExitReason, Result, Table
     from vinesim.model.scenario import Scenario
     from vinesim.model.study import Study
     from vinesim.model.version import VERSION as __version__  # noqa: N811
     from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT, Workload
+    from vinesim.plans.answer import Answer
+    from vinesim.plans.solve import plan
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.replacing import changed
     from vinesim.studies.compare import compare
@@ -35,6 +39,7 @@ _HOMES = {
     "engine.many": ("Runs", "simulate_many"),
     "engine.patience": ("Progress",),
     "engine.simulate": ("simulate",),
+    "formats.plan.file": ("read_plan",),
     "formats.study.file": ("read_study", "study"),
     "live.scheduler": ("Scheduler",),
     "model.catalog": ("PROCESSOR_TYPES", "TASK_TYPES", "ProcessorType", "TaskType"),
@@ -47,6 +52,9 @@ _HOMES = {
     "model.study": ("Study",),
     "model.version": ("__version__",),
     "model.workload": ("ONE_SLOT", "WHOLE_UNIT", "Workload"),
+    "model.plan": ("Plan",),
+    "plans.answer": ("Answer",),
+    "plans.solve": ("plan",),
     "policies.documents": ("read_scenario",),
     "policies.replacing": ("changed",),
     "studies.compare": ("compare",),
@@ -62,12 +70,14 @@ __all__ = [
     "PROCESSOR_TYPES",
     "TASK_TYPES",
     "WHOLE_UNIT",
+    "Answer",
     "Datacenter",
     "ExitReason",
     "InputError",
     "InputWarning",
     "Network",
     "Outage",
+    "Plan",
     "PolicyError",
     "Problem",
     "ProcessorType",
@@ -88,7 +98,9 @@ __all__ = [
     "expand",
     "generator",
     "mean_interval",
+    "plan",
     "quantile_interval",
+    "read_plan",
     "read_scenario",
     "read_study",
     "read_sweep",

@@ -11,6 +11,7 @@ class ExitCode(IntEnum):
     RUNS_FAILED = 1  # some runs of a sweep failed; repeat the command to try them again
     BAD_INPUT = 2  # the input, an option or the policy is wrong, or the output cannot be written
     STALLED = 3  # a run, or some runs of a sweep, ended with tasks that can never start; the result is written
+    NO_PLAN = 4  # no point of a plan keeps its limits, or none is decided; the answer is written
     INTERRUPTED = 130  # stopped by Ctrl-C or SIGTERM; what was done so far is kept
 
 

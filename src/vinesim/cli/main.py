@@ -35,6 +35,7 @@ def _root(
 COMMANDS = (
     "run",
     "sweep",
+    "plan",
     "validate",
     "policies",
     "schema",

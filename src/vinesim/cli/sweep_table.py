@@ -91,7 +91,10 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     names = [name for name in _main(sweep) if name in table and not (name == ACTIVE and _is_known(table))]
     found = summarize_points(table, ["point", *axes], names)
     shown = range(min(found.n_rows, MAX_POINTS))
-    columns = [_Column(title, [_label(found[name][i]) for i in shown], "left") for name, title in _short(axes).items()]
+    columns = [
+        _Column(title, [shown_label(found[name][i]) for i in shown], "left")
+        for name, title in short_names(axes).items()
+    ]
     columns += [_Column(MAIN.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
     columns = _fitting(columns, min(WIDTH, console.width))
     rich = RichTable(box=SIMPLE, pad_edge=False, title=sweep.study.description or None, title_justify="left")
@@ -128,7 +131,7 @@ def _fitting(columns: list[_Column], width: int) -> list[_Column]:
     return found
 
 
-def _short(names: list[str]) -> dict[str, str]:
+def short_names(names: list[str]) -> dict[str, str]:
     """Map each name to the shortest ending, in whole steps, that distinguishes it from the others."""
     ends = {name: [".".join(name.split(".")[-k:]) for k in range(1, name.count(".") + 2)] for name in names}
     taken = Counter(end for found in ends.values() for end in found)
@@ -147,10 +150,11 @@ def _cell(found: Table, name: str, row: int) -> str:
     if math.isnan(mean):
         return "-"
     half = 0.0 if half < NOISE * abs(mean) else half
-    return _number(name, mean) + ("" if math.isnan(half) else f" ± {_number(name, half)}")
+    return shown_number(name, mean) + ("" if math.isnan(half) else f" ± {shown_number(name, half)}")
 
 
-def _number(name: str, value: float) -> str:
+def shown_number(name: str, value: float) -> str:
+    """Write a number of a run for a table: times with their unit, shares as percent."""
     if name.endswith("_us") or "_us." in name:
         return format_time_us(value)
     if name.startswith("utilization"):
@@ -158,7 +162,8 @@ def _number(name: str, value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
-def _label(value: Any) -> str:
+def shown_label(value: Any) -> str:
+    """Write a label of an axis for a table."""
     label = plain(value)
     return "-" if label is None else f"{label:g}" if isinstance(label, float) else str(label)
 

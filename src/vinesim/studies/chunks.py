@@ -25,13 +25,15 @@ class Chunk:
     runs: tuple[Run, ...]
 
 
-def chunks(study: Study, runs: Sequence[Run]) -> list[Chunk]:
+def chunks(study: Study, runs: Sequence[Run], count: "TaskCount | None" = None) -> list[Chunk]:
     """Divide the runs into chunks of about half a second, 1 to 1000 runs each.
 
-    Raises :class:`InputError` if a workload cannot be generated.
+    ``count`` knows the tasks of runs from an earlier call. Raises :class:`InputError` if a workload cannot be
+    generated.
     """
     found: list[Chunk] = []
-    count, seconds, first = TaskCount(study), 0.0, 0
+    count = count or TaskCount(study)
+    seconds, first = 0.0, 0
     for i, run in enumerate(runs):
         seconds += RUN_S + TASK_S * count.of(run)
         if seconds >= CHUNK_S or i + 1 - first == MAX_RUNS or i + 1 == len(runs):

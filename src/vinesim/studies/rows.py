@@ -68,6 +68,15 @@ def stored_ids(files: Sequence[Path]) -> dict[str, set[str]]:
     return found
 
 
+def stored_places(files: Sequence[Path]) -> dict[str, tuple[int, int]]:
+    """Return the point and the replication of each run in these files, by run id."""
+    if not files:
+        return {}
+    rows = _query("SELECT run_id, point, replication FROM rows", files)
+    places = zip(rows["point"].tolist(), rows["replication"].tolist(), strict=True)
+    return dict(zip(rows["run_id"].tolist(), places, strict=True))
+
+
 def number_columns(table: Table, axes: Iterable[str]) -> list[str]:
     """Return the columns that are numbers of the runs rather than their place in the study."""
     return [name for name in table if name not in {*OWN_COLUMNS, *axes}]

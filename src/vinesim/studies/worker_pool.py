@@ -30,6 +30,7 @@ class WorkerPool:
 
     Attributes:
         failed: messages of the runs that failed, by run id.
+        n_items: how many chunks there will be, for the number of workers; None: as many as are given first.
     """
 
     study: Study
@@ -37,6 +38,7 @@ class WorkerPool:
     choice: tuple[str, int | None, str | None]  # back-end, workers, address
     on_message: Callable[[str], None]
     failed: dict[str, str] = field(default_factory=dict)
+    n_items: int | None = None
     _backend: Backend | None = None
     _study: bytes = b""
     _split: list[Chunk] = field(default_factory=list)  # chunks whose runs are done one by one
@@ -50,7 +52,7 @@ class WorkerPool:
         if not chunks:
             return
         if self._backend is None:
-            self._open(len(chunks))
+            self._open(self.n_items or len(chunks))
         backend, waiting, in_hand = self._backend, deque(map(self._item, chunks)), 0
         assert backend is not None
         while waiting or in_hand:

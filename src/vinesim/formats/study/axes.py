@@ -27,11 +27,19 @@ class AxesReader:
     """Builds the axes one by one; problems are added to the study's source.
 
     ``scenario`` is the scenario's source (None if it is wrong). File names are relative to ``folder``, and are
-    rewritten to be relative to ``scenario_folder``.
+    rewritten to be relative to ``scenario_folder``. ``section`` is the key of the file below which the axes are.
     """
 
-    def __init__(self, source: YamlSource, scenario: YamlSource | None, folder: Path, scenario_folder: Path):
+    def __init__(
+        self,
+        source: YamlSource,
+        scenario: YamlSource | None,
+        folder: Path,
+        scenario_folder: Path,
+        section: str = "axes",
+    ):
         self.source, self.scenario, self.folder, self.scenario_folder = source, scenario, folder, scenario_folder
+        self.section = section
         self._used: dict[Steps, str] = {}  # key -> the axis that sets it
         self._columns: dict[str, str] = dict.fromkeys(OWN_COLUMNS, "")  # column in lower case -> its axis
 
@@ -40,7 +48,7 @@ class AxesReader:
         return tuple(axis for name, value in given.items() if (axis := self._axis(name, value)) is not None)
 
     def _axis(self, name: str, value: Any) -> Axis | None:
-        path = ("axes", name)
+        path = (self.section, name)
         n_before = self.source.n_problems
         if isinstance(value, list):
             axis = self._listed(path, name, value)

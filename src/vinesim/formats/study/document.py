@@ -27,19 +27,24 @@ Ends = Annotated[
 ]
 
 
-def _known(name: str) -> bool:
+def is_number_or_part(name: str) -> bool:
     """Whether a name is a number of a run, a prefix of one, or starts with one."""
     return any(f"{kind}.".startswith(f"{name}.") or f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)
 
 
 def _number(name: str) -> str:
-    if not _known(name):
+    if not is_number_or_part(name):
         raise wrong("a number of a run: " + ", ".join(NUMBERS), repr(name)[:60], did_you_mean(name, NUMBERS))
     return name
 
 
+def is_number(name: str) -> bool:
+    """Whether a name may be that of one number of a run."""
+    return name != "exit_reason" and any(f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)
+
+
 def _one_number(name: str) -> str:
-    if name == "exit_reason" or not any(f"{name}.".startswith(f"{kind}.") for kind in NUMBERS):
+    if not is_number(name):
         expected = "a number of a run, such as jobs.latency_us.mean or utilization.overall"
         raise wrong(expected, repr(name)[:60], did_you_mean(name, [*NUMBERS, "jobs.latency_us.mean"]))
     return name
@@ -72,6 +77,13 @@ def _warm_up(value: Any) -> Any:
         remedy = did_you_mean(str(value), ("none", "mser5"))
         raise wrong("none, mser5, {jobs: N} or {share: x}", shown(value), remedy)
     return value
+
+
+WarmUp = Annotated[
+    Any,
+    AfterValidator(_warm_up),
+    WithJsonSchema({"anyOf": [{"enum": ["none", "mser5"]}, WarmUpPart.model_json_schema()]}),
+]
 
 
 class LogPart(Part):
@@ -136,11 +148,9 @@ class StudyDocument(Part):
         None, description="Seed of the first replication; default: the scenario's."
     )
     until: UntilPart | None = Field(None, description="Add replications until a number is known precisely enough.")
-    warm_up: Annotated[
-        Any,
-        AfterValidator(_warm_up),
-        WithJsonSchema({"anyOf": [{"enum": ["none", "mser5"]}, WarmUpPart.model_json_schema()]}),
-    ] = Field(None, description="What to exclude at the beginning of each run: none, mser5, {jobs: N} or {share: x}.")
+    warm_up: WarmUp = Field(
+        None, description="What to exclude at the beginning of each run: none, mser5, {jobs: N} or {share: x}."
+    )
     record: list[Annotated[Name, AfterValidator(_number)]] = Field(
         default_factory=list, description="The numbers to keep, by the start of their names; default: all."
     )

@@ -54,27 +54,21 @@ def study(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> S
 def _study(source: YamlSource, folder: Path) -> Study:
     document, bad = checked(source, StudyDocument, REQUIRED)
     folder = Path(os.path.abspath(folder / document.folder))
-    scenario = None if "scenario" in bad else _scenario(source, document.scenario, folder)
+    scenario = None if "scenario" in bad else given_scenario(source, document.scenario, folder)
     scenario_folder = folder
     if isinstance(document.scenario, str):
         scenario_folder = Path(os.path.abspath(folder / document.scenario)).parent
     axes = AxesReader(source, scenario, folder, scenario_folder).axes(document.axes)
-    warm_up, until = document.warm_up, document.until
-    if isinstance(warm_up, dict):
-        part = checked_part(source, ("warm_up",), WarmUpPart, warm_up)
-        warm_up = None if part is None else part.model_dump(exclude_none=True)
+    warm_up, until = given_warm_up(source, document.warm_up), document.until
     source.raise_if_any()
     assert scenario is not None
     is_file = isinstance(document.scenario, str)
-    own_seed = scenario.data.get("seed", 0)
-    if document.seed is None and not (isinstance(own_seed, int) and 0 <= own_seed < 2**63):
-        own_seed = 0  # wrong: reported with the scenario's other problems
     try:
         return Study(
             scenario=folder / document.scenario if is_file else scenario.data,
             axes=axes,
             replications=document.replications,
-            seed=own_seed if document.seed is None else document.seed,
+            seed=given_seed(scenario, document.seed),
             until=None if until is None else Until(until.ci_width, until.of, until.confidence, until.at_most),
             warm_up=warm_up,
             record=tuple(document.record),
@@ -89,8 +83,24 @@ def _study(source: YamlSource, folder: Path) -> Study:
         raise
 
 
-def _scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource | None:
-    """Return the scenario's source: its file, or its mapping in the study."""
+def given_warm_up(source: YamlSource, value: Any) -> Any:
+    """Return the warm-up under the key ``warm_up``; a problem with it is added to the source."""
+    if not isinstance(value, dict):
+        return value
+    part = checked_part(source, ("warm_up",), WarmUpPart, value)
+    return None if part is None else part.model_dump(exclude_none=True)
+
+
+def given_seed(scenario: YamlSource, seed: int | None) -> int:
+    """Return the seed, by default the scenario's; a wrong one there is reported with the scenario's other problems."""
+    own = scenario.data.get("seed", 0)
+    if seed is not None:
+        return seed
+    return own if isinstance(own, int) and 0 <= own < 2**63 else 0
+
+
+def given_scenario(source: YamlSource, given: Any, folder: Path) -> YamlSource | None:
+    """Return the scenario under the key ``scenario``: its file, or its mapping; None, with a problem, if wrong."""
     if isinstance(given, dict):
         return source.at(("scenario",))
     if not isinstance(given, str):

@@ -37,6 +37,11 @@ def to_yaml(study: Study, folder: str | os.PathLike[str] = ".") -> str:
         document["warm_up"] = study.warm_up if isinstance(study.warm_up, str) else dict(study.warm_up)
     if study.record:
         document["record"] = list(study.record)
+    return as_yaml(document)
+
+
+def as_yaml(document: dict[str, Any]) -> str:
+    """Return a document as YAML that this project reads back. Raises :class:`InputError` for Python objects in it."""
     try:
         return yaml.dump(
             document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None

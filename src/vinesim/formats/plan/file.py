@@ -1,0 +1,111 @@
+"""Convert a plan file (YAML), or the same mapping in Python, to a :class:`~vinesim.model.plan.Plan`.
+
+Its keys are declared in ``document``, which ``plan_schema`` gives as JSON Schema for editors.
+"""
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.plan.choices import axes, choices
+from vinesim.formats.plan.document import REQUIRED, CostPart, PlanDocument
+from vinesim.formats.plan.goals import limits, objectives
+from vinesim.formats.scenario.document import scenario_schema
+from vinesim.formats.source.document import checked
+from vinesim.formats.source.yaml_source import YamlSource, did_you_mean
+from vinesim.formats.study.file import given_scenario, given_seed, given_warm_up
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.plan import MAX_POINTS, Budget, Choice, Confirm, Costs, Plan
+from vinesim.model.study import Study
+from vinesim.model.time import US_PER_S
+
+
+def read_plan(path: str | os.PathLike[str]) -> Plan:
+    """Read the plan of a YAML file; file names in it are relative to its folder.
+
+    Raises :class:`InputError` with file, line and column of every problem.
+    """
+    source = YamlSource(path, what="a plan")
+    if isinstance(source.data, dict) and "choose" not in source.data and {"axes", "datacenter"} & source.data.keys():
+        kind, verb = ("a study", "sweep") if "axes" in source.data else ("a scenario", "run")
+        raise InputError([Problem(str(path), "a plan", kind, f"Run it with `vinesim {verb}`.")])
+    return _plan(source, Path(os.path.abspath(path)).parent)
+
+
+def plan(mapping: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Plan:
+    """Build a plan from a mapping with a plan file's keys; file names in it are relative to ``folder``."""
+    return _plan(YamlSource.of(mapping), Path(os.path.abspath(folder)))
+
+
+def _plan(source: YamlSource, folder: Path) -> Plan:
+    document, bad = checked(source, PlanDocument, REQUIRED)
+    folder = Path(os.path.abspath(folder / document.folder))
+    scenario = None if "scenario" in bad else given_scenario(source, document.scenario, folder)
+    is_file = isinstance(document.scenario, str)
+    home = Path(os.path.abspath(folder / document.scenario)).parent if is_file else folder
+    chosen = () if "choose" in bad else choices(source, document.choose, scenario, folder, home)
+    n_points = math.prod(len(choice) for choice in chosen)
+    if n_points > MAX_POINTS:
+        source.add(("choose",), f"at most {MAX_POINTS:,} points", f"{n_points:,}", "Choose fewer or coarser values.")
+    goals, bounds = objectives(source, document), limits(source, document)
+    more = _more_is_better(source, document, chosen)
+    warm_up = given_warm_up(source, document.warm_up)
+    source.raise_if_any()
+    assert scenario is not None
+    if document.cost is not None and document.cost.electricity is not None:
+        scenario = scenario.changed({"energy": _electricity(document.cost, scenario.data.get("energy"), folder, home)})
+        is_file = False
+    space = Study(
+        scenario=home / Path(document.scenario).name if is_file else scenario.data,
+        axes=axes(chosen),
+        seed=given_seed(scenario, document.seed),
+        warm_up=warm_up,
+        folder=home,
+        origin=None if is_file else scenario,
+    )
+    costs = document.cost
+    return Plan(
+        space=space,
+        choices=chosen,
+        objectives=goals,
+        limits=bounds,
+        costs=None if costs is None else Costs(costs.years, costs.carbon_per_tonne, costs.rent_per_hour),
+        budget=Budget(document.budget.runs, (document.budget.time or math.inf) / US_PER_S, document.budget.gap),
+        confirm=Confirm(document.confirm.replications, document.confirm.horizon, document.confirm.longer),
+        looks=tuple(document.looks),
+        screen=document.screen,
+        more_is_better=more,
+        description=document.description or "",
+    )
+
+
+def _more_is_better(source: YamlSource, document: PlanDocument, chosen: tuple[Choice, ...]) -> tuple[str, ...]:
+    ordered = [choice.name for choice in chosen if choice.is_ordered]
+    for i, name in enumerate(document.more_is_better):
+        if name not in ordered:
+            expected = "a choice of numbers: " + (", ".join(ordered) or "there is none")
+            source.add(("more_is_better", i), expected, repr(name), did_you_mean(name, ordered))
+    return tuple(document.more_is_better)
+
+
+def _electricity(cost: CostPart, own: Any, folder: Path, home: Path) -> dict[str, Any]:
+    """Return the scenario's section energy with the plan's values; its files relative to the scenario's folder."""
+    assert cost.electricity is not None
+    given = cost.electricity.model_dump(exclude_unset=True)
+    for name in ("price_file", "carbon_file"):
+        if given.get(name) is not None:
+            given[name] = Path(os.path.relpath(folder / given[name], home)).as_posix()
+    return {**(own if isinstance(own, dict) else {}), **given}
+
+
+def plan_schema() -> dict[str, Any]:
+    """Return the JSON Schema of plan files, for editors and for the reference page."""
+    schema = PlanDocument.model_json_schema()
+    scenario = scenario_schema()
+    schema["$defs"] = {**scenario.pop("$defs"), **schema.get("$defs", {})}
+    scenario.pop("$schema")
+    schema["$defs"]["Scenario"] = scenario
+    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"$ref": "#/$defs/Scenario"}]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,28 @@
+"""The names of numbers in a plan: those of a run, and those that the plan adds."""
+
+from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.study.document import is_number
+from vinesim.model.errors import Problem
+from vinesim.model.plan import COST_NUMBERS
+from vinesim.model.run_numbers import NUMBERS
+
+OWN = {  # the numbers that a plan adds; all are known without a run, except those of electricity and carbon
+    **dict.fromkeys(COST_NUMBERS, "what is paid over the years of the section cost"),
+    "units.count": "units of the datacenter",
+    "units.by_type": "units of a type: units.by_type.GPU",
+    "racks.power_w": "largest power of a rack, if all its units are busy: racks.power_w.0",
+}
+_EXAMPLES = ["jobs.latency_us.mean", "jobs.latency_us.p99", "jobs.latency_us.p99_9", "deadlines.missed_pct"]
+
+
+def is_own(name: str) -> bool:
+    """Whether a plan adds the number."""
+    return any(f"{name}.".startswith(f"{kind}.") for kind in OWN)
+
+
+def wrong_number(name: str, where: str) -> Problem | None:
+    """Return a problem if there is no number of that name."""
+    if is_own(name) or is_number(name):
+        return None
+    expected = "a number of a run or of a plan, such as jobs.latency_us.p99, energy_j or cost.total"
+    return Problem(where, expected, repr(name)[:60], did_you_mean(name, [*OWN, *NUMBERS, *_EXAMPLES]))

@@ -1,0 +1,200 @@
+"""The board of a search: points are run up to a look, judged, and compared with the best one so far."""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vinesim.model.plan import Plan
+from vinesim.plans.candidate import Candidate, difference
+from vinesim.plans.runs import Runs
+from vinesim.plans.screen import Screened
+from vinesim.plans.space import Space
+from vinesim.plans.verdicts import Verdict, judged
+
+COMPARED = 20  # replications up to which objectives that seem equal are told apart
+AT_ONCE = 64  # runs asked for together, so that a stop loses little and the budget is kept
+
+
+class SpentError(Exception):
+    """The budget of the search is spent."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A moment of the search, for its course: after so many runs, the best objective so far."""
+
+    n_runs: int
+    stage: str
+    value: float
+    point: int
+
+
+@dataclass
+class Board:
+    """All points that have been run, by number.
+
+    Attributes:
+        stage: what the search is doing.
+        course: when the best point changed.
+    """
+
+    plan: Plan
+    space: Space
+    screened: Screened
+    runs: Runs
+    on_step: Callable[["Board"], None] = lambda _: None
+    candidates: dict[int, Candidate] = field(default_factory=dict)
+    stage: str = ""
+    course: list[Step] = field(default_factory=list)
+    best: Candidate | None = None
+    rejected: set[int] = field(default_factory=set)  # points that did not hold on fresh seeds
+    ruled_out: set[int] = field(default_factory=set)  # points with less of what the plan says never hurts
+    _begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def n_left(self) -> int:
+        """Runs left in the budget."""
+        if time.monotonic() - self._begun > self.plan.budget.time_s:
+            return 0
+        return max(0, self.plan.budget.runs - self.runs.n_asked)
+
+    def looks(self, point: int) -> tuple[int, ...]:
+        """Return the replications after which a point is judged: one is enough if the seed decides nothing."""
+        return self.plan.looks if self.screened.is_random[point] else (1,)
+
+    def look(self, points: Iterable[int], n: int) -> list[Candidate]:
+        """Run these points up to ``n`` replications, and judge them. Raises :class:`SpentError`."""
+        found, batch, size = [], list[int](), 0
+        for point in points:
+            known = self.candidates.get(point)
+            wanted = min(n, self.looks(point)[-1])
+            if known is not None and (known.n >= wanted or known.verdict is Verdict.FAILS):
+                found.append(known)
+                continue
+            cost = wanted - (0 if known is None else known.n)
+            if size and size + cost > AT_ONCE:
+                found += self._run(batch, n)
+                batch, size = [], 0
+            batch.append(point)
+            size += cost
+        return found + (self._run(batch, n) if batch else [])
+
+    def _run(self, points: list[int], n: int) -> list[Candidate]:
+        wanted = {point: range(min(n, self.looks(point)[-1])) for point in points}
+        cost = sum(len(all_) - self._n(point) for point, all_ in wanted.items())
+        while wanted and cost > self.n_left:
+            point, all_ = wanted.popitem()
+            cost -= len(all_) - self._n(point)
+        if not wanted:
+            raise SpentError
+        self.runs.ask(wanted.items())
+        found = [self.judge(point, all_, len(self.looks(point))) for point, all_ in wanted.items()]
+        for candidate in found:
+            self.candidates[candidate.point] = candidate
+            self._compare(candidate)
+            self._rule_out(candidate)
+        self.on_step(self)
+        if len(wanted) < len(points):
+            raise SpentError
+        return found
+
+    def _n(self, point: int) -> int:
+        known = self.candidates.get(point)
+        return 0 if known is None else known.n
+
+    def judge(self, point: int, replications: range, n_looks: float, error_share: float = 1.0) -> Candidate:
+        """Judge a point by these replications; ``error_share`` is the part of the error that this judgement may use."""
+        n = len(replications)
+        if why := self.runs.why(point, replications):
+            return Candidate(point, n, why=why)
+        values = self.runs.values(point, replications, self.plan.names)
+        is_random, known = bool(self.screened.is_random[point]), self.screened.known[point]
+        n_looks = n_looks / error_share
+        judgements = tuple(
+            judged(limit, values[limit.number], n_looks, is_random and limit.number not in known)
+            for limit in self.plan.limits
+        )
+        goals = [goal.sign * np.broadcast_to(goal.expression.value(values), (n,)) for goal in self.plan.objectives]
+        return Candidate(point, n, judgements, np.array(goals, np.float64))
+
+    def _compare(self, candidate: Candidate) -> None:
+        """Note a new best point."""
+        best = self.best
+        if best is not None and best.point == candidate.point:
+            self.best = candidate if self._may_be_best(candidate) else None
+            if self.best is None:
+                self.best = min(filter(self._may_be_best, self.candidates.values()), key=_order, default=None)
+        elif self._may_be_best(candidate) and (best is None or is_better(candidate, best)):
+            self.best = candidate
+        if self.best is not None and (best is None or best.point != self.best.point):
+            self.course.append(Step(self.runs.n_asked, self.stage, self.best.value(), self.best.point))
+
+    def _rule_out(self, candidate: Candidate) -> None:
+        """Rule out points with no more of the choices of which, as the plan says, more is always better."""
+        names = self.plan.more_is_better
+        if not names or candidate.why or candidate.verdict is not Verdict.FAILS:
+            return
+        counted = np.array([choice.name in names for choice in self.space.choices])
+        positions, row = self.space.positions, self.space.positions[candidate.point]
+        less = (positions[:, counted] <= row[counted]).all(axis=1)
+        same = (positions[:, ~counted] == row[~counted]).all(axis=1)
+        self.ruled_out |= set(np.flatnonzero(less & same).tolist()) - self.candidates.keys()
+
+    def _may_be_best(self, candidate: Candidate) -> bool:
+        return candidate.verdict is Verdict.HOLDS and candidate.point not in self.rejected
+
+    def reject(self, point: int) -> None:
+        """Take away a best point that did not hold on fresh seeds."""
+        self.rejected.add(point)
+        self.best = min(filter(self._may_be_best, self.candidates.values()), key=_order, default=None)
+
+    @property
+    def goal(self) -> float:
+        """The objective that other points must beat, with the plan's gap."""
+        if self.best is None:
+            return math.inf
+        value = self.best.value()
+        return value - self.plan.budget.gap * abs(value)
+
+    def could_win(self, point: int) -> bool:
+        """Whether the bound on a point's objective allows that it is better than the best point."""
+        return float(self.screened.bound[point, 0]) < self.goal and point not in self.ruled_out
+
+    def is_candidate(self, point: int, *, again: bool = False) -> bool:
+        """Whether a point is worth running: not left out, not run yet (or, ``again``, still open), and it could win."""
+        if point in self.screened.why or not self.could_win(point):
+            return False
+        known = self.candidates.get(point)
+        return known is None or (again and self.is_open(known))
+
+    def promise(self, point: int) -> tuple[float, float, int]:
+        """Return a key by which points that seem better come first."""
+        return float(self.screened.bound[point, 0]), float(self.screened.load[point]), point
+
+    def is_open(self, candidate: Candidate) -> bool:
+        """Whether more runs of a point may change the answer."""
+        looks, best = self.looks(candidate.point), self.best
+        if candidate.n >= looks[-1] or candidate.verdict is Verdict.FAILS or candidate.point in self.rejected:
+            return False
+        if best is None or candidate.point == best.point:
+            return candidate.verdict is Verdict.UNDECIDED
+        if not self.could_win(candidate.point):
+            return False
+        is_random = candidate.is_random or best.is_random
+        worse = difference(best, candidate, 0, 1 - (1 - 0.95) / len(looks))
+        if not is_random or worse.low > 0:
+            return candidate.verdict is Verdict.UNDECIDED and candidate.value() < self.goal
+        return candidate.verdict is Verdict.UNDECIDED or candidate.n < COMPARED
+
+
+def _order(candidate: Candidate) -> tuple[float, int]:
+    return candidate.value(), candidate.point
+
+
+def is_better(one: Candidate, other: Candidate) -> bool:
+    """Whether a candidate's objective is less over the replications that both have; the lower number wins a tie."""
+    mean = difference(other, one).estimate
+    return mean < 0 or (mean == 0 and one.point < other.point)

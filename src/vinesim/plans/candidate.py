@@ -1,0 +1,63 @@
+"""A point that has been run: what is known about its limits and objectives."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vinesim.plans.verdicts import Judgement, Verdict, together
+from vinesim.studies.statistics import Interval, mean_interval
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A point after ``n`` replications.
+
+    ``objectives`` [K, n] are the objectives' values with the sign that makes less better; ``why`` says why no limit can
+    hold: a run that failed, stalled or did not finish.
+    """
+
+    point: int
+    n: int
+    judgements: tuple[Judgement, ...] = ()
+    objectives: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    why: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all limits hold."""
+        if self.why:
+            return Verdict.FAILS
+        if self.objectives.size and not np.isfinite(self.objectives).all():
+            return Verdict.FAILS
+        return together(self.judgements)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether its replications differ in an objective."""
+        return bool(self.objectives.size) and bool((self.objectives != self.objectives[:, :1]).any())
+
+    def value(self, k: int = 0) -> float:
+        """Return the mean of an objective, with the sign that makes less better; infinite if there is none."""
+        if self.why or not self.objectives.size:
+            return math.inf
+        mean = float(self.objectives[k].mean())
+        return mean if math.isfinite(mean) else math.inf
+
+    def interval(self, k: int = 0, confidence: float = 0.95) -> Interval:
+        """Return the objective's mean and its interval."""
+        return mean_interval(self.objectives[k], confidence)
+
+    @property
+    def shortfall(self) -> float:
+        """How far the worst limit is missed, relative to the limit; infinite for runs that failed."""
+        if self.why:
+            return math.inf
+        missed = [judgement.shortfall for judgement in self.judgements]
+        return max((math.inf if math.isnan(miss) else miss for miss in missed), default=0.0)
+
+
+def difference(one: Candidate, other: Candidate, k: int = 0, confidence: float = 0.95) -> Interval:
+    """Return how much greater an objective is at ``other``, over the replications that both have (same seeds)."""
+    n = min(one.n, other.n)
+    return mean_interval(other.objectives[k, :n] - one.objectives[k, :n], confidence)

@@ -1,0 +1,129 @@
+"""Check a plan before any run: its scenario, its policies, and whether the scenario has the numbers that it needs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from vinesim.engine.simulate import simulate
+from vinesim.formats.plan.numbers import is_own
+from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.study.file import scenario_source
+from vinesim.metrics.numbers import Numbers, numbers
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.plan import Plan
+from vinesim.plans.hardware import SECTION
+from vinesim.plans.space import NOT_MADE, Space
+from vinesim.policies.documents import PolicyCheck, scenario_from
+from vinesim.studies.run import at_point
+
+PROBED = ("energy", "cost")  # numbers that exist but have no value if something is not given
+
+
+def check_plan(plan: Plan, space: Space) -> None:
+    """Raise :class:`InputError` with everything that is wrong with the plan's scenario and numbers."""
+    check = PolicyCheck()
+    first = _with_most(space)
+    problems: dict[Problem, None] = {}
+    for point in _corners(space, first):
+        source = scenario_source(plan.space).changed({**space.settings(point), "seed": plan.space.seed})
+        try:
+            scenario_from(source, plan.space.folder, check_policy=check)
+        except InputError as error:
+            shown = error if point == first else at_point(error, space.points.labels(point))
+            problems |= dict.fromkeys(shown.problems)
+    if problems:
+        raise InputError(list(problems))
+    wrong = _wrong_numbers(plan, space, first)
+    if wrong:
+        raise InputError(wrong)
+
+
+def _with_most(space: Space) -> int:
+    """Return the point with the greatest value of each ordered choice, and the first of others."""
+    wanted = tuple(int(np.argmax(np.array(c.labels))) if c.is_ordered else 0 for c in space.choices)
+    return space.number(wanted) or 0
+
+
+def _corners(space: Space, first: int) -> list[int]:
+    """Return points that have each label of each choice, or the ends of a choice of numbers; few of what is counted."""
+    found, row = [first], space.positions[first].tolist()
+    for c, choice in enumerate(space.choices):
+        if choice.is_ordered and all(key.startswith(SECTION) for setting in choice.settings for key in setting):
+            continue  # a count may be too small to run anything
+        ends = (0, len(choice) - 1) if choice.is_ordered else range(len(choice))
+        for position in ends:
+            at = list(row)
+            at[c] = position
+            for other, labels in choice.when.items():
+                o = [each.name for each in space.choices].index(other)
+                at[o] = space.choices[o].labels.index(labels[0])
+            number = space.number(tuple(at))
+            if number is not None and space.positions[number][c] != NOT_MADE and number not in found:
+                found.append(number)
+    return found
+
+
+def _wrong_numbers(plan: Plan, space: Space, point: int) -> list[Problem]:
+    """Return problems with numbers that the scenario does not have."""
+    names = [name for name in plan.names if not is_own(name)]
+    known = _probe(plan, space, point)
+    problems = []
+    for name in names:
+        if name not in known and not name.startswith(("periods.", "bound.")):
+            near = did_you_mean(name, known)
+            expected = "a number of this scenario"
+            problems.append(Problem(name, expected, "none of that name", near or _needs(name)))
+        elif name.startswith(PROBED) and math.isnan(_float(known, name)):
+            problems.append(Problem(name, "a number of this scenario", "no value", _needs(name)))
+    types = {kind for kind in known if kind.startswith("tasks.by_type.")}
+    for name in plan.names:
+        if is_own(name):
+            problems += _wrong_own(plan, name, known, types)
+    return problems
+
+
+def _wrong_own(plan: Plan, name: str, known: Numbers, types: set[str]) -> list[Problem]:
+    expected = "a number of this scenario"
+    rented = () if plan.costs is None else plan.costs.rent_per_hour
+    if name in ("cost.purchase", "cost.total") and math.isnan(_float(known, "cost.purchase")) and not rented:
+        return [Problem(name, expected, "no value", "Give the scenario prices:.")]
+    if name == "cost.electricity" and math.isnan(_float(known, "energy.cost")):
+        return [Problem(name, expected, "no value", _needs("energy.cost"))]
+    if name == "cost.carbon" and math.isnan(_float(known, "energy.carbon_g")):
+        return [Problem(name, expected, "no value", _needs("energy.carbon_g"))]
+    kinds = {each.removeprefix("tasks.by_type.") for each in types}
+    if name.startswith("units.by_type.") and (kind := name.removeprefix("units.by_type.")) not in kinds:
+        return [Problem(name, "a type of this scenario: " + ", ".join(sorted(kinds)), kind, did_you_mean(kind, kinds))]
+    if name in ("units", "units.by_type", "racks", "racks.power_w", "cost"):
+        return [Problem(name, "one number", "the start of several names", "Add a type, or the number of a rack.")]
+    return []
+
+
+def _needs(name: str) -> str:
+    if name.startswith("energy.cost"):
+        return "Give the plan cost.electricity.price_per_kwh, and the scenario powers."
+    if name.startswith("energy.carbon"):
+        return "Give the plan cost.electricity.carbon_g_per_kwh, and the scenario powers."
+    if name.startswith("energy"):
+        return "Give the scenario powers: power:, or a power_curve or dynamic_power of its types."
+    if name.startswith("cost"):
+        return "Give the scenario prices:."
+    if name.startswith(("deadlines", "applications")):
+        return "Give the scenario deadlines or applications:."
+    return ""
+
+
+def _probe(plan: Plan, space: Space, point: int) -> Numbers:
+    """Return the numbers of a run that ends almost at once."""
+    given = space.settings(point)
+    source = scenario_source(plan.space).changed({**given, "policy": "high", "options": {}, "seed": plan.space.seed})
+    scenario = scenario_from(source, plan.space.folder)
+    soon = float(scenario.workload.arrival_us[0]) + 1.0
+    result = simulate(replace(scenario, horizon_us=soon, sampling_us=None), engine="reference")
+    return numbers(result.summary)
+
+
+def _float(known: Numbers, name: str) -> float:
+    value = known.get(name, math.nan)
+    return value if isinstance(value, float | int) else math.nan

@@ -1,0 +1,126 @@
+"""Run a recommendation again: with seeds that the search never used, and with a longer workload.
+
+The best of many points tends to have been lucky with its seeds, so the confidence of a recommendation comes from fresh
+ones alone. The k-th point that is tried on them may err with 1 / (k (k + 1)) of the error, so that all together err
+with no more than the whole.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.plan.numbers import is_own
+from vinesim.formats.study.file import scenario_source
+from vinesim.model.errors import InputError
+from vinesim.model.plan import FRESH, Limit, Plan
+from vinesim.model.study import Axis, Study
+from vinesim.plans.board import Board
+from vinesim.plans.candidate import Candidate
+from vinesim.plans.verdicts import Judgement, Verdict, judged
+from vinesim.studies.sweep import sweep
+from vinesim.workloads.registry import GENERATORS
+
+LONGER = "longer"  # the folder of the longer runs
+N_LONGER = 20  # replications of them
+COUNTS = ("n_jobs", "n_tasks", "duration_us")  # options of generators that make a workload longer
+
+
+class Outcome(StrEnum):
+    """What the further runs of a recommendation say."""
+
+    CONFIRMED = "confirmed"
+    UNCHECKED = "not confirmed"  # because no further runs were asked for, or there was no time
+    UNDECIDED = "undecided on fresh seeds"
+    FAILED = "fails on fresh seeds"
+    SHORT = "horizon too short"
+
+
+@dataclass(frozen=True)
+class Longer:
+    """The runs of a longer workload: ``times`` as long, by ``settings``; or why there are none."""
+
+    times: float
+    settings: dict[str, Any]
+    judgements: tuple[Judgement, ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A point run again."""
+
+    outcome: Outcome
+    fresh: Candidate | None = None
+    longer: Longer | None = None
+
+
+def confirm(board: Board, point: int, attempt: int, out: Path | None, choice: tuple[Any, ...]) -> Confirmation:
+    """Run a point again; ``attempt`` counts the points that were, from 1."""
+    wanted = board.plan.confirm
+    fresh = None
+    if wanted.replications:
+        n = wanted.replications if board.screened.is_random[point] else 1
+        replications = range(FRESH, FRESH + n)
+        board.runs.ask([(point, replications)], counts=False)
+        fresh = board.judge(point, replications, 1, 1 / (attempt * (attempt + 1)))
+        if fresh.verdict is Verdict.FAILS:
+            return Confirmation(Outcome.FAILED, fresh)
+        if fresh.verdict is Verdict.UNDECIDED:
+            return Confirmation(Outcome.UNDECIDED, fresh)
+    longer = _longer(board, point, out, choice) if wanted.horizon > 1 else None
+    if longer is not None and any(judgement.verdict is Verdict.FAILS for judgement in longer.judgements):
+        return Confirmation(Outcome.SHORT, fresh, longer)
+    return Confirmation(Outcome.UNCHECKED if fresh is None else Outcome.CONFIRMED, fresh, longer)
+
+
+def _longer(board: Board, point: int, out: Path | None, choice: tuple[Any, ...]) -> Longer:
+    plan, settings = board.plan, board.space.settings(point)
+    times = plan.confirm.horizon
+    change = dict(plan.confirm.longer) or longer_settings(plan, settings)
+    limits = [limit for limit in plan.limits if not is_own(limit.number)]
+    if not change:
+        return Longer(times, {}, why_not="the workload has no count that could be raised: give confirm.longer")
+    if not limits:
+        return Longer(times, change, why_not="no limit depends on the runs")
+    study = replace(
+        plan.space,
+        axes=(Axis(("longer",), ((f"{times:g} times",),), ({**settings, **change},)),),
+        replications=N_LONGER if board.screened.is_random[point] else 1,
+        seed=plan.space.seed + FRESH,
+    )
+    backend, workers, address = choice
+    folder = None if out is None else out / LONGER / str(point)
+    try:
+        done = sweep(study, folder, backend=backend, workers=workers, address=address)
+    except InputError as error:
+        return Longer(times, change, why_not="; ".join(str(problem) for problem in error.problems))
+    if done.failures:
+        return Longer(times, change, why_not=done.failures[0].message)
+    return Longer(times, change, tuple(_judged(limit, done.table, study) for limit in limits))
+
+
+def _judged(limit: Limit, table: Any, study: Study) -> Judgement:
+    missing = np.full(table.n_rows, math.nan)
+    column = np.asarray(table.get(limit.number, missing), np.float64)
+    unfinished = np.asarray(table["jobs.finished"]) < np.asarray(table["jobs.count"])
+    return judged(limit, np.where(unfinished, math.nan, column), 1, is_random=study.replications > 1)
+
+
+def longer_settings(plan: Plan, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys that make a generated workload longer; none if its generator has no count."""
+    workload = scenario_source(plan.space).changed(settings).data.get("workload") or {}
+    spec = GENERATORS.get(str(workload.get("generator")))
+    if spec is None:
+        return {}
+    given = workload.get("options") or {}
+    change = {}
+    for name in COUNTS:
+        option = spec.options.get(name)
+        value = given.get(name, None if option is None else option.default)
+        if option is not None and isinstance(value, int | float):
+            change[f"workload.options.{name}"] = type(value)(round(value * plan.confirm.horizon))
+    return change

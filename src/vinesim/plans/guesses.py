@@ -1,0 +1,55 @@
+"""A first answer from the fluid model: the cheapest datacenters at falling loads, under each policy in turn."""
+
+import numpy as np
+
+from vinesim.plans.board import Board
+from vinesim.plans.race import race
+from vinesim.plans.space import NOT_MADE
+from vinesim.plans.verdicts import Verdict
+
+LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the points by cost, where the model says nothing about loads
+MOST_RUNS = 20  # replications of a guess
+MOST_WAYS = 8  # combinations of policies and options for each datacenter
+
+
+def first_guess(board: Board) -> None:
+    """Run guesses from the tightest to the most generous until one holds."""
+    board.stage = "first guess"
+    for guesses in rungs(board):
+        race(board, [point for point in guesses if point not in board.candidates], MOST_RUNS)
+        if any(board.candidates[point].verdict is Verdict.HOLDS for point in guesses):
+            return
+
+
+def rungs(board: Board, weights: np.ndarray | None = None) -> list[list[int]]:
+    """Return guesses by load: the datacenter with the least bound, and the points that differ only in other choices."""
+    left, load = board.screened.left, board.screened.load
+    bound = board.screened.bound if weights is None else board.screened.bound * weights
+    cost = np.where(np.isfinite(bound), bound, 0.0).sum(axis=1)
+    order = left[np.lexsort((left, load[left], cost[left]))]
+    if load[left].max(initial=0.0) > 0:
+        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in LOADS]
+    else:
+        firsts = [int(order[min(len(order) - 1, int(share * len(order)))]) for share in SHARES] if len(order) else []
+    found: dict[int, list[int]] = {}
+    for first in firsts:
+        if first is not None and first not in found:
+            found[first] = _ways(board, first)
+    return list(found.values())
+
+
+def _ways(board: Board, point: int) -> list[int]:
+    """Return the point and those that differ from it only in choices that are not ordered, or in their options."""
+    choices, row = board.space.choices, board.space.positions[point]
+    others = [c for c, choice in enumerate(choices) if not choice.is_ordered]
+    if not others:
+        return [point]
+    positions = board.space.positions
+    fixed = [c for c, choice in enumerate(choices) if choice.is_ordered and not choice.when]
+    same = (positions[:, fixed] == row[fixed]).all(axis=1)
+    for c, choice in enumerate(choices):  # options in the middle of their range
+        if choice.is_ordered and choice.when:
+            same &= (positions[:, c] == NOT_MADE) | (positions[:, c] == len(choice) // 2)
+    ways = [int(number) for number in np.flatnonzero(same) if int(number) not in board.screened.why]
+    return [point, *(number for number in ways if number != point)][:MOST_WAYS]

@@ -1,0 +1,91 @@
+"""What stands in the datacenter of a point: units by type and rack, their price and power; known without a run."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.scenario.datacenter import datacenter
+from vinesim.formats.scenario.datacenter_parts import DatacenterPart
+from vinesim.formats.scenario.names import Names
+from vinesim.formats.source.document import checked_part
+from vinesim.formats.study.file import scenario_source
+from vinesim.model.errors import InputError
+from vinesim.model.plan import Costs, Plan
+from vinesim.model.scenario import Scenario
+
+HOURS_PER_YEAR = 8766.0
+SECTION = "datacenter"
+
+
+@dataclass(frozen=True, eq=False)
+class Hardware:
+    """The units of a datacenter: ``count`` [P] by type, ``by_rack`` [R, P]."""
+
+    count: np.ndarray
+    by_rack: np.ndarray
+
+
+class Hardwares:
+    """Counts the units of points; each datacenter is counted once."""
+
+    def __init__(self, plan: Plan):
+        self._source, self._folder = scenario_source(plan.space), plan.space.folder
+        self._known: dict[str, Hardware | str] = {}
+
+    def of(self, settings: dict[str, Any], base: Scenario) -> Hardware | str:
+        """Return the units, with the types of ``base``; a text says why there are none."""
+        own = {key: value for key, value in settings.items() if key.startswith(SECTION)}
+        key = repr((own, [p.name for p in base.datacenter.processor_types]))
+        if key not in self._known:
+            self._known[key] = self._counted(own, base)
+        return self._known[key]
+
+    def _counted(self, own: dict[str, Any], base: Scenario) -> Hardware | str:
+        source = self._source.changed(own)
+        part = checked_part(source, (SECTION,), DatacenterPart, source.data[SECTION])
+        types = base.datacenter.processor_types
+        names = Names(types, base.workload.task_types, self._folder)
+        center = None if part is None else datacenter(source, part, names)
+        try:
+            source.raise_if_any()
+        except InputError as error:
+            return "; ".join(str(problem) for problem in error.problems)
+        assert center is not None
+        by_rack = np.zeros((center.n_racks, len(types)), np.int64)
+        np.add.at(by_rack, (center.rack, center.unit_type), 1)
+        return Hardware(by_rack.sum(axis=0), by_rack)
+
+
+def busiest_w(scenario: Scenario) -> np.ndarray:
+    """Return the largest power of a unit by type, [P] W; NaN where powers are unknown."""
+    found = []
+    for p, kind in enumerate(scenario.datacenter.processor_types):
+        if kind.power_curve_w is not None:
+            found.append(max(kind.power_curve_w))
+        elif kind.dynamic_power_w is not None:
+            found.append(kind.idle_power_w + kind.dynamic_power_w * kind.capacity)
+        elif scenario.power_w is not None:
+            found.append(max(kind.idle_power_w, float(scenario.power_w[p].max())))
+        else:
+            found.append(math.nan)
+    return np.array(found)
+
+
+def known_numbers(hardware: Hardware, scenario: Scenario, costs: Costs | None) -> dict[str, float]:
+    """Return the numbers of a point that need no run: its units, its racks' power, what is bought and rented."""
+    types, count = scenario.datacenter.processor_types, hardware.count
+    found = {"units.count": float(count.sum())}
+    found |= {f"units.by_type.{p.name}": float(n) for p, n in zip(types, count, strict=True)}
+    each_w = busiest_w(scenario)
+    power = np.where(hardware.by_rack > 0, hardware.by_rack * each_w, 0.0).sum(axis=1)
+    found |= {f"racks.power_w.{rack}": float(watts) for rack, watts in enumerate(power)}
+    costs = costs or Costs()
+    hours = costs.years * HOURS_PER_YEAR
+    rented = np.array([costs.rent_per_hour.get(p.name, 0.0) for p in types])
+    is_bought = np.array([p.name not in costs.rent_per_hour for p in types])
+    price = np.array([math.nan if p.price is None else p.price for p in types])
+    found["cost.purchase"] = float(np.where(is_bought & (count > 0), count * price, 0.0).sum())
+    found["cost.rent"] = float((rented * count).sum() * hours)
+    return found

@@ -1,0 +1,44 @@
+"""The proof: all points that could be better than the best one, the cheapest first, until each is decided."""
+
+from vinesim.plans.board import Board
+from vinesim.plans.race import race
+
+AT_A_TIME = 16
+
+
+def prove(board: Board) -> None:
+    """Race what could be better until nothing is left, or nothing can be better by more than the plan's gap."""
+    board.stage = "proof"
+    done: set[int] = set()
+    while True:
+        left = [int(p) for p in board.screened.left if int(p) not in done and board.is_candidate(int(p), again=True)]
+        if not left:
+            return
+        left.sort(key=lambda point: (float(board.screened.bound[point, 0]), point))
+        some = left[:AT_A_TIME]
+        done |= set(some)
+        race(board, some)
+
+
+def closed(board: Board) -> str:
+    """Say what is known about the points that could be better than the best one."""
+    best = board.best
+    if best is None:
+        return ""
+    if len(board.plan.objectives) > 1:
+        return ""
+    better = [int(p) for p in board.screened.left if int(p) != best.point and board.could_win(int(p))]
+    left = [point for point in better if board.is_candidate(point, again=True) or _is_undecided(board, point)]
+    if not left:
+        return f"none of {len(better):,} points that could be better passed"
+    low = min(float(board.screened.bound[point, 0]) for point in left)
+    text = f"{len(left):,} points that could be better are not decided"
+    if best.value() and low > -float("inf"):
+        gap = max(0.0, (best.value() - low) / abs(best.value()))
+        text += f"; none is better by more than {100 * gap:.2g} %"
+    return text
+
+
+def _is_undecided(board: Board, point: int) -> bool:
+    candidate = board.candidates.get(point)
+    return candidate is not None and candidate.verdict == "undecided" and candidate.value() < board.goal

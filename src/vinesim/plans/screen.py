@@ -1,0 +1,124 @@
+"""What is known about the points of a space before any run: which cannot work, what they cost, and bounds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from vinesim.model.electricity import Series
+from vinesim.model.expression import ANYTHING, Range
+from vinesim.model.plan import Costs, Plan
+from vinesim.model.scenario import Scenario
+from vinesim.model.time import US_PER_S
+from vinesim.plans.bases import Base, Bases
+from vinesim.plans.fluid import Loads, least_watts
+from vinesim.plans.hardware import HOURS_PER_YEAR, Hardwares, known_numbers
+from vinesim.plans.space import Space
+from vinesim.plans.verdicts import Verdict, judged
+
+SLOW = ("jobs.", "tasks.", "deadlines.", "applications.")  # numbers that grow without end at a load of 1 or more
+POSITIVE = Range(0.0, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Screened:
+    """The points of a space before any run, [n] each.
+
+    ``why`` says why a point is left out; ``known`` are the numbers that need no run, by point; ``load`` is that of the
+    fluid model; ``bound`` [n, objectives] is a value that each objective (made smaller-is-better) cannot go below.
+    """
+
+    why: Mapping[int, str]
+    known: list[dict[str, float]]
+    load: np.ndarray
+    bound: np.ndarray
+    is_random: np.ndarray  # whether runs depend on the seed
+
+    @property
+    def left(self) -> np.ndarray:
+        """The points that are not left out."""
+        return np.array([i for i in range(len(self.load)) if i not in self.why], np.int64)
+
+
+def screened(plan: Plan, space: Space) -> Screened:
+    """Screen all points. Raises :class:`InputError` if the scenario is wrong everywhere."""
+    n = space.n
+    bases, hardwares = Bases(plan, space), Hardwares(plan)
+    why: dict[int, str] = {}
+    known: list[dict[str, float]] = [{} for _ in range(n)]
+    load, is_random = np.zeros(n), np.ones(n, bool)
+    bound = np.full((n, len(plan.objectives)), -np.inf)
+    alike: dict[int, tuple[Base, list[int], list[np.ndarray]]] = {}
+    for number in range(n):
+        settings = space.settings(number)
+        base = bases.of(settings)
+        if isinstance(base, str):
+            why[number] = base
+            continue
+        found = hardwares.of(settings, base.scenario)
+        if isinstance(found, str):
+            why[number] = found
+            continue
+        known[number] = known_numbers(found, base.scenario, plan.costs)
+        is_random[number] = bases.is_random(settings, base)
+        _, members, counts = alike.setdefault(id(base), (base, [], []))
+        members.append(number)
+        counts.append(found.count)
+    for base, members, counts in alike.values():
+        numbers, table = np.array(members), np.array(counts)
+        load[numbers] = Loads(base.work).of(table) if base.work.fits else 0.0
+        idle_w = _idle_w(base.scenario)
+        for number, count in zip(members, counts, strict=True):
+            ranges = _ranges(plan, base, known[number], count, idle_w)
+            for k, objective in enumerate(plan.objectives):
+                low, high = objective.expression.range(ranges)
+                bound[number, k] = -high if objective.is_maximized else low
+            if reason := _reason(plan, float(load[number]), known[number]):
+                why[number] = reason
+    return Screened(why, known, load, bound, is_random)
+
+
+def _reason(plan: Plan, load: float, known: Mapping[str, float]) -> str:
+    """Return why a point cannot keep the limits; empty if it may."""
+    for limit in plan.limits:
+        if limit.number in known:
+            judgement = judged(limit, np.array([known[limit.number]]), 1, is_random=False)
+            if judgement.verdict is not Verdict.HOLDS:
+                return f"{limit.number} is {known[limit.number]:.6g}"
+    if np.isinf(load):
+        return "no unit can run one of the task types"
+    names = plan.names
+    if plan.screen and load >= 1 and any(name.startswith(SLOW) for name in names):
+        return f"overloaded: the fluid load is {load:.3g}"
+    return ""
+
+
+def _idle_w(scenario: Scenario) -> np.ndarray:
+    types = scenario.datacenter.processor_types
+    return np.array(
+        [p.idle_power_w if p.sleep_power_w is None else min(p.idle_power_w, p.sleep_power_w) for p in types]
+    )
+
+
+def _ranges(
+    plan: Plan, base: Base, known: Mapping[str, float], count: np.ndarray, idle_w: np.ndarray
+) -> dict[str, Range]:
+    """Return bounds on the numbers of a point."""
+    costs, electricity = plan.costs or Costs(), base.scenario.electricity
+    found = {
+        name: ANYTHING if name.startswith(("energy.cost", "bound", "periods")) else POSITIVE for name in plan.names
+    }
+    found |= {name: Range(value, value) for name, value in known.items()}
+    if base.work.fits and not base.is_random:
+        span_s = float(base.scenario.workload.arrival_us[-1]) / US_PER_S
+        found["energy_j"] = Range(least_watts(base.work, count, idle_w) * span_s, np.inf)
+    price = electricity.price_per_kwh
+    paid = known["cost.purchase"] + known["cost.rent"]
+    idle_kwh = float((count * idle_w).sum()) / 1000 * costs.years * HOURS_PER_YEAR * electricity.pue
+    if isinstance(price, Series) or (price is not None and price < 0):
+        bill = ANYTHING
+    else:
+        bill = Range(idle_kwh * (price or 0.0), np.inf if price is not None else 0.0)
+    found["cost.electricity"], found["cost.carbon"] = bill, POSITIVE
+    found["cost.total"] = Range(paid + bill.low, np.inf if costs.carbon_per_tonne > 0 else paid + bill.high)
+    return found

@@ -1,0 +1,146 @@
+"""Answer a plan: screen, search, confirm, and say what was found. This is the verb ``plan``."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from vinesim.formats.plan.file import plan as plan_of
+from vinesim.formats.plan.file import read_plan
+from vinesim.model.plan import Plan
+from vinesim.plans import answer as answers
+from vinesim.plans.answer import Answer, Row, Status, row_of
+from vinesim.plans.board import Board
+from vinesim.plans.check import check_plan
+from vinesim.plans.confirm import Confirmation, Outcome, confirm
+from vinesim.plans.proof import closed
+from vinesim.plans.record import write_answer
+from vinesim.plans.runs import Runs
+from vinesim.plans.screen import screened
+from vinesim.plans.search import search
+from vinesim.plans.space import Space
+from vinesim.plans.verdicts import Verdict
+from vinesim.studies.backends import check_backend
+
+MOST_TRIES = 5  # points that are run again
+N_BESIDE = 8  # replications of the recommendation's neighbours
+
+
+def plan(
+    plan: Plan | Mapping[str, object] | str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    backend: str = "loky",
+    workers: int | None = None,
+    address: str | None = None,
+    on_step: Callable[[Board], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
+) -> Answer:
+    """Search for the best choices of a plan (or of a plan file, or its mapping) within its limits.
+
+    ``out`` is the folder of the runs, a sweep's: finished runs in it are kept and not repeated; ``plan.json`` and
+    ``recommendation.yaml`` are written there. ``backend``, ``workers`` and ``address`` are those of ``sweep``. Ctrl-C
+    ends the search with the answer so far. Raises :class:`InputError` for a plan or folder that cannot be used.
+    """
+    check_backend(backend, workers, address)
+    if not isinstance(plan, Plan):
+        plan = plan_of(plan) if isinstance(plan, Mapping) else read_plan(plan)
+    space = Space(plan)
+    check_plan(plan, space)
+    known = screened(plan, space)
+    choice = (backend, workers, address)
+    folder = None if out is None else Path(out)
+    with (
+        _place(folder) as place,
+        Runs(
+            plan, space, known, place, choice, in_memory=out is None, on_message=on_message or (lambda _: None)
+        ) as runs,
+    ):
+        board = Board(plan, space, known, runs, on_step or (lambda _: None))
+        found = _solved(board, folder, choice)
+    if folder is not None:
+        write_answer(found, folder)
+    return found
+
+
+def _solved(board: Board, out: Path | None, choice: tuple[str, int | None, str | None]) -> Answer:
+    """Search and confirm until a point is confirmed, or none is left."""
+    confirmation: Confirmation | None = None
+    failed: list[tuple[Row, Outcome]] = []
+    try:
+        ended = search(board)
+        while board.best is not None and len(failed) < MOST_TRIES:
+            board.stage = "confirm"
+            board.on_step(board)
+            confirmation = confirm(board, board.best.point, len(failed) + 1, out, choice)
+            if confirmation.outcome not in (Outcome.FAILED, Outcome.UNDECIDED):
+                break
+            failed.append((row_of(board, board.best), confirmation.outcome))
+            board.reject(board.best.point)
+            confirmation = None
+            ended = search(board)
+        return _answer(board, ended, confirmation, tuple(failed), is_interrupted=False)
+    except KeyboardInterrupt:
+        return _answer(board, "interrupted", confirmation, tuple(failed), is_interrupted=True)
+
+
+def _answer(
+    board: Board,
+    ended: str,
+    confirmation: Confirmation | None,
+    failed: tuple[tuple[Row, Outcome], ...],
+    *,
+    is_interrupted: bool,
+) -> Answer:
+    best = board.best
+    near = [c for c in board.candidates.values() if c.verdict is Verdict.FAILS]
+    undecided = answers.ranked(board, [Verdict.UNDECIDED])
+    beside: tuple[answers.Beside, ...] = ()
+    if best is not None and not is_interrupted:
+        board.stage = "neighbours"
+        beside = answers.beside(board, best, N_BESIDE)
+    why: dict[str, int] = {}
+    for text in board.screened.why.values():
+        kind = text.partition(":")[0] if text.startswith("overloaded") else text
+        why[kind] = why.get(kind, 0) + 1
+    return Answer(
+        plan=board.plan,
+        status=_status(board, confirmation),
+        recommended=None if best is None else row_of(board, best),
+        runners=() if best is None else answers.runners(board, best),
+        front=tuple(row_of(board, c) for c in answers.front(board)) if len(board.plan.objectives) > 1 else (),
+        nearest=tuple(
+            row_of(board, c, answers.why_failed(c))
+            for c in sorted(near, key=lambda c: (c.shortfall, c.point))[: answers.N_NEAREST]
+        ),
+        undecided=tuple(row_of(board, c, answers.why_failed(c)) for c in undecided[: answers.N_NEAREST]),
+        binding="" if best is None else answers.binding(board, best),
+        relaxed=() if best is None else answers.relaxations(board, best),
+        beside=beside,
+        confirmation=confirmation,
+        not_confirmed=failed,
+        counts=answers.counts(board),
+        screened_why=why,
+        ended=ended,
+        closed=closed(board),
+        course=tuple(board.course),
+    )
+
+
+def _status(board: Board, confirmation: Confirmation | None) -> Status:
+    if board.best is None:
+        undecided = any(c.verdict is Verdict.UNDECIDED for c in board.candidates.values())
+        return Status.UNDECIDED if undecided or board.rejected else Status.NONE
+    if confirmation is None or confirmation.outcome is Outcome.UNCHECKED:
+        return Status.UNCONFIRMED
+    return Status.SHORT if confirmation.outcome is Outcome.SHORT else Status.RECOMMENDED
+
+
+@contextmanager
+def _place(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+    else:
+        with tempfile.TemporaryDirectory(prefix="vinesim-plan-") as folder:
+            yield Path(folder)

@@ -1,0 +1,105 @@
+"""Whether a limit holds: judged at several numbers of replications, with the error split over these looks.
+
+Each look may err with (1 - confidence) / looks on either side, so that by the union bound all looks together say
+*holds* wrongly in at most a share 1 - confidence of all cases, and *fails* in no more. Between the two a limit is
+*undecided*. The mean is judged by Student's t; a share of runs by the exact binomial bounds of Clopper and Pearson.
+Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4; Clopper and Pearson, Biometrika 26 (1934).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from vinesim.model.plan import Limit
+from vinesim.studies.statistics import mean_interval
+
+FEWEST_EQUAL = 12  # replications that must agree before equal values of a random run are believed
+
+
+class Verdict(StrEnum):
+    """What is known about a limit."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A limit at a point: what was found, between which bounds, and the verdict.
+
+    ``estimate`` is the mean or, for a limit on a share of runs, the share of runs that keep it; ``low`` and ``high``
+    are bounds on the same, NaN where there are too few runs.
+    """
+
+    limit: Limit
+    verdict: Verdict
+    low: float
+    estimate: float
+    high: float
+    n: int
+
+    @property
+    def shortfall(self) -> float:
+        """How far the estimate is on the wrong side, relative to the limit; negative: within it."""
+        if self.limit.share is not None:
+            return self.limit.share - self.estimate
+        scale = abs(self.limit.value) or 1.0
+        return -float(self.limit.margin(self.estimate)) / scale
+
+
+def judged(limit: Limit, values: np.ndarray, n_looks: float, is_random: bool = True) -> Judgement:
+    """Judge a limit by one value per replication, [n]; a run without a value (NaN) breaks the limit.
+
+    ``n_looks`` is how often the point may be judged, ``is_random`` whether other seeds can give other values.
+    """
+    error = (1 - limit.confidence) / n_looks
+    if limit.share is not None:
+        return _judged_share(limit, values, error, is_random)
+    if not np.isfinite(values).all():
+        return Judgement(limit, Verdict.FAILS, math.nan, math.nan, math.nan, len(values))
+    mean, n = float(values.mean()), len(values)
+    if not is_random:
+        return Judgement(limit, _side(limit, mean, mean), mean, mean, mean, n)
+    if n < 2:
+        return Judgement(limit, Verdict.UNDECIDED, math.nan, mean, math.nan, n)
+    if (values == values[0]).all() and n < FEWEST_EQUAL:
+        return Judgement(limit, Verdict.UNDECIDED, mean, mean, mean, n)
+    found = mean_interval(values, 1 - 2 * error)
+    return Judgement(limit, _side(limit, found.low, found.high), found.low, mean, found.high, n)
+
+
+def _side(limit: Limit, low: float, high: float) -> Verdict:
+    worst, best = (high, low) if limit.side == "below" else (low, high)
+    if limit.margin(worst) >= 0:
+        return Verdict.HOLDS
+    return Verdict.FAILS if limit.margin(best) < 0 else Verdict.UNDECIDED
+
+
+def _judged_share(limit: Limit, values: np.ndarray, error: float, is_random: bool) -> Judgement:
+    n, kept = len(values), int(np.count_nonzero(limit.margin(values) >= 0))  # NaN is on neither side
+    share = kept / n
+    low, high = (share, share) if not is_random else share_bounds(kept, n, error)
+    assert limit.share is not None
+    verdict = Verdict.HOLDS if low >= limit.share else Verdict.FAILS if high < limit.share else Verdict.UNDECIDED
+    return Judgement(limit, verdict, low, share, high, n)
+
+
+def share_bounds(kept: int, n: int, error: float) -> tuple[float, float]:
+    """Return bounds on a share of which ``kept`` of ``n`` were seen; each is wrong with at most ``error``."""
+    from scipy.special import betaincinv
+
+    low = 0.0 if kept == 0 else float(betaincinv(kept, n - kept + 1, error))
+    high = 1.0 if kept == n else float(betaincinv(kept + 1, n - kept, 1 - error))
+    return low, high
+
+
+def together(judgements: Sequence[Judgement]) -> Verdict:
+    """Return the verdict on all limits of a point."""
+    verdicts = {judgement.verdict for judgement in judgements}
+    if Verdict.FAILS in verdicts:
+        return Verdict.FAILS
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.HOLDS

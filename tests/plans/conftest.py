@@ -1,0 +1,31 @@
+"""Small plans whose runs are short on the reference engine."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+MIX = {
+    "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 1}}]},
+    "workload": {
+        "generator": "mix",
+        "options": {"n_jobs": 20, "tasks_per_job": 3, "operations": 5e6, "shares": {"INT": 1, "MEM": 2}},
+    },
+    "arrivals": {"poisson": {"mean": 300}},
+    "prices": {"CPU_INTEL": 2000, "GPU": 3000},
+    "power": {"CPU_INTEL": 120, "GPU": 250},
+}
+CPUS, GPUS = "datacenter.racks[0].units.CPU_INTEL", "datacenter.racks[0].units.GPU"
+
+
+@pytest.fixture
+def mapping() -> dict[str, Any]:
+    """A plan: 0 to 7 CPUs, 0 to 2 GPUs, and two policies; the cheapest for a latency limit."""
+    return {
+        "scenario": deepcopy(MIX),
+        "choose": {CPUS: {"from": 0, "to": 7}, GPUS: {"from": 0, "to": 2}, "policy": ["high", "flat"]},
+        "minimize": "cost.purchase",
+        "limits": {"jobs.latency_us.mean": {"below": "450 us"}},
+        "confirm": {"replications": 20, "horizon": 1},
+        "budget": {"runs": 4000},
+    }

@@ -1,0 +1,84 @@
+"""Verdicts on limits: exact cases, and how often they are wrong."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from vinesim.model.plan import LOOKS, Limit
+from vinesim.plans.verdicts import FEWEST_EQUAL, Verdict, judged, share_bounds, together
+
+BELOW = Limit("x", "below", 10.0)
+
+
+def test_the_mean_is_judged_by_its_interval():
+    assert judged(BELOW, np.array([1.0, 1.1, 0.9]), 8).verdict is Verdict.HOLDS
+    assert judged(BELOW, np.array([99.0, 99.1, 98.9]), 8).verdict is Verdict.FAILS
+    found = judged(BELOW, np.array([9.0, 10.0, 9.5]), 8)
+    assert (found.verdict, found.low < 9.5 < found.high) == (Verdict.UNDECIDED, True)
+
+
+def test_above_is_the_mirror_of_below():
+    above = Limit("x", "above", -10.0)
+    for values in ([1.0, 1.1, 0.9], [99.0, 99.1, 98.9], [9.0, 10.0, 9.5]):
+        one, other = judged(BELOW, np.array(values), 8), judged(above, -np.array(values), 8)
+        assert (one.verdict, one.shortfall) == (other.verdict, other.shortfall)
+
+
+def test_more_looks_ask_for_more():
+    values = np.array([8.0, 9.0, 8.5, 8.7])
+    assert judged(BELOW, values, 1).verdict is Verdict.HOLDS
+    assert judged(BELOW, values, 100).verdict is Verdict.UNDECIDED
+
+
+def test_runs_that_depend_on_no_seed_are_exact():
+    assert judged(BELOW, np.array([10.0]), 1, is_random=False).verdict is Verdict.HOLDS
+    assert judged(BELOW, np.array([10.001]), 1, is_random=False).verdict is Verdict.FAILS
+    assert judged(BELOW, np.array([1.0]), 1).verdict is Verdict.UNDECIDED
+
+
+def test_equal_values_of_random_runs_are_not_believed_at_once():
+    for n in (3, FEWEST_EQUAL - 1):
+        assert judged(BELOW, np.zeros(n), 8).verdict is Verdict.UNDECIDED
+    assert judged(BELOW, np.zeros(FEWEST_EQUAL), 8).verdict is Verdict.HOLDS
+
+
+def test_a_run_without_a_value_breaks_a_limit():
+    assert judged(BELOW, np.array([1.0, np.nan, 1.0]), 8).verdict is Verdict.FAILS
+    share = Limit("x", "below", 10.0, share=0.5)
+    assert judged(share, np.full(40, np.nan), 8).verdict is Verdict.FAILS
+
+
+def test_a_share_of_runs_is_judged_by_exact_bounds():
+    limit = Limit("x", "below", 10.0, confidence=0.95, share=0.9)
+    assert judged(limit, np.zeros(80), 8).verdict is Verdict.HOLDS
+    assert judged(limit, np.zeros(12), 8).verdict is Verdict.UNDECIDED
+    assert judged(limit, np.full(12, 11.0), 8).verdict is Verdict.FAILS
+    low, high = share_bounds(70, 80, 0.05)
+    assert binom.sf(69, 80, low) == pytest.approx(0.05)
+    assert binom.cdf(70, 80, high) == pytest.approx(0.05)
+
+
+def test_a_point_fails_if_any_limit_does():
+    good, bad = judged(BELOW, np.ones(20) + np.arange(20) / 99, 8), judged(BELOW, np.full(20, 99.0), 8)
+    assert together([good, bad]) is Verdict.FAILS
+    assert together([good]) is Verdict.HOLDS
+    assert together([]) is Verdict.HOLDS
+
+
+@pytest.mark.parametrize("share", [None, 0.8])
+def test_all_looks_together_err_no_more_often_than_stated(share):
+    """At the very border either verdict is wrong half the time it is given; together at most 5 % on each side."""
+    random, n_cases = np.random.default_rng(0), 2000
+    limit = Limit("x", "below", 0.0, confidence=0.95, share=share)
+    shift = 0.0 if share is None else -0.8416212335729143  # 80 % of the values are below 0
+    wrong = dict.fromkeys(Verdict, 0)
+    for _ in range(n_cases):
+        values = random.standard_normal(LOOKS[-1]) + shift
+        for n in LOOKS:
+            verdict = judged(limit, values[:n], len(LOOKS)).verdict
+            if verdict is not Verdict.UNDECIDED:
+                break
+        wrong[verdict] += 1
+    at_most = 0.05 * n_cases + 3 * np.sqrt(0.05 * 0.95 * n_cases)
+    assert 0 < wrong[Verdict.HOLDS] < at_most
+    assert 0 < wrong[Verdict.FAILS] < at_most
