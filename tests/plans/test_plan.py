@@ -237,8 +237,10 @@ def test_relaxing_a_limit_saves_what_the_cheaper_plan_saves(mapping):
         mapping["limits"] = {"jobs.latency_us.mean": {"below": limit}}
         means[limit] = vs.plan(mapping, workers=1)
     saved = means[390].recommended.objectives[0].estimate - means[429].recommended.objectives[0].estimate
-    assert 0 < means[390].relaxed[0].saving <= saved
-    assert means[390].relaxed[0].value == pytest.approx(429)
+    relaxed = means[390].relaxed[0]
+    assert relaxed.saving > 0
+    assert relaxed.saving <= saved or not relaxed.is_certain
+    assert relaxed.value == pytest.approx(429)
 
 
 def test_one_unit_more_and_less_are_simulated(mapping):

@@ -52,7 +52,7 @@ class Board:
     best: Candidate | None = None
     rejected: set[int] = field(default_factory=set)  # points that did not hold on fresh seeds
     ruled_out: set[int] = field(default_factory=set)  # points with less of what the plan says never hurts
-    _begun: float = field(default_factory=time.monotonic)
+    _begun: float = field(default_factory=lambda: time.monotonic())
 
     @property
     def n_left(self) -> int:
@@ -127,7 +127,7 @@ class Board:
             self.best = candidate if self._may_be_best(candidate) else None
             if self.best is None:
                 self.best = min(filter(self._may_be_best, self.candidates.values()), key=_order, default=None)
-        elif self._may_be_best(candidate) and (best is None or is_better(candidate, best)):
+        elif self._may_be_best(candidate) and (best is None or replaces(candidate, best)):
             self.best = candidate
         if self.best is not None and (best is None or best.point != self.best.point):
             self.course.append(Step(self.runs.n_asked, self.stage, self.best.value(), self.best.point))
@@ -170,10 +170,6 @@ class Board:
         known = self.candidates.get(point)
         return known is None or (again and self.is_open(known))
 
-    def promise(self, point: int) -> tuple[float, float, int]:
-        """Return a key by which points that seem better come first."""
-        return float(self.screened.bound[point, 0]), float(self.screened.load[point]), point
-
     def is_open(self, candidate: Candidate) -> bool:
         """Whether more runs of a point may change the answer."""
         looks, best = self.looks(candidate.point), self.best
@@ -192,6 +188,13 @@ class Board:
 
 def _order(candidate: Candidate) -> tuple[float, int]:
     return candidate.value(), candidate.point
+
+
+def replaces(one: Candidate, other: Candidate) -> bool:
+    """Whether a candidate takes the place of the best one: better, and not only by the chance of a few runs."""
+    if not (one.is_random or other.is_random) or one.n >= min(other.n, COMPARED):
+        return is_better(one, other)
+    return difference(other, one).high < 0
 
 
 def is_better(one: Candidate, other: Candidate) -> bool:

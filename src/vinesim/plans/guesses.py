@@ -1,5 +1,7 @@
 """A first answer from the fluid model: the cheapest datacenters at falling loads, under each policy in turn."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from vinesim.plans.board import Board
@@ -9,7 +11,7 @@ from vinesim.plans.verdicts import Verdict
 
 LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the points by cost, where the model says nothing about loads
-MOST_RUNS = 20  # replications of a guess
+MOST_RUNS = 12  # replications of a guess
 MOST_WAYS = 8  # combinations of policies and options for each datacenter
 
 
@@ -22,14 +24,14 @@ def first_guess(board: Board) -> None:
             return
 
 
-def rungs(board: Board, weights: np.ndarray | None = None) -> list[list[int]]:
+def rungs(board: Board, weights: np.ndarray | None = None, loads: Sequence[float] = LOADS) -> list[list[int]]:
     """Return guesses by load: the datacenter with the least bound, and the points that differ only in other choices."""
     left, load = board.screened.left, board.screened.load
-    bound = board.screened.bound if weights is None else board.screened.bound * weights
-    cost = np.where(np.isfinite(bound), bound, 0.0).sum(axis=1)
+    bound = np.where(np.isfinite(board.screened.bound), board.screened.bound, 0.0)
+    cost = bound.sum(axis=1) if weights is None else bound @ weights
     order = left[np.lexsort((left, load[left], cost[left]))]
     if load[left].max(initial=0.0) > 0:
-        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in LOADS]
+        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in loads]
     else:
         firsts = [int(order[min(len(order) - 1, int(share * len(order)))]) for share in SHARES] if len(order) else []
     found: dict[int, list[int]] = {}

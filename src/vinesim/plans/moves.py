@@ -2,25 +2,25 @@
 
 from vinesim.plans.board import Board
 from vinesim.plans.race import race
+from vinesim.plans.surface import Surface
 
 STEPS = (1, 2, 4, 8)
 SWAPS = (1, 2, 4)
 AT_A_TIME = 6  # moves raced together
-MARGIN = 0.05  # of the load: how much tighter than what is known to work a move may be
+MOST_RUNS = 20  # replications of a move; a point at the border of a limit takes more, which the proof gives it
 
 
 def improve(board: Board) -> None:
     """Move until no move makes the best point better."""
     board.stage = "moves"
     tried: set[int] = set()
+    surface = Surface(board.space, board.screened)
     while board.best is not None:
         best = board.best.point
         around = dict.fromkeys([*board.space.neighbors(best, STEPS), *board.space.swaps(best, SWAPS)])
         moves = [point for point in around if point not in tried and board.is_candidate(point)]
         if not moves:
             return
-        most = board.screened.load[best] + MARGIN
-        moves.sort(key=lambda point: (board.screened.load[point] > most, *board.promise(point)))
-        some = moves[:AT_A_TIME]
+        some = surface.order(moves, board.candidates)[:AT_A_TIME]
         tried |= set(some)
-        race(board, some)
+        race(board, some, MOST_RUNS)

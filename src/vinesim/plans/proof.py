@@ -4,11 +4,18 @@ from vinesim.plans.board import Board
 from vinesim.plans.race import race
 
 AT_A_TIME = 16
+FIRST_RUNS = 20  # replications in a first pass, before points at the border of a limit get more
 
 
 def prove(board: Board) -> None:
     """Race what could be better until nothing is left, or nothing can be better by more than the plan's gap."""
     board.stage = "proof"
+    for most in (FIRST_RUNS, board.plan.looks[-1]):
+        _pass(board, most)
+
+
+def _pass(board: Board, most: int) -> None:
+    """Race what could be better up to ``most`` replications each, the least bound first."""
     done: set[int] = set()
     while True:
         left = [int(p) for p in board.screened.left if int(p) not in done and board.is_candidate(int(p), again=True)]
@@ -17,7 +24,7 @@ def prove(board: Board) -> None:
         left.sort(key=lambda point: (float(board.screened.bound[point, 0]), point))
         some = left[:AT_A_TIME]
         done |= set(some)
-        race(board, some)
+        race(board, some, most)
 
 
 def closed(board: Board) -> str:

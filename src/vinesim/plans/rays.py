@@ -5,33 +5,51 @@ import numpy as np
 from vinesim.plans.answer import front
 from vinesim.plans.board import Board
 from vinesim.plans.guesses import rungs
+from vinesim.plans.surface import Surface
 from vinesim.plans.verdicts import Verdict
 
 N_RAYS = 7
 AT_A_TIME = 12
-MOST_RUNS = 20  # replications of a point of a front
-STEPS = (1, 2)
+ENOUGH = 8  # replications of a point whose limits hold, for its place on the front
+MOST_RUNS = 20  # replications of a point whose limits are undecided
+STEPS = (1, 2, 4)
+LOADS = (0.95, 0.85, 0.75, 0.65, 0.55, 0.45, 0.35, 0.25, 0.15)
+IDLE = 5  # rounds in a row without a new point on the front, after which the search ends
 
 
 def trace_front(board: Board) -> None:
-    """Search for points that no other one beats in all objectives, until their neighbours add nothing."""
+    """Search for points that no other one beats in all objectives: along rays, around the front, by its surface."""
     board.stage = "rays"
     for weights in _rays(board):
-        for guesses in rungs(board, weights):
-            race_front(board, guesses)
-    board.stage = "neighbours"
-    tried: set[int] = set()
+        for guesses in rungs(board, weights, LOADS):
+            race_front(board, [point for point in guesses if point not in board.candidates])
+    surface, random = Surface(board.space, board.screened), np.random.default_rng(board.plan.space.seed)
+    idle = 0
+    while idle < IDLE:
+        before = {candidate.point for candidate in front(board)}
+        board.stage = "neighbours"
+        _around(board)
+        board.stage = "surface"
+        left = [int(point) for point in board.screened.left if int(point) not in board.candidates]
+        if not left:
+            return
+        weights = random.dirichlet(np.ones(len(board.plan.objectives)))
+        race_front(board, surface.order(left, board.candidates, weights)[:AT_A_TIME])
+        idle = 0 if {candidate.point for candidate in front(board)} - before else idle + 1
+
+
+def _around(board: Board) -> None:
+    """Run the neighbours of the front, until there are no new ones."""
     while True:
         new = [
             point
             for candidate in front(board)
             for point in [*board.space.neighbors(candidate.point, STEPS), *board.space.swaps(candidate.point)]
-            if point not in tried and point not in board.candidates and point not in board.screened.why
+            if point not in board.candidates and point not in board.screened.why
         ]
         some = list(dict.fromkeys(new))[:AT_A_TIME]
         if not some:
             return
-        tried |= set(some)
         race_front(board, some)
 
 
@@ -53,7 +71,8 @@ def race_front(board: Board, points: list[int]) -> None:
         if not left or n > MOST_RUNS:
             return
         found = board.look(left, n)
-        open_ = [c.point for c in found if c.verdict is not Verdict.FAILS and c.n == n]
+        wanted = (Verdict.UNDECIDED,) if n >= ENOUGH else (Verdict.UNDECIDED, Verdict.HOLDS)
+        open_ = [c.point for c in found if c.verdict in wanted and c.n == n]
         left = [point for point in open_ if not is_dominated(board, point)]
 
 

@@ -20,6 +20,7 @@ SHARE = 0.5  # of the runs that are left: what samples may take
 AT_A_TIME = 4  # points raced together
 MOST_ASKED = 200  # samples without a new point after which there are no more
 FEWEST = 100  # points below which samples are not worth their time
+MOST_RUNS = 20  # replications of a sample
 WORST = 1e9
 
 
@@ -42,7 +43,7 @@ def sample(board: Board) -> None:
             else:
                 idle += 1
                 _tell(study, trial, board, point)
-        race(board, trials)
+        race(board, trials, MOST_RUNS)
         for point, trial in trials.items():
             _tell(study, trial, board, point)
 

@@ -1,0 +1,75 @@
+"""Runs that cost nothing: a latency that is a formula of the point, with noise that points share by seed."""
+
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+
+from tests.plans.conftest import CPUS, GPUS, MIX
+from vinesim.formats.plan.file import plan
+from vinesim.model.plan import Plan
+from vinesim.plans.board import Board
+from vinesim.plans.screen import screened
+from vinesim.plans.space import Space
+
+ROUGH = {"high": 1.3, "flat": 1.0, "pref": 1.15, "earliest_finish": 1.05}
+
+
+class SyntheticRuns:
+    """Gives numbers of points as the runs of a plan do; ``price`` adds noise-free costs."""
+
+    def __init__(self, plan: Plan, space: Space, seed: int, noise: float = 0.1):
+        self.plan, self.space, self.seed, self.noise = plan, space, seed, noise
+        self.known = screened(plan, space)
+        self.n_asked = self.n_done = 0
+        self._asked: set[tuple[int, int]] = set()
+
+    def ask(self, wanted, *, counts=True):
+        for point, replications in wanted:
+            new = {(point, r) for r in replications} - self._asked
+            self._asked |= new
+            self.n_asked += len(new) * counts
+
+    def why(self, point, replications):
+        return ""
+
+    def latency(self, point: int) -> float:
+        """The true mean."""
+        choice, load = self.space.label(point), float(self.known.load[point])
+        wait = 40 * load**4 / max(1 - load, 1e-3)
+        bumps = 1 + 0.1 * np.sin(choice[CPUS] * 1.7) * np.cos(choice[GPUS] * 2.3)  # more is not always better
+        return (100 + wait * ROUGH[choice["policy"]]) * bumps
+
+    def values(self, point, replications, names):
+        latency = self.latency(point)
+        found = {}
+        for name in names:
+            if name in self.known.known[point]:
+                found[name] = np.full(len(replications), self.known.known[point][name])
+                continue
+            values = []
+            for r in replications:
+                shared = np.random.default_rng([self.seed, r]).standard_normal()
+                own = np.random.default_rng([self.seed, r, point]).standard_normal()
+                values.append(latency * np.exp(self.noise * (0.8 * shared + 0.6 * own)))
+            found[name] = np.array(values)
+        return found
+
+
+def board(seed: int, runs: int, limit: float = 130.0, n: int = 24, **more) -> Board:
+    """A board over (n + 1)^2 x 4 points with synthetic runs."""
+    scenario = deepcopy(MIX)
+    scenario["arrivals"] = {"poisson": {"mean": 40}}
+    scenario["affinity"] = {"absolute": {"CPU_INTEL": {"INT": 5e4, "MEM": 4e4}, "GPU": {"INT": 3e5, "MEM": 1.5e4}}}
+    mapping = {
+        "scenario": scenario,
+        "choose": {CPUS: {"from": 0, "to": n}, GPUS: {"from": 0, "to": n}, "policy": list(ROUGH)},
+        "minimize": "cost.purchase",
+        "limits": {"jobs.latency_us.p99": {"below": limit}},
+        "budget": {"runs": runs},
+        **more,
+    }
+    question = plan(mapping, Path())
+    space = Space(question)
+    own = SyntheticRuns(question, space, seed)
+    return Board(question, space, own.known, own)

@@ -1,0 +1,105 @@
+"""The search itself, on runs that cost nothing: how good it is, that it is the same each time, and its options."""
+
+import numpy as np
+import pytest
+
+from tests.plans.conftest import CPUS, GPUS
+from tests.plans.synthetic import board
+from vinesim.plans.proof import closed
+from vinesim.plans.search import is_small, search
+
+BUDGET = 1000  # runs: 2 % of 20 for each of 2,500 points
+UTILITY = {"utility": "cost.purchase / 1000 + 0.1 * jobs.latency_us.p99"}
+
+
+def values(found, weight):
+    """The true objective of each point that keeps its limit."""
+    limit = found.plan.limits[0].value
+    latency = {int(p): found.runs.latency(int(p)) * np.exp(0.005) for p in found.screened.left}
+    price = {p: found.screened.known[p]["cost.purchase"] for p in latency}
+    return {p: price[p] / 1000 + weight * latency[p] for p in latency if latency[p] <= limit}
+
+
+@pytest.mark.parametrize(("limit", "seed"), [(115, 0), (115, 1), (130, 2), (160, 3)])
+def test_the_cheapest_point_is_found_and_proved(limit, seed):
+    found = board(seed, BUDGET, limit)
+    assert not is_small(found)
+    assert search(found) == "all points are decided"
+    true = values(found, 0.0)
+    assert found.best.value() / 1000 == min(true.values())
+    assert found.best.point in true
+    assert closed(found).startswith("none of ")
+    assert found.runs.n_asked <= BUDGET
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_regret_of_a_noisy_objective_is_small(seed):
+    found = board(seed, BUDGET, minimize=UTILITY)
+    search(found)
+    true = values(found, 0.1)
+    assert true[found.best.point] <= 1.02 * min(true.values())
+    assert found.runs.n_asked <= BUDGET
+
+
+def test_the_same_plan_searches_in_the_same_way():
+    first, second = board(3, BUDGET, minimize=UTILITY), board(3, BUDGET, minimize=UTILITY)
+    assert search(first) == search(second)
+    assert first.course == second.course
+    assert list(first.candidates) == list(second.candidates)
+
+
+def test_every_stage_is_reached():
+    found, stages = board(1, 3000, minimize=UTILITY), []
+    found.on_step = lambda each: stages.append(each.stage)
+    search(found)
+    assert list(dict.fromkeys(stages)) == ["first guess", "moves", "samples", "proof"]
+
+
+def test_more_is_better_only_where_the_plan_says_so():
+    plain, told = board(0, BUDGET, 115), board(0, BUDGET, 115, more_is_better=[CPUS, GPUS])
+    search(plain)
+    search(told)
+    assert not plain.ruled_out
+    assert told.ruled_out
+    assert told.runs.n_asked < plain.runs.n_asked
+
+
+def test_a_gap_ends_the_search_sooner():
+    exact, rough = board(0, BUDGET, 115), board(0, BUDGET, 115, budget={"runs": BUDGET, "gap": "20 %"})
+    search(exact)
+    search(rough)
+    assert rough.runs.n_asked < exact.runs.n_asked
+    assert rough.best.value() <= exact.best.value() / 0.8
+
+
+def test_a_budget_of_time_ends_the_search(monkeypatch):
+    clock = iter(range(0, 10_000_000, 60))
+    monkeypatch.setattr("vinesim.plans.board.time.monotonic", lambda: next(clock))
+    found = board(0, BUDGET, 115, budget={"runs": BUDGET, "time": "5 min"})
+    assert search(found) == "the budget is spent"
+    assert 0 < found.runs.n_asked < BUDGET
+
+
+def test_a_front_is_close_to_the_true_one():
+    found = board(0, BUDGET, minimize=["cost.purchase", "jobs.latency_us.p99"])
+    search(found)
+    latency = {int(p): found.runs.latency(int(p)) for p in found.screened.left}
+    latency = {p: value for p, value in latency.items() if value * np.exp(0.005) <= 130}
+    price = {p: found.screened.known[p]["cost.purchase"] for p in latency}
+    from vinesim.plans.answer import front
+
+    own = [c.point for c in front(found) if c.point in latency]
+    worst = (max(price.values()), 130.0)
+    assert volume([(price[p], latency[p]) for p in own], worst) >= 0.97 * volume(
+        [(price[p], latency[p]) for p in latency], worst
+    )
+
+
+def volume(points, worst):
+    """The area that the points dominate, up to the worst values."""
+    area, best = 0.0, worst[1]
+    for x, y in sorted(points):
+        if y < best:
+            area += (worst[0] - x) * (best - y)
+            best = y
+    return area
