@@ -443,6 +443,32 @@ def study_file() -> str:
     return "\n\n".join(text)
 
 
+def plan_file() -> str:
+    """The fields of a plan file, from its JSON Schema."""
+    from vinesim.formats.plan.document import LimitPart, RangePart, ValuesPart
+    from vinesim.formats.plan.file import plan_schema
+    from vinesim.formats.plan.numbers import OWN
+
+    schema = plan_schema()
+    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"type": "object"}]  # it has a page of its own
+    for name in ("choose", "limits"):
+        schema["properties"][name] = {**schema["properties"][name], "additionalProperties": True}
+    definitions = schema.pop("$defs")
+    text = [
+        "# Plan file",
+        "A YAML file. `vinesim schema --plan` prints its JSON Schema; `vinesim plan FILE --out DIR` checks a file "
+        "before any run. [Which accelerators should I buy?](../../tutorial/which_accelerators.md) explains it.",
+        _schema_table(schema),
+    ]
+    for name in _references(schema, definitions):
+        text += [f"## {_title(name)}", _prose(definitions[name].get("description")), _schema_table(definitions[name])]
+    for part in (RangePart, ValuesPart, LimitPart):
+        text += [f"## {_title(part.__name__)}", _prose(part.__doc__), _schema_table(part.model_json_schema())]
+    rows = [(f"`{name}`", meaning) for name, meaning in OWN.items()]
+    text += ["## Numbers of a plan", "Besides the numbers of a run.", table(("number", "meaning"), rows)]
+    return "\n\n".join(text)
+
+
 def _references(schema: Any, definitions: dict[str, Any], seen: dict[str, None] | None = None) -> list[str]:
     """The definitions in the order in which the schema refers to them."""
     seen = {} if seen is None else seen
@@ -505,6 +531,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "scenario_file": scenario_file,
     "study_file": study_file,
+    "plan_file": plan_file,
     "formats": formats,
     "policies": policies,
     "queries": queries,

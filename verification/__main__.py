@@ -1,4 +1,4 @@
-"""``python -m verification``: the closed forms, how often the intervals hold them, and what a wrong policy turns.
+"""``python -m verification``: the closed forms, plans with a known answer, how often the intervals hold them, and what a wrong policy turns.
 
 ``python -m verification.scenarios``: any scenarios under every policy. ``python -m verification.kill``: sweeps that are
 killed. ``python -m verification.bitflips``: files that are damaged. ``python -m verification.mutations``: small changes
@@ -7,7 +7,9 @@ of meaning, each of which the tests must notice.
 
 import sys
 
-from verification import coverage, generators, queues, requests
+from verification import coverage, generators, plans, queues, requests
 from verification.wrong_policies import __main__ as wrong_policies
 
-sys.exit(max(queues.main(), requests.main([]), coverage.main([]), generators.main([]), wrong_policies.main([])))
+PARTS = (requests, coverage, generators, wrong_policies)
+
+sys.exit(max(queues.main(), plans.main(), *(part.main([]) for part in PARTS)))

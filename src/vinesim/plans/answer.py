@@ -156,7 +156,9 @@ def binding(board: Board, best: Candidate) -> str:
     tight = max(best.judgements, key=lambda judgement: judgement.shortfall)
     margin = -tight.shortfall
     own = f"{tight.limit} ({100 * margin:.2g} % to spare)"
-    return f"{own}; {text}" if text else own
+    if not text:
+        return own
+    return f"{text}; {own}" if 1 - load < margin else f"{own}; {text}"
 
 
 def relaxations(board: Board, best: Candidate) -> tuple[Relaxed, ...]:

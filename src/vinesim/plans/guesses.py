@@ -7,21 +7,35 @@ import numpy as np
 from vinesim.plans.board import Board
 from vinesim.plans.race import race
 from vinesim.plans.space import NOT_MADE
+from vinesim.plans.surface import Surface
 from vinesim.plans.verdicts import Verdict
 
 LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the points by cost, where the model says nothing about loads
 MOST_RUNS = 12  # replications of a guess
+AT_A_TIME = 6
 MOST_WAYS = 8  # combinations of policies and options for each datacenter
 
 
 def first_guess(board: Board) -> None:
-    """Run guesses from the tightest to the most generous until one holds."""
+    """Run guesses from the tightest to the most generous until one holds; then those that nearly do, with more runs."""
     board.stage = "first guess"
     for guesses in rungs(board):
         race(board, [point for point in guesses if point not in board.candidates], MOST_RUNS)
-        if any(board.candidates[point].verdict is Verdict.HOLDS for point in guesses):
+        if board.best is not None:
             return
+    surface = Surface(board.space, board.screened)
+    while board.best is None:
+        undecided = [c for c in board.candidates.values() if c.verdict is Verdict.UNDECIDED and board.is_open(c)]
+        nearest = sorted(undecided, key=lambda c: (c.shortfall, c.point))[:AT_A_TIME]
+        if nearest and nearest[0].shortfall < 0:
+            race(board, [candidate.point for candidate in nearest])
+            continue
+        left = [int(point) for point in board.screened.left if int(point) not in board.candidates]
+        if not left:
+            return
+        no_objective = np.zeros(len(board.plan.objectives))  # only the limits count until one point holds
+        race(board, surface.order(left, board.candidates, no_objective)[:AT_A_TIME], MOST_RUNS)
 
 
 def rungs(board: Board, weights: np.ndarray | None = None, loads: Sequence[float] = LOADS) -> list[list[int]]:

@@ -172,6 +172,14 @@ def test_prices_of_electricity_are_those_of_the_scenario(mapping, tmp_path):
     assert found.space.scenario["energy"] == {"price_file": "prices.csv", "pue": 1.2}
 
 
+@pytest.mark.parametrize("file", sorted((EXAMPLES / "plans").glob("*.yaml")), ids=lambda file: file.stem)
+def test_every_example_is_valid_and_says_what_it_is_for(file):
+    found = read_plan(file)
+    check_plan(found, Space(found))
+    assert found.description
+    assert file.read_text().startswith("# yaml-language-server: $schema=../plan.schema.json\n")
+
+
 def test_the_schema_in_examples_is_the_current_one():
     assert json.loads((EXAMPLES / "plan.schema.json").read_text()) == json.loads(json.dumps(plan_schema()))
     assert (
