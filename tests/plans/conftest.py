@@ -26,6 +26,6 @@ def mapping() -> dict[str, Any]:
         "choose": {CPUS: {"from": 0, "to": 7}, GPUS: {"from": 0, "to": 2}, "policy": ["high", "flat"]},
         "minimize": "cost.purchase",
         "limits": {"jobs.latency_us.mean": {"below": "450 us"}},
-        "confirm": {"replications": 20, "horizon": 1},
+        "confirm": {"replications": 40, "horizon": 1},
         "budget": {"runs": 4000},
     }

@@ -60,9 +60,10 @@ def test_the_answer_of_random_runs_holds_and_no_cheaper_point_does(mapping):
     found = vs.plan(mapping, workers=1)
     price = found.recommended.objectives[0].estimate
     assert (found.status, found.recommended.verdict) == (Status.RECOMMENDED, Verdict.HOLDS)
-    assert found.confirmation.fresh.n == 20
+    assert found.confirmation.fresh.n == 40
     for runner in found.runners:
-        assert runner.objectives[0].estimate >= price or runner.verdict is not Verdict.HOLDS
+        is_cheaper = runner.objectives[0].estimate < price
+        assert not is_cheaper or runner.verdict is not Verdict.HOLDS or "not confirmed" in runner.why
     assert found.counts["points"] == 48
     assert found.counts["screened"] + found.counts["run"] == 48
     assert found.screened_why["overloaded"] > 2
@@ -127,7 +128,7 @@ def test_a_maximised_utility(mapping):
 
 
 def test_two_objectives_give_a_front(mapping):
-    mapping["minimize"] = ["cost.purchase", "jobs.latency_us.mean"]
+    mapping["minimize"], mapping["limits"] = ["cost.purchase", "jobs.latency_us.mean"], {}
     found = vs.plan(mapping, workers=1)
     goals = [tuple(value.estimate for value in row.objectives) for row in found.front]
     assert len(goals) > 2
@@ -137,7 +138,11 @@ def test_two_objectives_give_a_front(mapping):
 
 
 def test_limits_on_what_is_known_need_no_run(mapping):
-    mapping["limits"] |= {"units.by_type.GPU": {"below": 0}, "racks.power_w.0": {"below": 130 * 6}}
+    mapping["limits"] = {
+        "jobs.latency_us.mean": {"below": "600 us"},
+        "units.by_type.GPU": {"below": 0},
+        "racks.power_w.0": {"below": 130 * 6},
+    }
     found = vs.plan(mapping, workers=1)
     assert found.recommended.choice[GPUS] == 0
     assert found.recommended.choice[CPUS] <= 6
@@ -214,11 +219,11 @@ def test_a_longer_workload_shows_that_the_horizon_was_too_short(mapping):
     mapping["scenario"]["datacenter"] = {"racks": [{"units": {"CPU_INTEL": 6}}]}
     mapping["scenario"]["arrivals"] = {"poisson": {"mean": 130}}  # overloaded, but 20 jobs hardly show it
     mapping["limits"] = {"jobs.latency_us.mean": {"below": "900 us"}}
-    mapping["confirm"] = {"replications": 10, "horizon": 8}
+    mapping["confirm"] = {"replications": 40, "horizon": 8}
     found = vs.plan(mapping, workers=1)
     assert found.status is Status.SHORT
     assert found.confirmation.longer.settings == {"workload.options.n_jobs": 160}
-    mapping["confirm"] = {"replications": 10, "horizon": 1}
+    mapping["confirm"] = {"replications": 40, "horizon": 1}
     assert vs.plan(mapping, workers=1).status is Status.RECOMMENDED
 
 

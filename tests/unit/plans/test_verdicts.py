@@ -25,7 +25,7 @@ def test_above_is_the_mirror_of_below():
 
 
 def test_more_looks_ask_for_more():
-    values = np.array([8.0, 9.0, 8.5, 8.7])
+    values = np.array([8.0, 8.6, 8.3, 8.45])
     assert judged(BELOW, values, 1).verdict is Verdict.HOLDS
     assert judged(BELOW, values, 100).verdict is Verdict.UNDECIDED
 
