@@ -1,5 +1,4 @@
-"""``python -m verification``: the closed forms, plans with a known answer, how often the intervals hold them, and what a
-wrong policy turns.
+"""``python -m verification``: closed forms, how often intervals hold them, plans with a known answer, wrong policies.
 
 ``python -m verification.scenarios``: any scenarios under every policy. ``python -m verification.kill``: sweeps that are
 killed. ``python -m verification.bitflips``: files that are damaged. ``python -m verification.mutations``: small changes
