@@ -48,6 +48,7 @@ COMMANDS = (
     "explain",
     "compare",
     "reproduce",
+    "live",
 )
 for command in COMMANDS:
     import_module(f"vinesim.cli.{command}").register(app)

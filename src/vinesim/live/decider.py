@@ -18,7 +18,7 @@ from vinesim.model.catalog import code_of
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.state.layout import ARRIVAL, FINISH, TIMER, Action, View
+from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
 
@@ -38,6 +38,7 @@ class Decider:
         self.dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
         self.ended: list[int] = []  # tasks to remove once the policy has seen the next event
         self.timer_us = math.inf
+        self.down: set[int] = set()  # rows of units that are down
         self.model: Any = None
         self.state: Any = None
         self.scratch: Any = None
@@ -55,11 +56,11 @@ class Decider:
         """Number of waiting requests."""
         return 0 if self.state is None else len({self.requests.task_job[task] for task in self.state.pending})
 
-    def arrive(self, application: int, size: float) -> int:
-        """Add a request that arrives now. Returns its number."""
+    def arrive(self, application: int, size: float, arrived_us: float) -> int:
+        """Add a request that is pending from now on. Returns its number."""
         one, groups = self.registered[application], self.groups[application]
-        due_us = one.deadline_us(self.now_us, size)
-        job = self.requests.add(application, self.now_us, due_us, size, one.demand, groups)
+        due_us = one.deadline_us(arrived_us, size)
+        job = self.requests.add(application, arrived_us, due_us, size, one.demand, groups)
         self.state.arrive(job)
         self.happened(ARRIVAL, job=job)
         return job
@@ -76,6 +77,18 @@ class Decider:
         for task in running.leads.values():
             self.ended += self.state.free(task)
         self.happened(TIMER)
+
+    def set_up(self, units: list[int], is_up: bool) -> None:
+        """Open or close units, by their rows in the datacenter; the policy is asked as after an outage."""
+        self.down = self.down - set(units) if is_up else self.down | set(units)
+        if self.state is not None:
+            self._close_down()
+            self.happened(OUTAGE)
+
+    def _close_down(self) -> None:
+        """Close the units that are down, and open the others."""
+        for unit, row in enumerate(self.model.unit_order.tolist()):
+            self.state.unit_open[unit] = 0.0 if row in self.down else float(self.model.unit_capacity[unit])
 
     def register(self, application: Application, task_type: str, demand: float) -> int:
         """Add an application. Returns its number. Raises :class:`InputError`."""
@@ -98,6 +111,7 @@ class Decider:
         self.model = self.requests.in_model(model)
         self.state = LiveState(self.model, stream_seed(self.cluster.seed, "policy"))
         self.state.now_us = self.now_us
+        self._close_down()
         self.see(TIMER)
 
     def _regroup(self, model: Any, groups: list[list[int]]) -> None:

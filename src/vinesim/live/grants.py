@@ -73,6 +73,15 @@ class Grants:
         del self.running[grant]
         self._leases.end(grant)
 
+    def withdraw(self, grant: int) -> Running | None:
+        """Take back a grant before its lease ends; None if it is not running."""
+        running = self.running.pop(grant, None)
+        if running is not None:
+            self._leases.end(grant)
+            if running.grant in self.ready:
+                self.ready.remove(running.grant)
+        return running
+
     def lose(self) -> Running:
         """Take back the grant whose lease ends next."""
         running = self.running.pop(self._leases.pop())

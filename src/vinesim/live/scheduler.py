@@ -1,7 +1,7 @@
 """The scheduler as a component: a policy of the simulator, driven by calls instead of a simulated run."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any
 
@@ -115,15 +115,23 @@ class Scheduler:
         with self._lock:
             return self._decider.register(application, name if task_type is None else task_type, demand)
 
-    def new_request(self, application: int, now_us: float, size: float = 1.0) -> int:
-        """newRequestNotification: a request of that size has arrived. Returns its number, from 0."""
+    def new_request(
+        self, application: int, now_us: float, size: float = 1.0, *, arrived_us: float | None = None
+    ) -> int:
+        """newRequestNotification: a request of that size has arrived. Returns its number, from 0.
+
+        ``arrived_us`` is for a request that returns, for example because its unit broke: when it first arrived. Its
+        deadline counts from then.
+        """
         with self._lock:
             problems = self._wrong_time("new_request", now_us) + self._unknown("new_request", application)
             if not 0 <= size < math.inf:
                 problems.append(Problem("new_request, size", "a finite number, 0 or more", f"{size}"))
+            if arrived_us is not None and not -math.inf < arrived_us <= now_us:
+                problems.append(Problem("new_request, arrived_us", f"a time, at most {now_us:.17g}", f"{arrived_us!r}"))
             self._raise(problems)
             self._advance(now_us)
-            return self._decider.arrive(int(application), float(size))
+            return self._decider.arrive(int(application), float(size), now_us if arrived_us is None else arrived_us)
 
     def can_issue(self, now_us: float, application: int | None = None) -> Grant | None:
         """canIssueRequests: return the next grant of this instant, or None if there is none.
@@ -166,6 +174,32 @@ class Scheduler:
             self._raise(self._wrong_time("renew", now_us))
             self._advance(now_us)
             return self._grants.renew(grant, self._decider.now_us)
+
+    def lose(self, grant: int, now_us: float) -> bool:
+        """Take back the units of a grant that will never complete. The policy learns nothing from it.
+
+        Returns False if it is not running, for example because it was lost before.
+        """
+        with self._lock:
+            self._raise(self._wrong_time("lose", now_us))
+            self._advance(now_us)
+            running = self._grants.withdraw(grant)
+            if running is not None:
+                self._decider.lose(running)
+            return running is not None
+
+    def set_up(self, units: Iterable[int], is_up: bool, now_us: float) -> None:
+        """Say that units (rows of the datacenter) have gone down or come up. Nothing starts on a unit that is down;
+        what runs there goes on until it is completed or lost."""
+        with self._lock:
+            problems, known = self._wrong_time("set_up", now_us), range(self._cluster.datacenter.n_units)
+            units = list(units)
+            for unit in units:
+                if unit not in known:
+                    problems.append(Problem("set_up, units", f"units, 0 to {len(known) - 1}", repr(unit)))
+            self._raise(problems)
+            self._advance(now_us)
+            self._decider.set_up(units, is_up)
 
     def expire(self, now_us: float) -> tuple[Grant, ...]:
         """Take back the units of grants whose lease has ended, as every call does.

@@ -1,0 +1,122 @@
+"""``vinesim live start|stop|drain|resume``: the cluster itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from vinesim.cli.live_session import FOLDER, called, folder_of
+
+POLL_S = 0.1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("start")(start)
+    app.command("stop")(stop)
+    app.command("drain")(drain)
+    app.command("resume")(resume)
+
+
+def start(
+    cluster: Path = typer.Argument(..., metavar="CLUSTER.yaml", help="The cluster file."),
+    folder: Path | None = FOLDER,
+    wait: float = typer.Option(120.0, min=0.0, metavar="S", help="Wait this long for all nodes to be up."),
+    foreground: bool = typer.Option(False, "--foreground", help="Stay until the cluster is stopped."),
+) -> None:
+    """Start a cluster: a manager and an agent per node, on this machine or on a Ray cluster. The queue of a cluster
+    that was started in the folder before is continued."""
+    place = folder_of(folder)
+    from vinesim.live.folder import prepare
+    from vinesim.live.running import supervisor_pid
+    from vinesim.model.errors import InputError, Problem
+    from vinesim.policies.registry import resolve
+
+    if supervisor_pid(place) is not None:
+        remedy = "Stop it with `vinesim live stop`, or name another --folder."
+        raise InputError([Problem("vinesim live start", "no cluster that runs", f"one in {place}", remedy)])
+    found = prepare(place, cluster, resolve)
+    (place / "logs").mkdir(exist_ok=True, mode=0o700)
+    (place / "address.json").unlink(missing_ok=True)
+    words = [sys.executable, "-m", "vinesim.live.placed", str(place)]
+    with open(place / "logs" / "supervisor.err", "wb") as errors:
+        environment = {"RAY_USAGE_STATS_ENABLED": "0"} | os.environ | {"RAY_AUTH_MODE": "token"}
+        process = subprocess.Popen(  # noqa: S603
+            words, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors
+        )
+    _wait_until_up(place, process, time.monotonic() + wait)
+    n_units = sum(len(node.units) for node in found.nodes)
+    typer.echo(f"{len(found.nodes)} nodes with {n_units} units are up; policy {found.policy}; folder {place}")
+    if foreground:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            raise
+
+
+def stop(
+    folder: Path | None = FOLDER,
+    wait: float = typer.Option(60.0, min=0.0, metavar="S", help="Wait this long for its processes to end."),
+) -> None:
+    """Stop a cluster. What runs is ended; jobs stay in the queue and continue with the next start."""
+    place = folder_of(folder)
+    from vinesim.live.client import LiveError
+    from vinesim.live.running import supervisor_pid
+
+    pid = supervisor_pid(place)
+    if pid is None:
+        typer.echo(f"no cluster runs in {place}")
+        return
+    try:
+        called(folder, "client.stop")
+    except LiveError:
+        os.kill(pid, signal.SIGTERM)  # there is no manager to ask
+    until_s = time.monotonic() + wait
+    while supervisor_pid(place) == pid:
+        if time.monotonic() > until_s:
+            os.kill(pid, signal.SIGTERM)
+            until_s = time.monotonic() + wait
+        time.sleep(POLL_S)
+    typer.echo("stopped")
+
+
+def drain(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
+    """Start nothing more on a node; what runs there goes on."""
+    called(folder, "client.drain", node=node, is_draining=True)
+    typer.echo(f"{node} gets no more work")
+
+
+def resume(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
+    """Let a drained node get work again."""
+    called(folder, "client.drain", node=node, is_draining=False)
+    typer.echo(f"{node} gets work")
+
+
+def _wait_until_up(place: Path, process: Any, until_s: float) -> None:
+    from vinesim.live.client import LiveError
+    from vinesim.model.errors import VineSimError
+
+    why = "its manager did not start"
+    while process.poll() is None and time.monotonic() < until_s:
+        if (place / "address.json").exists():
+            try:
+                nodes = called(place, "client.status")["nodes"]
+            except LiveError as lost:
+                why = str(lost)
+            else:
+                missing = [node["name"] for node in nodes if node["state"] != "up"]
+                if not missing:
+                    return
+                why = f"not up: {', '.join(missing)}"
+        time.sleep(POLL_S)
+    if process.poll() is None:
+        process.terminate()
+        process.wait()
+    raise VineSimError(f"the cluster was not started: {why}; see {place / 'logs'}")

@@ -1,0 +1,156 @@
+"""``vinesim live submit|cancel|list|wait|logs|explain``: jobs, as in RBSS's Cloud Application Manager."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from vinesim.cli.live_session import FOLDER, called
+
+JOB = typer.Argument(..., metavar="JOB", help="The job's number.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("submit", context_settings={"ignore_unknown_options": True})(submit)
+    app.command("cancel")(cancel)
+    app.command("list")(list_jobs)
+    app.command("wait")(wait)
+    app.command("logs")(logs)
+
+
+def submit(
+    command: list[str] = typer.Argument(None, metavar="[--] COMMAND...", help="The command and its arguments."),
+    kind: str = typer.Option("COMMAND", "--type", metavar="TYPE", help="Task type: its column of the affinity."),
+    on: list[str] = typer.Option(
+        [], "--on", metavar="TYPE=COMMAND", help="Another command for a processor type; repeat for more."
+    ),
+    only: bool = typer.Option(False, "--only", help="Run nowhere but on the types of --on."),
+    kernel: str | None = typer.Option(None, metavar="NAME", help="A kernel instead of a command."),
+    payload: str | None = typer.Option(None, metavar="JSON", help="Payload of the kernel."),
+    name: str | None = typer.Option(None, metavar="NAME", help="Name; jobs of one name share a history of times."),
+    expect: str | None = typer.Option(
+        None, metavar="TIME", help='Expected time at affinity 1 per us, such as "30 s"; default: from the history.'
+    ),
+    limit: str | None = typer.Option(None, metavar="TIME", help="End the job after this time."),
+    demand: float = typer.Option(1.0, min=0.0, metavar="N", help="What it takes of its unit's capacity."),
+    at_most_once: bool = typer.Option(
+        False, "--at-most-once", help="Do not start it again if its node dies; its end may then be unknown."
+    ),
+    key: str | None = typer.Option(None, metavar="KEY", help="A second submission with this key is the same job."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Queue a job: a command or a kernel. Prints its number once it is in the journal."""
+    import json
+
+    from vinesim.formats.source.quantities import time_us
+    from vinesim.model.errors import InputError, Problem
+
+    job: dict[str, Any] = {"task_type": kind, "name": name or kind, "demand": demand, "at_most_once": at_most_once}
+    if kernel is not None:
+        job |= {"kernel": kernel, "payload": None if payload is None else json.loads(payload)}
+    else:
+        commands = dict(_pair(text) for text in on)
+        if command and not only:
+            commands["*"] = list(command)
+        if not commands:
+            raise InputError([Problem("vinesim live submit", "a command, --on, or --kernel", "none of them")])
+        job |= {"commands": commands, "folder": str(Path.cwd())}
+    for option, text in (("expected_us", expect), ("limit_us", limit)):
+        if text is not None:
+            job[option] = time_us(float(text) if text.replace(".", "", 1).isdigit() else text, option)
+    typer.echo(called(folder, "job.submit", job=job, key=key)["job"])
+
+
+def cancel(job: int = JOB, folder: Path | None = FOLDER) -> None:
+    """Withdraw a job, or end it if it runs."""
+    done = called(folder, "job.cancel", job=job)["is_cancelled"]
+    typer.echo(f"job {job} is cancelled" if done else f"job {job} was over before")
+
+
+def list_jobs(
+    everything: bool = typer.Option(False, "--all", help="Also jobs that are over."),
+    as_json: bool = typer.Option(False, "--json", help="Print the jobs as JSON and nothing else."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """List the jobs that wait or run."""
+    jobs = called(folder, "job.list", all=everything)["jobs"]
+    if as_json:
+        import json
+
+        sys.stdout.write(json.dumps(jobs, indent=2) + "\n")
+        return
+    _table(jobs)
+
+
+def wait(
+    job: int = JOB,
+    as_json: bool = typer.Option(False, "--json", help="Print the job as JSON and nothing else."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Wait until a job is over. The exit code is that of its command, or 1 if it did not end by itself."""
+    import json
+
+    found = called(folder, "job.wait", job=job)["job"]
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+    else:
+        why = f": {found['why']}" if found["why"] else ""
+        code = "" if found["exit_code"] is None else f", exit code {found['exit_code']}"
+        typer.echo(f"job {job} {found['state']}{code}{why}")
+    if found["state"] != "ended":
+        raise typer.Exit(1)
+    raise typer.Exit(min(abs(found["exit_code"] or 0), 255))
+
+
+def logs(
+    job: int = JOB,
+    errors: bool = typer.Option(False, "--errors", help="Standard error instead of standard output."),
+    history: bool = typer.Option(False, "--history", help="What happened to the job instead of its output."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Print what a job has written, of its last attempt."""
+    if history:
+        from vinesim.formats.source.quantities import format_time_us
+
+        for row in called(folder, "job.logs", job=job)["transitions"]:
+            typer.echo(f"{format_time_us(row['time_us']):>12}  {row['state']}: {row['why']}")
+        return
+    offset = 0
+    while True:
+        part = called(folder, "job.output", job=job, stream="err" if errors else "out", offset=offset)["data"]
+        if not part:
+            return
+        sys.stdout.buffer.write(part)
+        sys.stdout.flush()
+        offset += len(part)
+
+
+def _pair(text: str) -> tuple[str, list[str]]:
+    kind, equals, words = text.partition("=")
+    if not equals or not words.strip():
+        from vinesim.model.errors import InputError, Problem
+
+        raise InputError([Problem(f"--on {text}", "TYPE=COMMAND", repr(text))])
+    return kind, shlex.split(words)
+
+
+def _table(jobs: list[dict[str, Any]]) -> None:
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    from vinesim.formats.source.quantities import time_or_dash
+
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title in ("job", "name", "state", "started", "took", "exit", "why"):
+        table.add_column(title)
+    for job in jobs:
+        is_over = job["ended_us"] is not None and job["started_us"] is not None
+        took = job["ended_us"] - job["started_us"] if is_over else None
+        code = "-" if job["exit_code"] is None else str(job["exit_code"])
+        starts = str(job["n_attempts"]) + " x" if job["n_attempts"] else "-"
+        table.add_row(str(job["id"]), job["name"], job["state"], starts, time_or_dash(took), code, job["why"] or "")
+    Console(highlight=False).print(table)

@@ -1,0 +1,55 @@
+"""How commands talk to a running cluster: one session, one call or a few, and errors in the words of the command."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from vinesim.live.client import Session
+
+FOLDER = typer.Option(
+    None, "--folder", metavar="DIR", envvar="VINESIM_LIVE", help="Folder of the cluster; default: the user's own."
+)
+
+
+def folder_of(given: Path | None) -> Path:
+    """Return the cluster's folder. Raises :class:`~vinesim.model.errors.InputError` if a package is missing."""
+    check_packages()
+    from vinesim.live.folder import default_folder
+
+    return default_folder() if given is None else given
+
+
+def check_packages() -> None:
+    """Raise :class:`~vinesim.model.errors.InputError` if the extra ``live`` is not installed."""
+    from vinesim.model.errors import InputError
+    from vinesim.model.packages import is_installed, missing_problem
+
+    absent = [name for name in ("ray", "msgpack", "psutil", "prometheus_client") if not is_installed(name)]
+    if absent:
+        raise InputError([missing_problem("vinesim live", name.replace("_", "-")) for name in absent])
+
+
+def in_session(given: Path | None, work: Callable[["Session"], Awaitable[Any]]) -> Any:
+    """Return what some work with a session returns. Raises ``LiveError``."""
+    folder = folder_of(given)
+    from vinesim.live.client import connect
+
+    async def run() -> Any:
+        async with connect(folder) as session:
+            return await work(session)
+
+    return asyncio.run(run())
+
+
+def called(given: Path | None, op: str, **content: Any) -> dict[str, Any]:
+    """Make one call and return its answer."""
+
+    async def work(session: "Session") -> dict[str, Any]:
+        answer = await session.call(op, **content)
+        return {name: value for name, value in answer.items() if name not in ("op", "n")}
+
+    return dict(in_session(given, work))

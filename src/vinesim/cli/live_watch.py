@@ -1,0 +1,94 @@
+"""``vinesim live status|top``: what a cluster does."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vinesim.cli.live_session import FOLDER, called, in_session
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("status")(status)
+    app.command("top")(top)
+
+
+def status(
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON and nothing else."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Show nodes, queues and counters."""
+    import json
+
+    found = called(folder, "client.status")
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for part in _tables(found, None):
+        console.print(part)
+
+
+def top(
+    every: float = typer.Option(1.0, min=0.1, metavar="S", help="Seconds between updates."),
+    times: int | None = typer.Option(None, min=1, metavar="N", help="Leave after this many updates."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Show the same again and again, with rates, until Ctrl-C."""
+    import asyncio
+
+    from rich.console import Group
+    from rich.live import Live
+
+    async def work(session: Any) -> None:
+        before, n = None, 0
+        with Live(auto_refresh=False) as screen:
+            while True:
+                found = await session.call("client.status")
+                screen.update(Group(*_tables(found, before)), refresh=True)
+                before, n = (time.monotonic(), found["counters"]), n + 1
+                if n == times:
+                    return
+                await asyncio.sleep(every)
+
+    in_session(folder, work)
+
+
+def _tables(found: dict[str, Any], before: Any) -> list["Table"]:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from vinesim.formats.source.quantities import format_time_us
+
+    nodes = Table(box=SIMPLE, pad_edge=False)
+    for title in ("node", "state", "generation", "units", "running"):
+        nodes.add_column(title)
+    for node in found["nodes"]:
+        running = ", ".join(f"unit {unit}" for unit, _ in node["running"]) or "-"
+        nodes.add_row(node["name"], node["state"], str(node["generation"]), str(node["n_units"]), running)
+    queues = Table(box=SIMPLE, pad_edge=False)
+    queues.add_column("application")
+    queues.add_column("waiting", justify="right")
+    for name, n in found["waiting"].items():
+        queues.add_row(name, f"{n:,}")
+    counters = Table(box=SIMPLE, pad_edge=False)
+    counters.add_column("count")
+    counters.add_column("total", justify="right")
+    counters.add_column("per second", justify="right")
+    elapsed_s = time.monotonic() - before[0] if before else 0.0
+    for name, n in found["counters"].items():
+        rate = f"{(n - before[1][name]) / elapsed_s:,.0f}" if before else "-"
+        counters.add_row(name.removeprefix("n_").replace("_", " "), f"{n:,}", rate)
+    for name in ("response_us", "dispatch_us"):
+        if found[name]:
+            words = " / ".join(format_time_us(found[name][p]) for p in ("p50", "p99"))
+            counters.add_row(name.removesuffix("_us") + " time p50 / p99, recent", words, "")
+    return [nodes, queues, counters]

@@ -1,0 +1,1 @@
+"""Cluster files: what a live cluster consists of."""

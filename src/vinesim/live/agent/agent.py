@@ -1,0 +1,263 @@
+"""The agent of a node: it starts device processes, gives them the manager's orders, and renews their leases."""
+
+import asyncio
+import logging
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from vinesim.live.agent.device import Device
+from vinesim.live.agent.facts import node_facts
+from vinesim.live.agent.processes import end_group, is_alive, started_at
+from vinesim.live.agent.records import ends, forget_end, forget_process, processes, write_process
+from vinesim.live.clock import lease_clock_us
+from vinesim.live.wire.connection import Connection, connected
+from vinesim.live.wire.handshake import Refused
+
+log = logging.getLogger(__name__)
+Message = dict[str, Any]
+AGAIN_S = 0.2  # between attempts to reach the manager
+RENEWALS = 4  # per lease
+ANY_BYTES = 2**31  # a message of the manager, which has checked what it accepted
+READ_BYTES = 256 * 2**10  # of a job's output at a time
+
+
+class Agent:
+    """One node."""
+
+    def __init__(self, name: str, host: str, port: int, token: bytes, folder: Path):
+        self.name, self._host, self._port, self._token, self._folder = name, host, port, token, folder
+        self.generation = 0
+        self._id = uuid.uuid4().hex
+        self._manager: Connection | None = None
+        self._devices: dict[int, list[Device]] = {}  # by unit
+        self._units: dict[int, Message] = {}
+        self._kernels: dict[str, str] = {}
+        self._lease_us = self._lease_until_us = 0.0
+        self._limit_bytes = 0
+        self._ends: dict[int, Message] = {}  # by attempt: not acknowledged by the manager
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._gone = asyncio.Event()  # the connection has ended
+        self._is_stopping = False
+
+    async def run(self) -> None:
+        """Serve until the manager stops the cluster."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        await self._end_what_was()
+        self._ends = {end["attempt"]: end for end in ends(self._folder)}
+        renewal = asyncio.get_running_loop().create_task(self._renew())
+        try:
+            while not self._is_stopping:
+                self._gone.clear()
+                try:
+                    self._manager = await connected(
+                        self._host, self._port, self._token, ANY_BYTES, self._received, self._closed
+                    )
+                except (OSError, Refused) as wrong:
+                    log.warning("no manager", extra={"why": str(wrong)})
+                    await asyncio.sleep(AGAIN_S)
+                    continue
+                self._hello()
+                await self._gone.wait()
+        finally:
+            renewal.cancel()
+            await self._end_devices("the agent ends")
+
+    async def _end_what_was(self) -> None:
+        """End the processes that an earlier agent of this node has left, so that nothing of it runs any more."""
+        own = os.getpid()
+        found = [(pid, started) for pid, started in processes(self._folder) if pid != own]
+        for pid, started in found:
+            end_group(pid, started)
+        while any(is_alive(*one) for one in found):
+            await asyncio.sleep(0.01)
+        for pid, _ in found:
+            forget_process(self._folder, pid)
+        if os.getpgid(0) == own:  # a leader of its own group can be ended with it by the next agent
+            write_process(self._folder, own, started_at(own))
+
+    # --- the manager ---
+
+    def _hello(self) -> None:
+        running = [
+            {"attempt": d.attempt, "unit": d.unit, "items": d.order.get("items", ())}
+            for d in self._all()
+            if d.attempt is not None and not d.over.done()
+        ]
+        self._say(
+            {
+                "op": "agent.hello",
+                "node": self.name,
+                "generation": self.generation,
+                "facts": node_facts(),
+                "running": running,
+                "ended": list(self._ends.values()),
+            }
+        )
+        self._ask_for_lease()
+
+    def _say(self, message: Message) -> None:
+        if self._manager is not None:
+            self._manager.send(message)
+
+    def _closed(self, connection: Connection, why: str) -> None:
+        if connection is self._manager:
+            log.warning("connection closed", extra={"why": why})
+            self._manager = None
+            self._gone.set()
+
+    def _received(self, _: Connection, message: Message) -> None:
+        handler = getattr(self, f"_on_{message['op']}", None)
+        if handler is not None:
+            handler(message)
+
+    def _on_welcome(self, message: Message) -> None:
+        self.generation, self._lease_us = message["generation"], message["lease_us"]
+        self._units = {one["unit"]: one for one in message["units"]}
+        self._kernels, self._limit_bytes = message["kernels"], message["limit"]
+        for unit in self._units:
+            for _ in range(len(self._devices.get(unit, ())), 1):
+                self._later(self._started(unit))
+
+    def _on_lease(self, message: Message) -> None:
+        """The manager has renewed the lease that was asked for at a time of this clock."""
+        self._lease_until_us = max(self._lease_until_us, message["at_us"] + self._lease_us)
+        for device in self._all():
+            device.say({"op": "lease", "until_us": self._lease_until_us})
+
+    def _on_run(self, order: Message) -> None:
+        self._later(self._run(order))
+
+    def _on_kill(self, message: Message) -> None:
+        for device in self._all():
+            if device.attempt == message["attempt"]:
+                device.kill(message["why"])
+                return
+        if message["attempt"] not in self._ends:
+            self._ended(message["attempt"], {"outcome": "killed", "why": "it did not run here"})
+
+    def _on_ack(self, message: Message) -> None:
+        for attempt in message["attempts"]:
+            if self._ends.pop(attempt, None) is not None:
+                forget_end(self._folder, attempt)
+
+    def _on_fenced(self, message: Message) -> None:
+        """This agent's generation is over: everything of it ends before a new one begins."""
+        log.error("fenced", extra={"why": message["why"]})
+        self._is_stopping = bool(message.get("is_final"))
+        self._later(self._begin_anew())
+
+    def _on_stop(self, _: Message) -> None:
+        self._is_stopping = True
+        if self._manager is not None:
+            self._manager.close("stopped")
+
+    def _on_read(self, message: Message) -> None:
+        """Send a part of a job's output."""
+        path = self._folder / "jobs" / str(message["job"]) / f"{message['attempt']}.{message['stream']}"
+        data = b""
+        if path.is_file():
+            with open(path, "rb") as file:
+                file.seek(message["offset"])
+                data = file.read(READ_BYTES)
+        self._say({"op": "agent.text", "ticket": message["ticket"], "data": data})
+
+    async def _begin_anew(self) -> None:
+        manager = self._manager
+        await self._end_devices("its generation is over")
+        self.generation = 0
+        self._ends = {end["attempt"]: end for end in ends(self._folder)}
+        if manager is not None:
+            manager.close("fenced")
+
+    # --- leases ---
+
+    async def _renew(self) -> None:
+        """Ask for the lease again and again; end devices that do not answer."""
+        while True:
+            await asyncio.sleep((self._lease_us or 1e6) / RENEWALS / 1e6)
+            self._ask_for_lease()
+            for device in self._all():
+                if device.alive_us + self._lease_us < min(lease_clock_us(), self._lease_until_us):
+                    device.kill("its device did not answer for the time of a lease")
+
+    def _ask_for_lease(self) -> None:
+        if self.generation or self._manager is not None:
+            self._say({"op": "agent.lease", "at_us": lease_clock_us()})
+
+    # --- devices ---
+
+    def _all(self) -> list[Device]:
+        return [device for devices in self._devices.values() for device in devices]
+
+    async def _started(self, unit: int, attempt: int | None = None) -> Device:
+        """Start one more process for a unit, for an attempt if there is one."""
+        device = Device(unit, self._units[unit]["type"], self._folder, self._heard)
+        device.attempt = attempt
+        self._devices.setdefault(unit, []).append(device)
+        await device.start(self._kernels)
+        if self._lease_until_us > lease_clock_us():
+            device.say({"op": "lease", "until_us": self._lease_until_us})
+        return device
+
+    async def _run(self, order: Message) -> None:
+        """Give an order to an idle process of its unit, or to a new one."""
+        unit, generation = order["unit"], self.generation
+        device = next((device for device in self._devices.get(unit, ()) if device.is_idle), None)
+        if device is not None:
+            device.attempt = order["attempt"]
+        else:
+            device = await self._started(unit, order["attempt"])
+        if generation != self.generation:
+            return  # it was fenced meanwhile
+        device.order = order
+        device.say(order)
+        if order.get("limit_us"):
+            loop, words = asyncio.get_running_loop(), f"it took longer than its limit of {order['limit_us'] / 1e6:g} s"
+            device.limit = loop.call_later(order["limit_us"] / 1e6, self._too_long, device, order["attempt"], words)
+
+    def _too_long(self, device: Device, attempt: int, words: str) -> None:
+        if device.attempt == attempt:
+            device.order["is_over_limit"] = True
+            device.kill(words)
+
+    def _heard(self, device: Device, message: Message) -> None:
+        """Handle what a device says, or that its process has ended."""
+        if message["op"] == "ended" and message["attempt"] == device.attempt:
+            self._free(device)
+            end = {name: value for name, value in message.items() if name not in ("op", "attempt")}
+            self._ended(message["attempt"], end)
+        elif message["op"] == "over":
+            attempt, order = device.attempt, device.order
+            self._free(device)
+            self._devices[device.unit].remove(device)
+            if attempt is not None:
+                outcome = "limit" if order.get("is_over_limit") else "killed"
+                self._ended(attempt, {"outcome": outcome, "why": device.why})
+            if not self._devices[device.unit] and self._manager is not None and not self._is_stopping:
+                self._later(self._started(device.unit))  # so that the next order finds one
+
+    def _free(self, device: Device) -> None:
+        device.attempt, device.order = None, {}
+        if device.limit is not None:
+            device.limit.cancel()
+            device.limit = None
+
+    def _ended(self, attempt: int, end: Message) -> None:
+        """Report an end; it is kept until the manager acknowledges it."""
+        self._ends[attempt] = {"attempt": attempt, "generation": self.generation, **end}
+        self._say({"op": "agent.ended", "ends": [self._ends[attempt]]})
+
+    async def _end_devices(self, why: str) -> None:
+        devices = self._all()
+        for device in devices:
+            device.attempt = None
+            device.kill(why)
+        if devices:
+            await asyncio.wait([device.over for device in devices])
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

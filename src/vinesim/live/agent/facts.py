@@ -1,0 +1,36 @@
+"""What a node has: cores, memory, and GPUs as their driver tells."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from typing import Any
+
+import psutil
+
+DRIVER_S = 5.0
+
+
+@cache
+def node_facts() -> dict[str, Any]:
+    """Return the facts of this machine."""
+    return {
+        "host": os.uname().nodename,
+        "pid": os.getpid(),
+        "n_cores": os.cpu_count() or 1,
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpus": _gpus(),
+    }
+
+
+def _gpus() -> list[str]:
+    """Return the name and memory of each NVIDIA GPU; none without its driver."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    try:
+        query = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+        done = subprocess.run(query, capture_output=True, text=True, timeout=DRIVER_S, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []

@@ -1,0 +1,53 @@
+"""Records on an agent's disk: which processes it has started, and how commands ended, until the manager knows."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROCESS, END = "process", "end"
+
+
+def write_record(folder: Path, attempt: int, end: dict[str, Any]) -> None:
+    """Note how an attempt ended."""
+    _write(folder / f"{END}-{attempt}.json", end)
+
+
+def ends(folder: Path) -> Iterator[dict[str, Any]]:
+    """Return the ends that the manager has not acknowledged."""
+    yield from _read(folder, END)
+
+
+def forget_end(folder: Path, attempt: int) -> None:
+    """Remove an end that the manager has in its journal."""
+    (folder / f"{END}-{attempt}.json").unlink(missing_ok=True)
+
+
+def write_process(folder: Path, pid: int, started: float | None) -> None:
+    """Note a process (the leader of a group) that this agent must end when it ends."""
+    _write(folder / f"{PROCESS}-{pid}.json", {"pid": pid, "started": started})
+
+
+def processes(folder: Path) -> Iterator[tuple[int, float | None]]:
+    """Return the processes that were noted."""
+    for record in _read(folder, PROCESS):
+        yield record["pid"], record["started"]
+
+
+def forget_process(folder: Path, pid: int) -> None:
+    """Remove a process that has ended."""
+    (folder / f"{PROCESS}-{pid}.json").unlink(missing_ok=True)
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(record))
+    partial.replace(path)
+
+
+def _read(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    for path in sorted(folder.glob(f"{kind}-*.json")):
+        try:
+            yield json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue  # it was removed meanwhile

@@ -1,0 +1,120 @@
+"""What a manager asks of its decision component: operations in, grants out, in one call per turn of its loop.
+
+:class:`SchedulerDecisions` answers with :class:`~vinesim.live.scheduler.Scheduler`. Another component, such as one that
+runs compiled, can take its place: the manager only knows :class:`Decisions`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from vinesim.live.grant import Grant
+from vinesim.live.scheduler import Scheduler
+from vinesim.model.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class Arrive:
+    """A request is waiting since ``arrived_us``."""
+
+    application: int
+    size: float
+    arrived_us: float
+
+
+@dataclass(frozen=True)
+class Complete:
+    """The work of a grant is done on one of its units."""
+
+    grant: int
+    unit: int
+
+
+@dataclass(frozen=True)
+class Lose:
+    """A grant ends without a result; what is left of its units is free."""
+
+    grant: int
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """Units go down or come up."""
+
+    units: tuple[int, ...]
+    is_up: bool
+
+
+Operation = Arrive | Complete | Lose | SetUp
+
+
+@dataclass
+class Outcome:
+    """What follows from a turn."""
+
+    numbers: list[int] = field(default_factory=list)  # of the requests that arrived, in order
+    grants: list[Grant] = field(default_factory=list)
+    dropped: tuple[int, ...] = ()  # requests that the policy gave up
+    ask_again_us: float = math.inf  # when to call again if nothing happens
+
+
+class Decisions(Protocol):
+    """A policy at work."""
+
+    def register(
+        self,
+        name: str,
+        relative_deadline_us: float,
+        average_load: float,
+        *,
+        nodes: Sequence[tuple[int, int]] = (),
+        gang_size: int = 1,
+        max_consolidated: int = 1,
+        per_size: bool = False,
+        task_type: str | None = None,
+        demand: float,
+    ) -> int:
+        """Add an application. Returns its number. Raises :class:`~vinesim.model.errors.InputError`."""
+
+    def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
+        """Tell what has happened, in order, and return what starts now."""
+
+
+class SchedulerDecisions:
+    """The policy's plain code, called by :class:`~vinesim.live.scheduler.Scheduler`."""
+
+    def __init__(self, cluster: Cluster):
+        """Raises :class:`~vinesim.model.errors.InputError` for a policy that cannot decide without the workload."""
+        self._scheduler = Scheduler(
+            cluster.datacenter,
+            cluster.policy,
+            cluster.options,
+            affinity=cluster.affinity,
+            overhead_us=cluster.overhead_us,
+            task_types=cluster.task_types,
+            seed=cluster.seed,
+            lease_factor=0.0,
+            lease_floor_us=1e15,  # leases are between the manager and the devices
+        )
+        self.register = self._scheduler.register
+
+    def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
+        """Tell the scheduler, then ask it until it grants nothing more."""
+        scheduler, outcome = self._scheduler, Outcome()
+        for operation in operations:
+            if isinstance(operation, Arrive):
+                arrived_us = min(operation.arrived_us, now_us)
+                number = scheduler.new_request(operation.application, now_us, operation.size, arrived_us=arrived_us)
+                outcome.numbers.append(number)
+            elif isinstance(operation, Complete):
+                scheduler.complete(operation.grant, now_us, operation.unit)
+            elif isinstance(operation, Lose):
+                scheduler.lose(operation.grant, now_us)
+            else:
+                scheduler.set_up(operation.units, operation.is_up, now_us)
+        while may_grant and (grant := scheduler.can_issue(now_us)) is not None:
+            outcome.grants.append(grant)
+        outcome.dropped = scheduler.dropped()
+        outcome.ask_again_us = scheduler.ask_again_us
+        return outcome

@@ -1,0 +1,44 @@
+"""The folder of a cluster: its file, token, journal, logs, and a folder per node."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.cluster.file import read_cluster
+from vinesim.live.address import make_token
+from vinesim.model.cluster import Cluster
+
+CLUSTER, ORIGIN, JOURNAL, PORT = "cluster.yaml", "origin.json", "journal.sqlite", "port"
+
+
+def default_folder() -> Path:
+    """Return the folder of the cluster that commands mean if none is named."""
+    named = os.environ.get("VINESIM_LIVE")
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(named) if named else Path(state) / "vinesim" / "live"
+
+
+def prepare(
+    folder: Path, cluster_file: Path, check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None
+) -> Cluster:
+    """Make the folder of a cluster from its file. Raises :class:`~vinesim.model.errors.InputError`."""
+    cluster = read_cluster(cluster_file, check_policy)
+    make_token(folder)
+    folder.chmod(0o700)
+    shutil.copyfile(cluster_file, folder / CLUSTER)
+    (folder / ORIGIN).write_text(json.dumps({"folder": str(cluster_file.resolve().parent)}))
+    return cluster
+
+
+def cluster_in(folder: Path) -> Cluster:
+    """Return the cluster of a folder."""
+    origin = json.loads((folder / ORIGIN).read_text())
+    return read_cluster(folder / CLUSTER, folder=Path(origin["folder"]))
+
+
+def node_folder(folder: Path, node: str) -> Path:
+    """Return the folder of a node's agent."""
+    return folder / "nodes" / node

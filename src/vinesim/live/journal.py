@@ -1,0 +1,84 @@
+"""The journal: what must survive the manager, in SQLite. One transaction per turn of the manager's loop.
+
+A job is written before its submission is answered, an attempt before its grant leaves, an end before its unit is free.
+The write-ahead log survives the death of the process; a power failure may take the last transactions unless
+``is_synchronous``.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE nodes (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY, key TEXT UNIQUE, spec TEXT NOT NULL, state TEXT NOT NULL, n_attempts INTEGER NOT NULL,
+  submitted_us REAL NOT NULL, started_us REAL, ended_us REAL, exit_code INTEGER, why TEXT, usage TEXT);
+CREATE INDEX jobs_state ON jobs (state) WHERE state IN ('waiting', 'running');
+CREATE TABLE attempts (
+  id INTEGER PRIMARY KEY, job INTEGER, node TEXT NOT NULL, unit INTEGER NOT NULL, generation INTEGER NOT NULL,
+  state TEXT NOT NULL, issued_us REAL NOT NULL, ended_us REAL, execution_us REAL, why TEXT);
+CREATE INDEX attempts_open ON attempts (state) WHERE state = 'running';
+CREATE TABLE requests (
+  id INTEGER PRIMARY KEY, application TEXT NOT NULL, size REAL NOT NULL, arrival_us REAL NOT NULL,
+  issued_us REAL, ended_us REAL NOT NULL, execution_us REAL, unit INTEGER, attempt INTEGER, n_attempts INTEGER,
+  deadline_us REAL, outcome TEXT NOT NULL);
+CREATE TABLE transitions (
+  id INTEGER PRIMARY KEY, time_us REAL NOT NULL, job INTEGER NOT NULL, state TEXT NOT NULL, why TEXT);
+CREATE INDEX transitions_job ON transitions (job);
+"""
+
+
+class Journal:
+    """Tables of jobs, attempts, requests and nodes. Nothing is kept until ``commit``."""
+
+    def __init__(self, path: Path, is_synchronous: bool = False):
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.row_factory = sqlite3.Row
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
+        self._is_open = False
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            self._db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT")
+        elif version != VERSION:
+            raise ValueError(f"{path}: a journal of version {version}; this is version {VERSION}")
+
+    def write(self, statement: str, *values: Any) -> int:
+        """Change a table, in the transaction of this turn. Returns the number of a new row."""
+        if not self._is_open:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._is_open = True
+        return int(self._db.execute(statement, values).lastrowid or 0)
+
+    def commit(self) -> None:
+        """Keep what was written since the last commit."""
+        if self._is_open:
+            self._db.execute("COMMIT")
+            self._is_open = False
+
+    def rows(self, query: str, *values: Any) -> Iterator[sqlite3.Row]:
+        """Return the rows of a query."""
+        yield from self._db.execute(query, values)
+
+    def one(self, query: str, *values: Any) -> Any:
+        """Return the first row of a query, or None."""
+        return self._db.execute(query, values).fetchone()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value that was set, or the default."""
+        row = self.one("SELECT value FROM meta WHERE name = ?", name)
+        return default if row is None else json.loads(row["value"])
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a value that is no row of a table, such as the time at which the cluster first started."""
+        self.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, json.dumps(value))
+
+    def close(self) -> None:
+        """Commit, and close the file."""
+        self.commit()
+        self._db.close()

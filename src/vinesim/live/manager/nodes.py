@@ -1,0 +1,185 @@
+"""Nodes: agents that come and go, generations, and the leases that fence their devices.
+
+A device ends itself when its lease is over. So a unit whose node is silent is given away only after the lease and a
+grace, or when a new agent of the node says that it has ended everything that ran there before.
+"""
+
+import logging
+import math
+from typing import TYPE_CHECKING, Any
+
+from vinesim.live.kernels import source_of
+from vinesim.live.manager.work import Node
+
+if TYPE_CHECKING:
+    from vinesim.live.manager.core import Core, Message
+
+log = logging.getLogger(__name__)
+
+
+class Nodes:
+    """All declared nodes."""
+
+    def __init__(self, core: "Core"):
+        self._core = core
+        limits = core.cluster.limits
+        self.lease_us, self._rest_us = limits.lease_us, limits.lease_us + limits.grace_us
+        self.all = {one.name: Node(one.name, core.cluster.units_of(one.name)) for one in core.cluster.nodes}
+        self._by_peer: dict[Any, Node] = {}
+        self._awaited: set[str] = set()  # nodes that were up when the manager died
+        self._kernels = source_of(core.cluster.kernels)
+
+    @property
+    def is_recovering(self) -> bool:
+        """Whether nodes that were up before a restart of the manager have neither come back nor been fenced. Until then
+        nothing is granted: a request that a client sends again may still be running there."""
+        return bool(self._awaited)
+
+    def restore(self) -> None:
+        """Read the nodes from the journal; all units are closed until their agents come."""
+        core = self._core
+        for row in core.journal.rows("SELECT * FROM nodes"):
+            node = self.all.get(row["name"])
+            if node is None:
+                continue
+            node.generation = row["generation"]
+            node.is_draining = row["state"] == "draining"
+            if row["state"] in ("up", "draining", "silent"):
+                node.state, node.fence_us = "silent", core.now_us + self._rest_us
+                self._awaited.add(node.name)
+        for node in self.all.values():
+            core.set_up(node.units, False)
+
+    # --- calls of agents ---
+
+    def on_hello(self, peer: Any, message: "Message") -> None:
+        """An agent has connected: a new one, or one that was away for less than its lease."""
+        core, node = self._core, self.all.get(message["node"])
+        if node is None:
+            core.send(peer, {"op": "fenced", "why": f"the cluster file has no node {message['node']!r}", "is_final": 1})
+            return
+        is_back = message["generation"] == node.generation and node.state in ("up", "silent") and node.generation > 0
+        if message["generation"] and not is_back:
+            why = f"generation {message['generation']} of {node.name} is over; its units may belong to others"
+            core.send(peer, {"op": "fenced", "why": why})
+            return
+        if node.peer is not None and node.peer is not peer:
+            core.send(node.peer, {"op": "fenced", "why": f"another agent of {node.name} has come"})
+            self._by_peer.pop(node.peer, None)
+        if not is_back:
+            node.generation += 1
+        node.peer, node.facts = peer, dict(message.get("facts", {}))
+        self._by_peer[peer] = node
+        self._came(node, message)
+        core.send(peer, {"op": "welcome", "generation": node.generation, **self._settings(node)})
+        log.info("node up", extra={"node": node.name, "generation": node.generation, "is_back": is_back})
+
+    def on_lease(self, peer: Any, message: "Message") -> None:
+        """An agent renews its lease: it began to wait for the answer at a time of its own, so it never has more than
+        the manager grants."""
+        node = self._by_peer.get(peer)
+        if node is not None:
+            node.fence_us = self._core.now_us + self._rest_us
+            self._core.send(peer, {"op": "lease", "at_us": message["at_us"]})
+
+    def on_ended(self, peer: Any, message: "Message") -> None:
+        """Attempts have ended."""
+        node = self._by_peer.get(peer)
+        for end in message["ends"]:
+            self._core.runs.ended(node, end)
+        if node is not None:
+            self._core.send(peer, {"op": "ack", "attempts": [end["attempt"] for end in message["ends"]]})
+
+    def on_text(self, _: Any, message: "Message") -> None:
+        """A part of a job's output."""
+        self._core.jobs.text(message)
+
+    # --- what follows from time and connections ---
+
+    def closed(self, peer: Any) -> None:
+        """The connection of an agent has ended; its lease has not."""
+        node = self._by_peer.pop(peer, None)
+        if node is not None and node.peer is peer:
+            node.peer = None
+            self._become(node, "silent")
+            self._core.set_up(node.units, False)
+            log.warning("node silent", extra={"node": node.name, "generation": node.generation})
+
+    def check_leases(self) -> None:
+        """Give up the nodes whose lease and grace have ended."""
+        for node in self.all.values():
+            if node.state in ("up", "silent") and node.fence_us <= self._core.now_us:
+                self._lose(node)
+
+    def next_us(self) -> float:
+        """Return when the next node is given up if it stays silent."""
+        return min((n.fence_us for n in self.all.values() if n.state in ("up", "silent")), default=math.inf)
+
+    # --- calls of operators ---
+
+    def drain(self, name: str, is_draining: bool) -> None:
+        """Start nothing more on a node, or start again; what runs there goes on."""
+        node = self.all[name]
+        node.is_draining = is_draining
+        self._become(node, node.state)
+        self._open(node)
+
+    def unblock(self, attempt: Any) -> None:
+        """Open the unit of an attempt that was found again after a restart and is over."""
+        node = self.all[attempt.node]
+        if not any(a.unit == attempt.unit and a.run.grant is None for a in node.attempts.values()):
+            node.blocked.discard(attempt.unit)
+            self._open(node)
+
+    def _came(self, node: Node, message: "Message") -> None:
+        """Compare what the agent knows with what the manager knows."""
+        core, running = self._core, {found["attempt"]: found for found in message.get("running", ())}
+        node.fence_us = core.now_us + self._rest_us
+        for end in message.get("ended", ()):
+            core.runs.ended(node, end, of_any_generation=True)
+        core.send(node.peer, {"op": "ack", "attempts": [end["attempt"] for end in message.get("ended", ())]})
+        for attempt in [a for a in node.attempts.values() if a.id not in running]:
+            core.runs.killed(attempt, "its node's agent has started anew")
+        for found in running.values():
+            if found["attempt"] not in node.attempts:
+                core.runs.found(node, found)
+        node.blocked = {a.unit for a in node.attempts.values() if a.run.grant is None}
+        self._awaited.discard(node.name)
+        self._become(node, "up")
+        self._open(node)
+
+    def _open(self, node: Node) -> None:
+        """Open the units of a node that may get work, and close the others."""
+        is_up = node.state == "up" and not node.is_draining
+        self._core.set_up([u for u in node.units if is_up and u not in node.blocked], True)
+        self._core.set_up([u for u in node.units if not is_up or u in node.blocked], False)
+
+    def _lose(self, node: Node) -> None:
+        core = self._core
+        core.counters.n_lost_nodes += 1
+        self._awaited.discard(node.name)
+        if node.peer is not None:
+            core.send(node.peer, {"op": "fenced", "why": f"no lease was renewed for {self._rest_us / 1e6:g} s"})
+            self._by_peer.pop(node.peer, None)
+            node.peer = None
+        for attempt in list(node.attempts.values()):
+            core.runs.killed(attempt, f"node {node.name} was silent until its lease ended")
+        node.blocked.clear()
+        self._become(node, "lost")
+        core.set_up(node.units, False)
+        log.error("node lost", extra={"node": node.name, "generation": node.generation})
+
+    def _become(self, node: Node, state: str) -> None:
+        node.state = state
+        kept = "draining" if node.is_draining and state in ("up", "silent") else state
+        self._core.journal.write("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", node.name, node.generation, kept)
+
+    def _settings(self, node: Node) -> "Message":
+        """What an agent needs to know."""
+        center = self._core.cluster.datacenter
+        units = []
+        for unit in node.units:
+            kind = center.processor_types[int(center.unit_type[unit])]
+            units.append({"unit": unit, "type": kind.name, "capacity": kind.capacity})
+        limits = self._core.cluster.limits
+        return {"units": units, "kernels": self._kernels, "lease_us": limits.lease_us, "limit": limits.payload_bytes}

@@ -1,0 +1,279 @@
+"""Runs: grants that are carried out, from the order to the devices to the result, the retry or the failure."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from vinesim.live.decisions import Complete, Lose
+from vinesim.live.grant import Grant
+from vinesim.live.manager.work import Attempt, Item, Node, Run
+
+if TYPE_CHECKING:
+    from vinesim.live.manager.core import Core, Message
+
+DONE, RAISED, KILLED, LIMIT = "done", "raised", "killed", "limit"  # how an attempt ends
+WAITING_FOR_CLIENT = 1.0  # times the kernel limit that a client may hold a grant
+
+
+class Runs:
+    """All attempts, by number. A number is never used twice, also not after a restart."""
+
+    def __init__(self, core: "Core"):
+        self._core = core
+        boots = int(core.journal.get("boots", 0)) + 1
+        core.journal.set("boots", boots)
+        self._next = boots << 32
+        self._node_of = {unit: node for node in core.nodes.all.values() for unit in node.units}
+        self.offered: dict[int, Run] = {}  # by grant: those that clients carry out
+
+    # --- grants ---
+
+    def begin(self, grant: Grant, items: list[Item]) -> None:
+        """Carry out a grant: on the devices, or by offering it to the client that asks for itself."""
+        core = self._core
+        if all(item.is_cancelled for item in items):
+            core.tell(Lose(grant.id))
+            return
+        run = Run(items, core.now_us, grant)
+        served = core.served[grant.application]
+        if served.kernel or items[0].job:
+            payloads = [item.payload for item in items]
+            for member, place in enumerate(grant.places):
+                self._start(run, place.unit, member, served.kernel, payloads)
+            return
+        run.is_offered = True
+        self.offered[grant.id] = run
+        core.clients.offer(served.client, run)
+
+    def issue(self, run: Run, kernel: str, payloads: list[Any]) -> None:
+        """Start the work of an offered grant."""
+        assert run.grant is not None
+        for member, place in enumerate(run.grant.places):
+            self._start(run, place.unit, member, kernel, payloads)
+
+    def dropped(self, item: Item) -> None:
+        """The policy has given up a request."""
+        self._core.counters.n_dropped += 1
+        self._fail(item, "dropped", "the policy dropped it: its deadline cannot be met")
+
+    def release(self, run: Run, is_complete: bool) -> None:
+        """End a grant that a client carried out; what still runs is ended first."""
+        assert run.grant is not None
+        run.is_offered = False
+        self.offered.pop(run.grant.id, None)
+        if is_complete and not self._open(run):
+            for place in run.grant.places:
+                self._core.tell(Complete(run.grant.id, place.unit))
+            for item in run.items:
+                self._record(item, run, DONE, math.nan)
+        else:
+            run.why, run.is_final = run.why or "its client released it", True
+            self._stop(run)
+
+    # --- ends ---
+
+    def ended(self, node: Node | None, end: "Message", of_any_generation: bool = False) -> None:
+        """An agent says how an attempt ended. What comes from an old generation is not used: its unit and its work may
+        be with others by now."""
+        attempt = None if node is None else node.attempts.get(end["attempt"])
+        is_old = attempt is None or not (of_any_generation or end["generation"] == attempt.generation)
+        if attempt is None or is_old:
+            self._core.counters.n_old += 1
+            return
+        attempt.execution_us = float(end.get("execution_us", 0.0))
+        outcome, why = str(end["outcome"]), str(end.get("why", ""))
+        if outcome == DONE:
+            attempt.result = end.get("results")
+        elif not attempt.run.why:
+            attempt.run.why = why or outcome
+            attempt.run.is_final = outcome in (RAISED, LIMIT)
+        self._core.jobs.attempt_ended(attempt, outcome, why, end)
+        self._over(attempt)
+
+    def killed(self, attempt: Attempt, why: str) -> None:
+        """An attempt has ended with its device, without a word from it."""
+        if not attempt.run.why:
+            attempt.run.why = why
+        self._core.jobs.attempt_ended(attempt, KILLED, why, {})
+        self._over(attempt)
+
+    def found(self, node: Node, found: "Message") -> None:
+        """An agent runs an attempt that this manager does not know: it was started before a restart. Its requests are
+        those that their client will send again."""
+        items = [
+            Item(self._core.application(name), size, arrived_us, client, key)
+            for name, size, arrived_us, client, key in found.get("items", ())
+        ]
+        run = Run(items, self._core.now_us)
+        attempt = Attempt(found["attempt"], node.name, found["unit"], node.generation, run)
+        run.attempts.append(attempt)
+        node.attempts[attempt.id] = attempt
+        self._core.clients.adopt(items)
+
+    def cancel(self, item: Item) -> None:
+        """Give up an item. A request is answered at once; what runs is ended, unless others run with it."""
+        if item.is_cancelled:
+            return
+        item.is_cancelled = True
+        if not item.job:
+            self._core.counters.n_cancelled += 1
+            self._record(item, None, "cancelled", math.nan)
+            self._core.clients.answer(item, {"error": "cancelled", "why": "cancelled"})
+        for node in self._core.nodes.all.values():
+            for attempt in list(node.attempts.values()):
+                run = attempt.run
+                if item in run.items and all(one.is_cancelled for one in run.items):
+                    run.why, run.is_final = run.why or "cancelled", True
+                    self._stop(run)
+
+    # --- time ---
+
+    def check_times(self) -> None:
+        """Take back grants that a client has held for too long."""
+        for run in [run for run in self.offered.values() if run.issued_us + self._patience_us <= self._core.now_us]:
+            self._core.clients.withdrawn(run, "held for longer than limits.kernel")
+            self.release(run, is_complete=False)
+
+    def next_us(self) -> float:
+        """Return when the next grant that a client holds is taken back."""
+        return min((run.issued_us for run in self.offered.values()), default=math.inf) + self._patience_us
+
+    @property
+    def _patience_us(self) -> float:
+        return WAITING_FOR_CLIENT * self._core.cluster.limits.kernel_us
+
+    # --- parts ---
+
+    def _start(self, run: Run, unit: int, member: int, kernel: str, payloads: list[Any]) -> None:
+        """Order an attempt; a job is in the journal before the order leaves."""
+        core, node = self._core, self._node_of[unit]
+        attempt = Attempt(self._next, node.name, unit, node.generation, run, member)
+        self._next += 1
+        run.attempts.append(attempt)
+        node.attempts[attempt.id] = attempt
+        order: dict[str, Any] = {"op": "run", "attempt": attempt.id, "unit": unit, "member": member}
+        for item in run.items:
+            item.n_attempts += 1
+        if run.items[0].job:
+            order |= core.jobs.order(run.items[0], attempt)
+        else:
+            known = [[core.served[i.application].name, i.size, i.arrived_us, i.client, i.key] for i in run.items]
+            limit_us = core.cluster.limits.kernel_us
+            order |= {"kernel": kernel, "payloads": payloads, "limit_us": limit_us, "items": known}
+        core.send(node.peer, order)
+
+    def _over(self, attempt: Attempt) -> None:
+        """An attempt is over; the run is, if it was the last."""
+        core, run = self._core, attempt.run
+        attempt.is_over = True
+        core.nodes.all[attempt.node].attempts.pop(attempt.id, None)
+        if run.grant is None:
+            core.nodes.unblock(attempt)
+        if run.why:
+            self._stop(run)
+            return
+        if run.grant is not None and not run.is_offered:
+            core.tell(Complete(run.grant.id, attempt.unit))
+        if self._open(run):
+            return
+        if run.items and run.items[0].job:
+            return  # its end is in the journal
+        results = self._results(run)
+        if run.is_offered:
+            core.clients.results(run, results)
+            return
+        for i, item in enumerate(run.items):
+            self._done(item, run, results[i])
+
+    def _open(self, run: Run) -> list[Attempt]:
+        return [attempt for attempt in run.attempts if not attempt.is_over]
+
+    def _stop(self, run: Run) -> None:
+        """End what is left of a run that fails; once all is over, its units are free and its items tried again."""
+        core, left = self._core, self._open(run)
+        for attempt in left:
+            if not attempt.is_killed:
+                attempt.is_killed = True
+                peer = core.nodes.all[attempt.node].peer
+                if peer is not None:  # else the lease ends it
+                    core.send(peer, {"op": "kill", "attempt": attempt.id, "why": run.why})
+        if left:
+            return
+        if run.grant is not None:
+            core.tell(Lose(run.grant.id))
+            self.offered.pop(run.grant.id, None)
+        if run.is_offered:
+            core.clients.withdrawn(run, run.why)
+            return
+        for item in run.items:
+            self._failed_once(item, run)
+
+    def _failed_once(self, item: Item, run: Run) -> None:
+        """Try an item again whose devices died; report it if it must not or cannot be."""
+        core = self._core
+        if item.is_cancelled:
+            if item.job:
+                core.jobs.failed(item, "cancelled", "cancelled")
+        elif item.job and core.jobs.is_once(item):
+            core.jobs.unknown(item, run.why)
+        elif run.is_final or item.n_attempts >= core.cluster.limits.attempts:
+            tried = "" if run.is_final else f" (tried {item.n_attempts} times)"
+            self._fail(item, "failed", run.why + tried, run)
+        else:
+            core.counters.n_started_again += 1
+            if item.job:
+                core.jobs.again(item, run.why)
+            core.wait(item)
+
+    def _results(self, run: Run) -> list[Any]:
+        """Return the result of each item; of a gang, the list of its members' results."""
+        by_member = [attempt.result or [] for attempt in sorted(run.attempts, key=lambda a: a.member)]
+        if len(by_member) == 1:
+            return list(by_member[0])
+        return [{"results": [of[i]["result"] for of in by_member if "result" in of[i]]} for i in range(len(run.items))]
+
+    def _done(self, item: Item, run: Run, result: Any) -> None:
+        core, counters = self._core, self._core.counters
+        if item.is_cancelled:
+            return
+        if isinstance(result, dict) and "error" in result:
+            self._fail(item, "failed", result["error"], run)
+            return
+        counters.n_done += 1
+        execution_us = max(attempt.execution_us for attempt in run.attempts)
+        self._record(item, run, DONE, execution_us)
+        counters.response_us.append(core.now_us - item.arrived_us)
+        counters.dispatch_us.append(core.now_us - run.issued_us - execution_us)
+        content = result.get("results", result.get("result")) if isinstance(result, dict) else result
+        core.clients.answer(item, {"result": content, "execution_us": execution_us, "unit": run.attempts[0].unit})
+
+    def _fail(self, item: Item, kind: str, why: str, run: Run | None = None) -> None:
+        core = self._core
+        if item.job:
+            core.jobs.failed(item, kind, why)
+            return
+        if kind == "failed":
+            core.counters.n_failed += 1
+        self._record(item, run, kind, math.nan)
+        core.clients.answer(item, {"error": kind, "why": why})
+
+    def _record(self, item: Item, run: Run | None, outcome: str, execution_us: float) -> None:
+        """Write a request that has ended to the journal, for ``record``."""
+        core, served = self._core, self._core.served[item.application]
+        due_us = item.arrived_us + served.deadline_us * (item.size if served.per_size else 1.0)
+        if outcome == DONE and core.now_us > due_us:
+            core.counters.n_missed += 1
+        attempt = run.attempts[0] if run is not None and run.attempts else None
+        core.journal.write(
+            "INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            served.name,
+            item.size,
+            item.arrived_us,
+            None if run is None else run.issued_us,
+            core.now_us,
+            None if math.isnan(execution_us) else execution_us,
+            None if attempt is None else attempt.unit,
+            None if attempt is None else attempt.id,
+            item.n_attempts,
+            due_us,
+            outcome,
+        )

@@ -1,0 +1,99 @@
+"""The manager on the network: connections in, one turn of the core per turn of the event loop."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+from vinesim.live.manager.core import Core
+from vinesim.live.wire.connection import Connection
+
+log = logging.getLogger(__name__)
+OVERHEAD_BYTES = 64 * 2**10  # of a message beyond its payload
+LEAST_WAIT_S = 0.001
+
+
+class Server:
+    """Serves a core to agents and clients that know the token."""
+
+    def __init__(self, core: Core, token: bytes, on_stop: Callable[[], None] = lambda: None):
+        self.core, self._token, self._on_stop = core, token, on_stop
+        self._inbox: list[tuple[Any, Any]] = []
+        self._peers: set[Connection] = set()
+        self._is_due = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._server: asyncio.Server | None = None
+        self.port = 0
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # never done if all goes well
+
+    async def start(self, host: str, port: int = 0) -> None:
+        """Listen; port 0 is any that is free."""
+        loop = asyncio.get_running_loop()
+        limit = self.core.cluster.limits.payload_bytes + OVERHEAD_BYTES
+
+        def connection() -> Connection:
+            return Connection(self._token, limit, True, self._opened, self._received, self._closed)
+
+        self._server = await loop.create_server(connection, host, port, reuse_address=True)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self._soon()
+
+    async def close(self) -> None:
+        """Close all connections, and the journal."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._server is not None:
+            self._server.close()
+        for peer in list(self._peers):
+            peer.close("the manager ends")
+        await asyncio.sleep(0)
+        self.core.journal.close()
+
+    def _opened(self, peer: Connection) -> None:
+        self._peers.add(peer)
+
+    def _received(self, peer: Connection, message: Any) -> None:
+        self._inbox.append((peer, message))
+        self._soon()
+
+    def _closed(self, peer: Connection, why: str) -> None:
+        if peer in self._peers:
+            self._peers.discard(peer)
+            log.info("connection closed", extra={"why": why})
+            self.core.closed(peer)
+            self._soon()
+        else:
+            log.warning("connection refused", extra={"why": why})
+
+    def _soon(self) -> None:
+        """Turn once the loop has read what is there."""
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Turn. After an error the state is not to be trusted: the program ends, and what is in the journal counts."""
+        try:
+            self._turn_once()
+        except Exception as wrong:
+            log.critical("the manager has failed", exc_info=True)
+            if not self.failed.done():
+                self.failed.set_exception(wrong)
+
+    def _turn_once(self) -> None:
+        self._is_due = False
+        if self._timer is not None:
+            self._timer.cancel()
+        inbox, self._inbox = self._inbox, []
+        for peer, message in self.core.turn(inbox):
+            if peer is not None:
+                peer.send(message)
+                if message["op"] == "fenced":
+                    peer.close("fenced")
+        if self.core.is_stopping:
+            self._on_stop()
+        wait_us = self.core.next_us() - self.core.clock.now_us()
+        if wait_us < math.inf:
+            wait_s = max(LEAST_WAIT_S, wait_us / 1e6)
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self._soon)

@@ -1,0 +1,63 @@
+"""What ``status``, ``top`` and the metrics show."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vinesim.live.manager.core import Core
+
+NUMBERS = {  # of the counters: the name of each in status and metrics, and its meaning
+    "n_requests": "Requests accepted",
+    "n_done": "Requests processed",
+    "n_missed": "Requests processed after their deadline",
+    "n_failed": "Requests that failed: their kernel raised or took too long, or their devices died too often",
+    "n_dropped": "Requests that the policy dropped",
+    "n_cancelled": "Requests that were cancelled",
+    "n_refused": "Requests and jobs that were refused because too many were waiting",
+    "n_jobs": "Jobs accepted",
+    "n_jobs_ended": "Jobs that have ended",
+    "n_started_again": "Requests and jobs that were started again because their devices died",
+    "n_old": "Completions that came too late and were not used",
+    "n_lost_nodes": "Times that a node was given up because its lease had ended",
+    "n_grants": "Grants",
+    "n_turns": "Turns of the manager's loop",
+}
+
+
+def status_of(core: "Core") -> dict[str, Any]:
+    """Return the state of the cluster in plain values."""
+    waiting = dict.fromkeys((served.name for served in core.served), 0)
+    for item in core.items.values():
+        waiting[core.served[item.application].name] += 1
+    running = [attempt for node in core.nodes.all.values() for attempt in node.attempts.values()]
+    return {
+        "now_us": core.now_us,
+        "policy": getattr(core.cluster.policy, "name", str(core.cluster.policy)),
+        "nodes": [_node(node) for node in core.nodes.all.values()],
+        "waiting": waiting,
+        "n_waiting": core.n_waiting,
+        "n_running": len(running),
+        "n_clients": len(core.clients),
+        "is_recovering": core.nodes.is_recovering,
+        "counters": {name: getattr(core.counters, name) for name in NUMBERS},
+        "response_us": _percentiles(core.counters.response_us),
+        "dispatch_us": _percentiles(core.counters.dispatch_us),
+    }
+
+
+def _node(node: Any) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "state": "draining" if node.is_draining and node.state == "up" else node.state,
+        "generation": node.generation,
+        "n_units": len(node.units),
+        "running": [[a.unit, a.id] for a in node.attempts.values()],
+        "facts": node.facts,
+    }
+
+
+def _percentiles(values: Any) -> dict[str, float] | None:
+    """Return the median and the 99th percentile of the recent values, nearest rank; None if there are none."""
+    found = sorted(values)
+    if not found:
+        return None
+    return {"p50": found[(len(found) - 1) // 2], "p99": found[min(len(found) - 1, -(-len(found) * 99 // 100) - 1)]}

@@ -1,0 +1,208 @@
+"""The cluster on Ray: Ray starts the manager and an agent per node, places them, watches them and starts them again.
+
+``python -m vinesim.live.placed FOLDER`` is the supervisor: the program that owns them. Without an address in the
+cluster file it starts a Ray of its own, one Ray node per node of the file, on the loopback interface; with one it joins
+that Ray.
+Ray does not carry requests: its actors open sockets to each other.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from vinesim.live.address import PRIVATE, Address, read_token
+from vinesim.live.agent.agent import Agent
+from vinesim.live.folder import cluster_in, node_folder
+from vinesim.live.logs import log_to
+from vinesim.live.serve import FAILED, manager
+from vinesim.model.cluster import Cluster
+
+log = logging.getLogger("vinesim.live.placed")
+LABEL = "vinesim-node"
+LOOPBACK = "127.0.0.1"
+POLL_S = 0.25
+RESTARTS = 1000  # of a manager or an agent, before Ray gives it up
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
+OBJECT_STORE_BYTES = 80 * 2**20
+HEALTH = {  # Ray finds a frozen node in seconds instead of half a minute
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_failure_threshold": "5",
+}
+
+
+class Host:
+    """The actor: runs the manager or an agent in a thread of its own; without it, the process ends."""
+
+    def __init__(self, name: str, log_file: str, work: Any, *arguments: Any):
+        self._is_over = False
+        log_to(Path(log_file))
+        threading.Thread(target=self._serve, args=(name, work, arguments), daemon=True).start()
+
+    def is_over(self) -> bool:
+        """Whether it has ended as it was told to."""
+        return self._is_over
+
+    def _serve(self, name: str, work: Any, arguments: Any) -> None:
+        try:
+            asyncio.run(work(*arguments))
+        except BaseException:
+            log.critical("ended by an error", exc_info=True, extra={"program": name})
+            os._exit(FAILED)  # Ray starts it again
+        self._is_over = True
+
+
+async def agent_of(node: str, host: str, port: int, token: bytes, folder: str) -> None:
+    """Serve a node, on whichever machine Ray has placed this."""
+    await Agent(node, host, port, token, Path(folder).expanduser()).run()
+
+
+def supervise(folder: Path) -> None:
+    """Run the cluster of a folder until it is stopped or this process gets SIGTERM."""
+    cluster = cluster_in(folder)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    with _locked(folder), _started(folder, cluster):
+        log.info("ray up")
+        hosts = _hosts(folder, cluster)
+        while not ended.is_set() and not _is_over(hosts[0]):
+            ended.wait(POLL_S)
+        until_s = time.monotonic() + cluster.limits.lease_us / 1e6
+        while not ended.is_set() and time.monotonic() < until_s and not all(map(_is_over, hosts)):
+            ended.wait(POLL_S)  # the agents end their devices
+    log.info("stopped")
+
+
+def _hosts(folder: Path, cluster: Cluster) -> list[Any]:
+    """Start the manager, then an agent for each node."""
+    actor = ray.remote(num_cpus=0, max_restarts=RESTARTS, max_task_retries=0)(Host)
+    logs = folder / "logs"
+    (folder / "address.json").unlink(missing_ok=True)
+    first = None if cluster.address else {LABEL: cluster.nodes[0].name}
+    hosts = [_placed(actor, first).remote("manager", str(logs / "manager.jsonl"), manager, folder)]
+    host, port = _place(folder)
+    token = read_token(folder)
+    for node in cluster.nodes:
+        place = {LABEL: node.name}
+        home = str(node_folder(folder, node.name))
+        log_file = str(logs / f"{node.name}.jsonl")
+        hosts.append(_placed(actor, place).remote(node.name, log_file, agent_of, node.name, host, port, token, home))
+    return hosts
+
+
+def _placed(actor: Any, labels: dict[str, str] | None) -> Any:
+    """Return the actor, to be placed on the Ray node that has these labels."""
+    return actor.options(label_selector=labels) if labels else actor
+
+
+def _place(folder: Path) -> tuple[str, int]:
+    """Wait until the manager listens."""
+    address = Address.in_folder(folder)
+    while True:
+        try:
+            host, port, _ = address.read()
+            return host, port
+        except OSError:
+            time.sleep(POLL_S / 5)
+
+
+def _is_over(host: Any) -> bool:
+    try:
+        return bool(ray.get(host.is_over.remote(), timeout=POLL_S))
+    except ray.exceptions.GetTimeoutError:
+        return False
+    except ray.exceptions.ActorUnavailableError:  # Ray is starting it again
+        return False
+    except ray.exceptions.RayError:
+        return True
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Any:
+    """Keep a second supervisor out of the folder."""
+    with open(folder / "lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SystemExit(f"{folder}: a cluster runs there already") from None
+        (folder / "supervisor.pid").write_text(str(os.getpid()))
+        try:
+            yield
+        finally:
+            (folder / "supervisor.pid").unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _started(folder: Path, cluster: Cluster) -> Any:
+    """Start a Ray of our own on the loopback interface, or join the one at the cluster's address."""
+    if cluster.address:
+        ray.init(cluster.address, **QUIET)
+        try:
+            yield
+        finally:
+            ray.shutdown()
+        return
+    from ray.cluster_utils import Cluster as Local
+
+    place = Path(tempfile.mkdtemp(prefix="vinesim-"))  # 0700; sockets need a short path
+    os.environ |= HEALTH | {"RAY_AUTH_TOKEN_PATH": str(_ray_token(folder))}
+    local = None
+    try:
+        local = Local()
+        for i, node in enumerate(cluster.nodes):
+            more: dict[str, Any] = {"include_dashboard": False, "temp_dir": str(place)} if i == 0 else {}
+            local.add_node(
+                wait=False,
+                node_ip_address=LOOPBACK,
+                num_cpus=1,
+                labels={LABEL: node.name},
+                object_store_memory=OBJECT_STORE_BYTES,
+                **more,
+            )
+        _stay_on_loopback()
+        ray.init(local.address, **QUIET)
+        yield
+    finally:
+        ray.shutdown()
+        if local is not None:
+            local.shutdown()
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _stay_on_loopback() -> None:
+    """Let a driver reach a Ray on the loopback address: Ray would replace it by the machine's address, and hang."""
+    from ray._private import services
+
+    services.resolve_ip_for_localhost = lambda host: host
+
+
+def _ray_token(folder: Path) -> Path:
+    """Return the file with the token that Ray's own processes require."""
+    path = folder / "ray_token"
+    if not path.exists():
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w") as file:
+            file.write(secrets.token_hex(32))
+    return path
+
+
+if __name__ == "__main__":
+    log_to(Path(sys.argv[1]) / "logs" / "supervisor.jsonl")
+    try:
+        supervise(Path(sys.argv[1]))
+    except Exception:
+        log.critical("the supervisor has failed", exc_info=True)
+        raise

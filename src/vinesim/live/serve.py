@@ -1,0 +1,78 @@
+"""The programs of a cluster: ``python -m vinesim.live.serve manager FOLDER`` and ``... agent FOLDER NODE``."""
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+from vinesim.live.address import Address, read_token, write_place
+from vinesim.live.agent.agent import Agent
+from vinesim.live.clock import ClusterClock
+from vinesim.live.decisions import SchedulerDecisions
+from vinesim.live.folder import JOURNAL, cluster_in, node_folder
+from vinesim.live.journal import Journal
+from vinesim.live.logs import log_to
+from vinesim.live.manager.core import Core
+from vinesim.live.manager.server import Server
+
+log = logging.getLogger(__name__)
+NO_MANAGER_S = 0.1
+FAILED = 70  # exit code of a manager whose turn raised
+
+
+async def manager(folder: Path) -> None:
+    """Serve the cluster of a folder until it is stopped. It listens where it did before, if it has been started."""
+    cluster, token = cluster_in(folder), read_token(folder)
+    journal = Journal(folder / JOURNAL)
+    started_s = journal.get("started_s")
+    if started_s is None:
+        started_s = time.time()
+        journal.set("started_s", started_s)
+    latest = journal.one(
+        "SELECT max((SELECT ifnull(max(time_us), 0) FROM transitions), "
+        "(SELECT ifnull(max(ended_us), 0) FROM requests)) AS us"
+    )
+    core = Core(cluster, SchedulerDecisions(cluster), journal, ClusterClock(started_s, latest["us"]))
+    stop = asyncio.Event()
+    server = Server(core, token, stop.set)
+    server.failed.add_done_callback(lambda _: stop.set())
+    await server.start(cluster.host, int(journal.get("port", 0)))
+    if journal.get("port") != server.port:
+        journal.set("port", server.port)
+        journal.commit()
+    write_place(folder, cluster.host, server.port)
+    log.info("manager up", extra={"pid": os.getpid(), "port": server.port})
+    await stop.wait()
+    if server.failed.done():
+        os._exit(FAILED)  # what this turn has written is not kept
+    await server.close()
+    log.info("manager stopped", extra={"pid": os.getpid()})
+
+
+async def agent(folder: Path, node: str) -> None:
+    """Serve a node until the cluster is stopped."""
+    address = Address.in_folder(folder)
+    while True:
+        try:
+            host, port, token = address.read()
+            break
+        except OSError:
+            await asyncio.sleep(NO_MANAGER_S)  # the manager is not up yet
+    await Agent(node, host, port, token, node_folder(folder, node)).run()
+
+
+def main(words: list[str]) -> None:
+    """Run one of the programs."""
+    program, folder = words[0], Path(words[1])
+    if program == "manager":
+        log_to(folder / "logs" / "manager.jsonl")
+        asyncio.run(manager(folder))
+    else:
+        log_to(folder / "logs" / f"{words[2]}.jsonl")
+        asyncio.run(agent(folder, words[2]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,159 @@
+"""Connections of the event loop: a server that authenticates its peers, and a client of it."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from vinesim.live.wire import handshake
+from vinesim.live.wire.frames import Opener, Sealer, WrongFrame
+from vinesim.live.wire.handshake import Refused
+from vinesim.live.wire.messages import WrongMessage, packed, unpacked
+
+HANDSHAKE_S = 5.0  # a peer that has not proved that it knows the token by then is disconnected
+UNSENT_BYTES = 64 * 2**20  # a peer that does not read this much is disconnected
+
+
+class Connection(asyncio.Protocol):
+    """One end of a connection. Messages count once both ends have proved that they know the token."""
+
+    def __init__(
+        self,
+        token: bytes,
+        max_bytes: int,
+        is_server: bool,
+        on_open: Callable[["Connection"], None],
+        on_message: Callable[["Connection", Any], None],
+        on_close: Callable[["Connection", str], None],
+    ):
+        self._token, self._max_bytes, self._is_server = token, max_bytes, is_server
+        self._on_open, self._on_message, self._on_close = on_open, on_message, on_close
+        self._early = bytearray()  # bytes of the handshake
+        self._nonces: tuple[bytes, bytes] | None = None
+        self._sealer: Sealer | None = None
+        self._opener: Opener | None = None
+        self._transport: Any = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._why = ""
+        self.peer: Any = None  # what the owner knows of the other side
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both sides have proved themselves and the connection still stands."""
+        return self._sealer is not None and not self._transport.is_closing()
+
+    def send(self, message: Any) -> None:
+        """Send a message; nothing happens if the connection is closed. Raises :class:`TypeError` as ``packed``."""
+        data = packed(message)
+        if self._sealer is None or not self.is_open:
+            return
+        self._transport.write(self._sealer.frame(data))
+        if self._transport.get_write_buffer_size() > UNSENT_BYTES:
+            self._why = "the peer does not read what it is sent"
+            self._transport.abort()
+
+    def close(self, why: str) -> None:
+        """Close the connection after what was sent."""
+        self._why = self._why or why
+        if self._transport is not None:
+            self._transport.close()
+
+    # --- called by asyncio ---
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin the handshake."""
+        self._transport = transport
+        self._timer = asyncio.get_running_loop().call_later(HANDSHAKE_S, self.close, "no handshake in time")
+        if self._is_server:
+            text, nonce = handshake.greeting()
+            self._nonces = (nonce, b"")
+            transport.write(text)
+
+    def data_received(self, data: bytes) -> None:
+        """Handle bytes: of the handshake first, then frames."""
+        try:
+            if self._opener is None:
+                data = self._shake_hands(data)
+            if self._opener is not None and data:
+                for message in self._opener.feed(data):
+                    self._on_message(self, unpacked(message))
+        except (WrongFrame, WrongMessage, Refused) as wrong:
+            self._why = str(wrong)
+            self._transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Tell the owner."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._on_close(self, self._why or (str(error) if error else "closed by the peer"))
+
+    def _shake_hands(self, data: bytes) -> bytes:
+        """Do the next step of the handshake. Returns the bytes that follow it."""
+        self._early += data
+        if self._is_server:
+            return self._serve()
+        if self._nonces is None:
+            if len(self._early) < handshake.GREETING_BYTES:
+                return b""
+            reply, theirs, ours = handshake.answer(self._token, self._taken(handshake.GREETING_BYTES))
+            self._nonces = (theirs, ours)
+            self._transport.write(reply)
+        if len(self._early) < handshake.PROOF_BYTES:
+            return b""
+        keys = handshake.check_proof(self._token, *self._nonces, self._taken(handshake.PROOF_BYTES))
+        return self._agreed(Sealer(keys.to_server), Opener(keys.to_client, self._max_bytes))
+
+    def _serve(self) -> bytes:
+        assert self._nonces is not None
+        if len(self._early) < handshake.ANSWER_BYTES:
+            return b""
+        proof, keys = handshake.check_answer(self._token, self._nonces[0], self._taken(handshake.ANSWER_BYTES))
+        self._transport.write(proof)
+        return self._agreed(Sealer(keys.to_client), Opener(keys.to_server, self._max_bytes))
+
+    def _taken(self, n: int) -> bytes:
+        """Take n bytes of the handshake."""
+        taken = bytes(self._early[:n])
+        del self._early[:n]
+        return taken
+
+    def _agreed(self, sealer: Sealer, opener: Opener) -> bytes:
+        """Begin to exchange frames. Returns the bytes that came after the handshake."""
+        self._sealer, self._opener = sealer, opener
+        if self._timer is not None:
+            self._timer.cancel()
+        self._on_open(self)
+        return self._taken(len(self._early))
+
+
+async def connected(
+    host: str,
+    port: int,
+    token: bytes,
+    max_bytes: int,
+    on_message: Callable[[Connection, Any], None],
+    on_close: Callable[[Connection, str], None],
+) -> Connection:
+    """Connect to a server. Raises :class:`OSError`, or :class:`Refused` if either side does not know the token."""
+    loop = asyncio.get_running_loop()
+    opened: asyncio.Future[None] = loop.create_future()
+
+    def is_open(_: Connection) -> None:
+        if not opened.done():
+            opened.set_result(None)
+
+    def is_closed(connection: Connection, why: str) -> None:
+        if opened.done() and not opened.cancelled() and opened.exception() is None:
+            on_close(connection, why)
+        elif not opened.done():
+            hint = "" if why != "closed by the peer" else ": the token is probably wrong"
+            opened.set_exception(Refused(why + hint))
+
+    _, connection = await loop.create_connection(
+        lambda: Connection(token, max_bytes, False, is_open, on_message, is_closed), host, port
+    )
+    try:
+        await opened
+    except BaseException:
+        connection.close("given up")
+        raise
+    return connection

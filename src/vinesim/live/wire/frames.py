@@ -1,0 +1,61 @@
+"""Frames: four bytes of length, sixteen of a keyed hash, and the message. The length is checked first.
+
+The hash binds each frame to the session's key, its direction and its place in the stream: a frame that somebody on the
+way alters, repeats, drops or moves ends the connection.
+"""
+
+import hashlib
+import struct
+
+LENGTH = struct.Struct("!I")
+MAC_BYTES = 16
+HEAD_BYTES = LENGTH.size + MAC_BYTES
+
+
+class WrongFrame(Exception):
+    """The peer broke the protocol; the connection must be closed."""
+
+
+class Sealer:
+    """Writes the frames of one direction."""
+
+    def __init__(self, key: bytes):
+        self._key, self._n = key, 0
+
+    def frame(self, message: bytes) -> bytes:
+        """Return the next frame."""
+        mac = _mac(self._key, self._n, message)
+        self._n += 1
+        return LENGTH.pack(len(message)) + mac + message
+
+
+class Opener:
+    """Reads the frames of one direction from chunks of a stream; a message has ``max_bytes`` at most."""
+
+    def __init__(self, key: bytes, max_bytes: int):
+        self._key, self._max_bytes, self._n = key, max_bytes, 0
+        self._buffer = bytearray()
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Add a chunk. Returns the messages that are complete. Raises :class:`WrongFrame`."""
+        self._buffer += chunk
+        found, at = [], 0
+        while len(self._buffer) - at >= HEAD_BYTES:
+            (length,) = LENGTH.unpack_from(self._buffer, at)
+            if length > self._max_bytes:
+                raise WrongFrame(f"a message of {length:,} bytes; the limit is {self._max_bytes:,}")
+            if len(self._buffer) - at < HEAD_BYTES + length:
+                break
+            mac = bytes(self._buffer[at + LENGTH.size : at + HEAD_BYTES])
+            message = bytes(self._buffer[at + HEAD_BYTES : at + HEAD_BYTES + length])
+            if mac != _mac(self._key, self._n, message):
+                raise WrongFrame("a message that its sender did not write, or not here")
+            self._n += 1
+            at += HEAD_BYTES + length
+            found.append(message)
+        del self._buffer[:at]
+        return found
+
+
+def _mac(key: bytes, n: int, message: bytes) -> bytes:
+    return hashlib.blake2b(message, digest_size=MAC_BYTES, key=key, salt=n.to_bytes(16, "little")).digest()
