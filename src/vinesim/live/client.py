@@ -132,9 +132,7 @@ class Session:
         """Send a request. Returns its key, and the future of its answer."""
         key = str(next(self._keys))
         message = {"op": "client.request", "key": key, "application": application, "size": size, "payload": payload}
-        if (n := len(packed(payload))) > self.limit_bytes:
-            expected = f"at most {self.limit_bytes:,} bytes"
-            raise InputError([Problem("request, payload", expected, f"{n:,}", "Send a reference to it instead.")])
+        self._check_size("request, payload", payload)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._requests[key] = (message, answer)
         self._say(message)
@@ -159,6 +157,7 @@ class Session:
     async def issue(self, grant: int, kernel: str, payloads: list[Any]) -> list[Any]:
         """Send the payloads of a grant, and return the results."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._check_size("issue, payloads", payloads)
         self._issued[grant] = answer
         self._say({"op": "client.issue", "grant": grant, "kernel": kernel, "payloads": payloads})
         try:
@@ -166,6 +165,11 @@ class Session:
             return results
         finally:
             self._issued.pop(grant, None)
+
+    def _check_size(self, where: str, payload: Any) -> None:
+        if (n := len(packed(payload))) > self.limit_bytes:
+            expected = f"at most {self.limit_bytes:,} bytes"
+            raise InputError([Problem(where, expected, f"{n:,}", "Send a reference to it instead.")])
 
     # --- the connection ---
 

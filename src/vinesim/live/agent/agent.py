@@ -179,7 +179,8 @@ class Agent:
             await asyncio.sleep((self._lease_us or 1e6) / RENEWALS / 1e6)
             self._ask_for_lease()
             for device in self._all():
-                if device.alive_us + self._lease_us < min(lease_clock_us(), self._lease_until_us):
+                until_us = device.alive_us + self._lease_us
+                if device.is_ready and until_us < min(lease_clock_us(), self._lease_until_us):
                     device.kill("its device did not answer for the time of a lease")
 
     def _ask_for_lease(self) -> None:
@@ -196,7 +197,7 @@ class Agent:
         device = Device(unit, self._units[unit]["type"], self._folder, self._heard)
         device.attempt = attempt
         self._devices.setdefault(unit, []).append(device)
-        await device.start(self._kernels)
+        await device.start(self._kernels, self._limit_bytes)
         if self._lease_until_us > lease_clock_us():
             device.say({"op": "lease", "until_us": self._lease_until_us})
         return device

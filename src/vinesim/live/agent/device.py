@@ -26,6 +26,7 @@ class Device:
         self.attempt: int | None = None  # what it runs
         self.order: Message = {}
         self.why = ""  # it was killed for this reason
+        self.is_ready = False  # it has imported the kernels, and answers
         self.alive_us = lease_clock_us()  # when it was last heard of
         self.command: tuple[int, float | None] | None = None  # the command that it runs: process group, start
         self.limit: asyncio.TimerHandle | None = None
@@ -34,7 +35,7 @@ class Device:
         self.over = asyncio.get_running_loop().create_future()  # done when the process has ended
         self._reader: asyncio.Task[None] | None = None
 
-    async def start(self, kernels: dict[str, str]) -> None:
+    async def start(self, kernels: dict[str, str], limit_bytes: int) -> None:
         """Start the process. It begins to import the kernels."""
         environment = dict.fromkeys(THREADS, "1") | os.environ | {"VINESIM_UNIT": str(self.unit)}
         with open(self._folder / "devices.log", "ab") as log:
@@ -51,7 +52,8 @@ class Device:
         self._started = started_at(self._process.pid)
         write_process(self._folder, self._process.pid, self._started)
         self._reader = asyncio.get_running_loop().create_task(self._read())
-        self.say({"op": "begin", "type": self._type, "folder": str(self._folder), "kernels": kernels})
+        place = {"type": self._type, "folder": str(self._folder)}
+        self.say({"op": "begin", **place, "kernels": kernels, "limit": limit_bytes})
 
     @property
     def is_idle(self) -> bool:
@@ -98,7 +100,9 @@ class Device:
         self._on_message(self, {"op": "over"})
 
     def _hear(self, message: Message) -> None:
-        if message["op"] == "started":
+        if message["op"] == "ready":
+            self.is_ready = True
+        elif message["op"] == "started":
             self.command = (message["group"], message["started"])
             write_process(self._folder, *self.command)
         elif message["op"] == "ended" and self.command is not None:

@@ -43,7 +43,7 @@ class Device:
     def __init__(self, outbox: BinaryIO):
         self._outbox, self._lock = outbox, threading.Lock()
         self.command_group = 0  # process group of the command that runs
-        self._type, self._folder = "", Path()
+        self._type, self._folder, self._limit_bytes = "", Path(), 0
         self._wrong = ""  # why the kernels could not be imported
 
     def say(self, message: dict[str, Any]) -> None:
@@ -63,13 +63,10 @@ class Device:
         except Exception as raised:
             end = {"outcome": "raised", "why": f"{type(raised).__name__}: {raised}"}
         end = {"execution_us": lease_clock_us() - started_us} | end
-        try:
-            self.say({"op": "ended", "attempt": order["attempt"], **end})
-        except TypeError as wrong:
-            self.say({"op": "ended", "attempt": order["attempt"], "outcome": "raised", "why": f"its result: {wrong}"})
+        self.say({"op": "ended", "attempt": order["attempt"], **end})
 
     def _begin(self, order: dict[str, Any]) -> None:
-        self._type, self._folder = order["type"], Path(order["folder"])
+        self._type, self._folder, self._limit_bytes = order["type"], Path(order["folder"]), order["limit"]
         try:
             load(order["kernels"], self._folder)
         except Exception as wrong:
@@ -85,7 +82,19 @@ class Device:
         execution_us = (time.perf_counter() - before) * 1e6
         if len(results) != len(payloads):
             raise ValueError(f"kernel {order['kernel']} returned {len(results)} results for {len(payloads)} requests")
-        return {"outcome": "done", "results": [_result(one) for one in results], "execution_us": execution_us}
+        return {"outcome": "done", "results": [self._result(one) for one in results], "execution_us": execution_us}
+
+    def _result(self, one: Any) -> dict[str, Any]:
+        """Return what the request's client gets: the result, or why there is none."""
+        if isinstance(one, BaseException):
+            return {"error": f"{type(one).__name__}: {one}"}
+        try:
+            n_bytes = len(packed(one))
+        except TypeError as wrong:
+            return {"error": f"its result: {wrong}"}
+        if n_bytes > self._limit_bytes:
+            return {"error": f"its result has {n_bytes:,} bytes; the limit is {self._limit_bytes:,}"}
+        return {"result": one}
 
     def _command(self, order: dict[str, Any]) -> dict[str, Any]:
         words = order["commands"].get(self._type) or order["commands"].get("*")
@@ -105,12 +114,6 @@ class Device:
             with contextlib.suppress(OSError):
                 os.killpg(self.command_group, signal.SIGKILL)
         os.killpg(0, signal.SIGKILL)
-
-
-def _result(one: Any) -> dict[str, Any]:
-    if isinstance(one, BaseException):
-        return {"error": f"{type(one).__name__}: {one}"}
-    return {"result": one}
 
 
 def _read(inbox: BinaryIO, orders: "queue.Queue[dict[str, Any]]", device: Device) -> None:

@@ -4,6 +4,7 @@ A client numbers its requests with keys of its own. It sends those that are not 
 key that is known is not run a second time. Answers are kept until the client has confirmed them.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,20 +48,22 @@ class Clients:
         core.reply(peer, message, limit=limits.payload_bytes, applications=list(core.by_name))
         for answer in client.answers.values():
             core.send(peer, answer)
-        self._forget_gone()
 
     def closed(self, peer: Any) -> None:
         """A connection has ended; the client has a lease's time to come back."""
         client = self._by_peer.pop(peer, None)
         if client is not None and client.peer is peer:
             client.peer, client.gone_us = None, self._core.now_us
-        self._forget_gone()
 
-    def _forget_gone(self) -> None:
+    def next_us(self) -> float:
+        """Return when the next client is given up if it does not come back."""
+        gone_us = (client.gone_us for client in self._all.values() if client.peer is None)
+        return min(gone_us, default=math.inf) + self._core.nodes.lease_us
+
+    def check_gone(self) -> None:
         """Cancel the requests of clients that have not come back."""
-        patience_us = self._core.nodes.lease_us
         for client in [c for c in self._all.values() if c.peer is None]:
-            if client.gone_us + patience_us <= self._core.now_us:
+            if client.gone_us + self._core.nodes.lease_us <= self._core.now_us:
                 for item in list(client.items.values()):
                     self._core.runs.cancel(item)
                 for run in [r for r in self._core.runs.offered.values() if r.items[0].client == client.id]:
@@ -92,13 +95,14 @@ class Clients:
             core.send(peer, client.answers[key])
             return
         if key in client.items:
+            client.items[key].payload, client.items[key].is_found = message.get("payload"), False
             return
         try:
-            core.check_room()
             number = core.application(message["application"])
             size = float(message["size"])
-            if not 0 <= size < float("inf"):
+            if not 0 <= size < math.inf:
                 raise ValueError(f"size: expected a finite number, 0 or more, found {size}")
+            core.check_room()
         except Exception as refused:
             why, kind = str(refused), getattr(refused, "kind", "wrong")
             core.send(peer, {"op": "answer", "key": key, "error": kind, "why": why})
@@ -173,10 +177,18 @@ class Clients:
             self._core.send(client.peer, message)
 
     def adopt(self, items: list[Item]) -> None:
-        """Note requests that were found running after a restart, so that they are not run again."""
+        """Note requests that were found running after a restart. If their client has sent them again, what it has
+        sent does not run, but is kept for the case that the found attempt fails."""
         for item in items:
             client = self._all.setdefault(item.client, Client(item.client, gone_us=self._core.now_us))
+            again = client.items.get(item.key)
+            if again is not None:
+                again.is_cancelled, item.is_found, item.payload = True, False, again.payload
             client.items[item.key] = item
+
+    def forget(self, item: Item) -> None:
+        """A request that was found running has failed, and its client has not sent it again: it will."""
+        self._all[item.client].items.pop(item.key, None)
 
     def offer(self, client: str, run: Run) -> None:
         """Give a grant to the client that asks for itself."""

@@ -66,6 +66,7 @@ class Core:
         for peer, message in messages:
             self.handle(peer, message)
         self.nodes.check_leases()
+        self.clients.check_gone()
         self.runs.check_times()
         self._decide()
         self.journal.commit()
@@ -92,7 +93,7 @@ class Core:
 
     def next_us(self) -> float:
         """Return when to turn again if no message comes."""
-        return min(self.ask_again_us, self.nodes.next_us(), self.runs.next_us())
+        return min(self.ask_again_us, self.nodes.next_us(), self.clients.next_us(), self.runs.next_us())
 
     def closed(self, peer: Any) -> None:
         """Note that a peer has gone."""

@@ -100,7 +100,7 @@ class Runs:
         """An agent runs an attempt that this manager does not know: it was started before a restart. Its requests are
         those that their client will send again."""
         items = [
-            Item(self._core.application(name), size, arrived_us, client, key)
+            Item(self._core.application(name), size, arrived_us, client, key, is_found=True)
             for name, size, arrived_us, client, key in found.get("items", ())
         ]
         run = Run(items, self._core.now_us)
@@ -213,6 +213,8 @@ class Runs:
         if item.is_cancelled:
             if item.job:
                 core.jobs.failed(item, "cancelled", "cancelled")
+        elif item.is_found:
+            core.clients.forget(item)
         elif item.job and core.jobs.is_once(item):
             core.jobs.unknown(item, run.why)
         elif run.is_final or item.n_attempts >= core.cluster.limits.attempts:

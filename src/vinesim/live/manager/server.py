@@ -11,6 +11,7 @@ from vinesim.live.wire.connection import Connection
 
 log = logging.getLogger(__name__)
 OVERHEAD_BYTES = 64 * 2**10  # of a message beyond its payload
+AGENT_BYTES = 2**31  # an agent sends the results of consolidated requests together, each within the limit
 LEAST_WAIT_S = 0.001
 
 
@@ -54,6 +55,8 @@ class Server:
         self._peers.add(peer)
 
     def _received(self, peer: Connection, message: Any) -> None:
+        if isinstance(message, dict) and message.get("op") == "agent.hello":
+            peer.allow(AGENT_BYTES)
         self._inbox.append((peer, message))
         self._soon()
 

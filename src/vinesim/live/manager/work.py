@@ -30,6 +30,7 @@ class Item:
     job: int = 0  # 0: a request
     n_attempts: int = 0
     is_cancelled: bool = False
+    is_found: bool = False  # it ran when the manager was started again; its client has not sent it again
     number: int = -1  # in the decision component, while it waits there
 
 

@@ -51,6 +51,11 @@ class Connection(asyncio.Protocol):
             self._why = "the peer does not read what it is sent"
             self._transport.abort()
 
+    def allow(self, max_bytes: int) -> None:
+        """Read messages of this length from now on."""
+        if self._opener is not None:
+            self._opener.max_bytes = max_bytes
+
     def close(self, why: str) -> None:
         """Close the connection after what was sent."""
         self._why = self._why or why

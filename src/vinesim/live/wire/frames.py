@@ -33,7 +33,7 @@ class Opener:
     """Reads the frames of one direction from chunks of a stream; a message has ``max_bytes`` at most."""
 
     def __init__(self, key: bytes, max_bytes: int):
-        self._key, self._max_bytes, self._n = key, max_bytes, 0
+        self._key, self.max_bytes, self._n = key, max_bytes, 0
         self._buffer = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
@@ -42,8 +42,8 @@ class Opener:
         found, at = [], 0
         while len(self._buffer) - at >= HEAD_BYTES:
             (length,) = LENGTH.unpack_from(self._buffer, at)
-            if length > self._max_bytes:
-                raise WrongFrame(f"a message of {length:,} bytes; the limit is {self._max_bytes:,}")
+            if length > self.max_bytes:
+                raise WrongFrame(f"a message of {length:,} bytes; the limit is {self.max_bytes:,}")
             if len(self._buffer) - at < HEAD_BYTES + length:
                 break
             mac = bytes(self._buffer[at + LENGTH.size : at + HEAD_BYTES])

@@ -1,0 +1,207 @@
+"""Clusters for tests: a core with a clock that the test moves, and real processes without Ray."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from vinesim.live.decisions import SchedulerDecisions
+from vinesim.live.folder import cluster_in, prepare
+from vinesim.live.journal import Journal
+from vinesim.live.manager.core import Core
+
+CLUSTER = """
+processor_types: [{name: CPU, capacity: 2}, {name: ACC}]
+task_types: [ECHO, COMMAND]
+affinity: {times: {CPU: {ECHO: 2 ms, COMMAND: 1 us}, ACC: {ECHO: 1 ms}}}
+applications: [{name: ECHO, relative_deadline: 50 ms, average_load: 100, max_consolidated: 8}]
+kernels: kernels.py
+nodes: [{name: n0, units: {ACC: 1, CPU: 1}}, {name: n1, units: {CPU: 1}}]
+policy: fcfs
+lease: 1 s
+grace: 0.5 s
+limits: {payload: 64 KiB, pending: 50, kernel: 20 s}
+"""
+KERNELS = '''
+import os, time
+from vinesim.live.kernels import kernel
+
+@kernel("echo")
+def echo(payloads):
+    return [work(one) for one in payloads]
+
+def work(one):
+    """What a payload asks for: a pair of a verb and its argument."""
+    verb, argument = one
+    if verb == "note":  # say in a file that it ran, and where
+        with open(argument, "a") as file:
+            file.write(f"{os.getpid()}\\n")
+    elif verb == "wait_for":  # until a file is there, and say so before
+        with open(argument + ".started", "a") as file:
+            file.write(f"{os.getpid()}\\n")
+        while not os.path.exists(argument):
+            time.sleep(0.01)
+    elif verb == "raise":
+        raise ValueError(argument)
+    elif verb == "one_fails":
+        return ValueError(argument)
+    elif verb == "big":
+        return b"x" * argument
+    elif verb == "die":
+        os._exit(3)
+    return argument
+'''
+PATIENCE_S = 60.0
+
+
+def write_files(folder: Path, text: str = CLUSTER) -> Path:
+    """Write the cluster file and its kernels. Returns the former."""
+    (folder / "kernels.py").write_text(KERNELS)
+    path = folder / "cluster.yaml"
+    path.write_text(text)
+    return path
+
+
+class HandClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.us = 1e6
+
+    def now_us(self) -> float:
+        return self.us
+
+
+class CoreTest:
+    """A core, its clock, and what it has sent to each peer. Peers are plain text."""
+
+    def __init__(self, folder: Path, text: str = CLUSTER):
+        self._folder, self._state = folder, folder / "state"
+        if not (self._state / "token").exists():
+            prepare(self._state, write_files(folder, text))
+        self.clock = HandClock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the manager, or start it again after it died without a word."""
+        cluster = cluster_in(self._state)
+        self.core = Core(cluster, SchedulerDecisions(cluster), Journal(self._state / "journal"), self.clock)
+        self.turn()
+
+    def turn(self, *messages: tuple[str, dict[str, Any]], after_us: float = 1e3) -> list[tuple[str, dict[str, Any]]]:
+        """Move the clock, hand in messages, and return what is sent."""
+        self.clock.us += after_us
+        return self.core.turn(messages)
+
+    def agent(self, node: str, generation: int = 0, **more: Any) -> list[tuple[str, dict[str, Any]]]:
+        """Let an agent say hello, as the peer with the node's name."""
+        return self.turn((node, {"op": "agent.hello", "node": node, "generation": generation, **more}))
+
+    def client(self, name: str = "c") -> None:
+        self.turn((name, {"op": "client.hello", "n": 0, "id": name}))
+
+    def request(self, key: str = "1", payload: Any = None, peer: str = "c") -> list[tuple[str, dict[str, Any]]]:
+        message = {"op": "client.request", "key": key, "application": "ECHO", "size": 1.0, "payload": payload}
+        return self.turn((peer, message))
+
+    def submit(self, key: str | None = None, peer: str = "c", **job: Any) -> list[tuple[str, dict[str, Any]]]:
+        job = {"task_type": "COMMAND", "commands": {"*": ["true"]}, "expected_us": 1e6, **job}
+        return self.turn((peer, {"op": "job.submit", "n": 1, "key": key, "job": job}))
+
+    def end(self, node: str, attempt: int, generation: int = 1, **end: Any) -> list[tuple[str, dict[str, Any]]]:
+        end = {"outcome": "done", "results": [{"result": 7}], "execution_us": 500.0, **end}
+        message = {"op": "agent.ended", "ends": [{"attempt": attempt, "generation": generation, **end}]}
+        return self.turn((node, message))
+
+    def job(self, number: int) -> dict[str, Any]:
+        return dict(self.core.journal.one("SELECT * FROM jobs WHERE id = ?", number))
+
+
+def only(sent: list[tuple[str, dict[str, Any]]], op: str) -> dict[str, Any]:
+    """The one message of a kind."""
+    (found,) = every(sent, op)
+    return found
+
+
+def every(sent: list[tuple[str, dict[str, Any]]], op: str) -> list[dict[str, Any]]:
+    return [message for _, message in sent if message["op"] == op]
+
+
+class Processes:
+    """Manager and agents as processes, without Ray: the test starts, stops and ends them by their numbers."""
+
+    def __init__(self, folder: Path, text: str = CLUSTER):
+        self.folder = folder / "state"
+        prepare(self.folder, write_files(folder, text))
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, *names: str) -> None:
+        """Start ``manager`` or the agents of nodes."""
+        for name in names:
+            words = ["manager", str(self.folder)] if name == "manager" else ["agent", str(self.folder), name]
+            command = [sys.executable, "-m", "vinesim.live.serve", *words]
+            self._running[name] = subprocess.Popen(command, start_new_session=True)
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a process; after SIGKILL wait for its end."""
+        process = self._running[name]
+        os.kill(process.pid, number)
+        if number == signal.SIGKILL:
+            process.wait(PATIENCE_S)
+
+    def devices(self, node: str) -> list[int]:
+        """The numbers of a node's processes that live."""
+        found = []
+        for path in (self.folder / "nodes" / node).glob("process-*.json"):
+            pid = int(path.stem.partition("-")[2])
+            if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                found.append(pid)
+        return [pid for pid in found if pid != self._running[node].pid]
+
+    def end(self) -> None:
+        """End everything that was started."""
+        for process in self._running.values():
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGCONT)
+                process.kill()
+            process.wait(PATIENCE_S)
+        nodes = [name for name in self._running if name != "manager"]
+        until(lambda: not any(self.devices(node) for node in nodes))
+
+
+@contextmanager
+def processes(folder: Path, *names: str, text: str = CLUSTER) -> Any:
+    """Processes that end with the block."""
+    cluster = Processes(folder, text)
+    try:
+        cluster.start(*names)
+        until((cluster.folder / "address.json").exists)
+        yield cluster
+    finally:
+        cluster.end()
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Wait until a condition holds, and return its value."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not (value := condition()):
+        assert time.monotonic() < end_s, "it did not happen"
+        time.sleep(0.01)
+    return value
+
+
+async def eventually(condition: Callable[[], Any]) -> Any:
+    """The same, while the event loop goes on."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not (value := condition()):
+        assert time.monotonic() < end_s, "it did not happen"
+        await asyncio.sleep(0.01)
+    return value

@@ -1,0 +1,337 @@
+"""The manager without sockets: what it does when agents, clients and itself die, on a clock that the test moves."""
+
+import pytest
+
+from tests.live.clusters import CoreTest, every, only
+
+LEASE_US, GRACE_US = 1e6, 0.5e6
+
+
+@pytest.fixture
+def core(tmp_path):
+    one = CoreTest(tmp_path)
+    one.client()
+    return one
+
+
+def test_a_request_runs_and_is_answered(core):
+    core.agent("n0")
+    run = only(core.request(payload=[1, 2]), "run")
+    assert (run["kernel"], run["payloads"], run["unit"]) == ("echo", [[1, 2]], 0)
+    sent = core.end("n0", run["attempt"])
+    assert only(sent, "answer")["result"] == 7
+    assert only(sent, "ack")["attempts"] == [run["attempt"]]
+    assert core.core.counters.n_done == 1
+    row = core.core.journal.one("SELECT * FROM requests")
+    assert (row["application"], row["outcome"], row["execution_us"], row["n_attempts"]) == ("ECHO", "done", 500.0, 1)
+    assert row["arrival_us"] <= row["issued_us"] < row["ended_us"]
+
+
+def test_nothing_is_granted_to_a_node_that_is_not_there(core):
+    assert not every(core.request(), "run")
+    assert only(core.agent("n1"), "run")["unit"] == 2
+
+
+def test_an_answer_is_kept_until_it_is_confirmed(core):
+    core.agent("n0")
+    run = only(core.request(), "run")
+    core.core.closed("c")
+    assert not every(core.end("n0", run["attempt"]), "answer")
+    again = [("c2", {"op": "client.hello", "n": 1, "id": "c"})]
+    assert only(core.turn(*again), "answer")["key"] == "1"
+    sent = core.turn(("c2", {"op": "client.confirm", "keys": ["1"]}), ("c2", {"op": "client.hello", "n": 2, "id": "c"}))
+    assert not every(sent, "answer")
+
+
+def test_a_request_that_is_sent_again_runs_once(core):
+    core.agent("n0")
+    run = only(core.request(), "run")
+    assert not every(core.request(), "run")
+    core.end("n0", run["attempt"])
+    sent = core.request()
+    assert not every(sent, "run")
+    assert only(sent, "answer")["result"] == 7
+
+
+def test_a_silent_node_keeps_its_units_until_lease_and_grace_are_over(core):
+    """The device may still work on the request: not before it has ended itself may another one begin."""
+    core.agent("n1")
+    first = only(core.request(), "run")
+    core.core.closed("n1")
+    assert not every(core.agent("n0"), "run")
+    renewal = ("n0", {"op": "agent.lease", "at_us": 0.0})
+    assert not every(core.turn(renewal, after_us=LEASE_US), "run")
+    sent = core.turn(renewal, after_us=GRACE_US)
+    second = only(sent, "run")
+    assert second["unit"] != first["unit"]
+    assert second["attempt"] != first["attempt"]
+    assert core.core.counters.n_started_again == core.core.counters.n_lost_nodes == 1
+
+
+def test_a_lease_that_is_renewed_does_not_end(core):
+    core.agent("n1")
+    only(core.request(), "run")
+    core.agent("n0")
+    for _ in range(5):
+        sent = core.turn(*[(n, {"op": "agent.lease", "at_us": 5.0}) for n in ("n0", "n1")], after_us=LEASE_US)
+        assert [m["at_us"] for m in every(sent, "lease")] == [5.0, 5.0]
+        assert not every(sent, "run")
+
+
+def test_a_new_agent_says_that_nothing_runs_and_the_work_begins_at_once(core):
+    core.agent("n1")
+    first = only(core.request(), "run")
+    core.core.closed("n1")
+    sent = core.agent("n1")
+    assert only(sent, "welcome")["generation"] == 2
+    assert only(sent, "run")["attempt"] != first["attempt"]
+
+
+def test_what_an_old_generation_says_is_not_used(core):
+    core.agent("n1")
+    first = only(core.request(), "run")
+    core.core.closed("n1")
+    second = only(core.agent("n1"), "run")
+    assert not every(core.end("n1", first["attempt"], generation=1), "answer")
+    assert not every(core.end("n1", second["attempt"], generation=1), "answer")
+    assert core.core.counters.n_old == 2
+    assert only(core.end("n1", second["attempt"], generation=2), "answer")["result"] == 7
+    assert core.core.counters.n_done == 1
+
+
+def test_an_agent_that_was_given_up_is_fenced(core):
+    core.agent("n1")
+    core.core.closed("n1")
+    core.turn(after_us=LEASE_US + GRACE_US)
+    sent = core.agent("n1", generation=1)
+    assert "generation 1 of n1 is over" in only(sent, "fenced")["why"]
+    assert not every(sent, "welcome")
+    assert only(core.agent("n1"), "welcome")["generation"] == 2
+
+
+def test_an_agent_that_comes_back_in_time_goes_on(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    core.core.closed("n1")
+    sent = core.agent("n1", generation=1, running=[{"attempt": run["attempt"], "unit": 2, "items": []}])
+    assert only(sent, "welcome")["generation"] == 1
+    assert not every(sent, "run")
+    assert only(core.end("n1", run["attempt"]), "answer")["result"] == 7
+
+
+def test_an_order_that_never_arrived_is_given_again(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    core.core.closed("n1")
+    again = only(core.agent("n1", generation=1), "run")
+    assert again["attempt"] != run["attempt"]
+
+
+def test_devices_that_die_again_and_again_fail_the_request(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    for _ in range(2):
+        run = only(core.end("n1", run["attempt"], outcome="killed", why="its device died"), "run")
+    answer = only(core.end("n1", run["attempt"], outcome="killed", why="its device died"), "answer")
+    assert (answer["error"], answer["why"]) == ("failed", "its device died (tried 3 times)")
+
+
+@pytest.mark.parametrize("outcome", ["raised", "limit"])
+def test_a_kernel_that_raises_or_takes_too_long_is_not_tried_again(core, outcome):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    sent = core.end("n1", run["attempt"], outcome=outcome, why="ValueError: no")
+    assert only(sent, "answer")["why"] == "ValueError: no"
+    assert core.core.counters.n_failed == 1
+    assert core.core.counters.n_started_again == 0
+
+
+def test_one_request_of_several_may_fail(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    answer = only(core.end("n1", run["attempt"], results=[{"error": "ValueError: this one"}]), "answer")
+    assert answer["error"] == "failed"
+
+
+def test_cancelled_while_it_waits_and_while_it_runs(core):
+    cancel = ("c", {"op": "client.cancel", "key": "1"})
+    core.request()
+    assert only(core.turn(cancel), "answer")["error"] == "cancelled"
+    assert not every(core.agent("n1"), "run")
+    run = only(core.request("2"), "run")
+    sent = core.turn(("c", {"op": "client.cancel", "key": "2"}))
+    assert only(sent, "kill")["attempt"] == run["attempt"]
+    assert only(sent, "answer")["error"] == "cancelled"
+    assert not core.request("3") == []
+    core.end("n1", run["attempt"], outcome="killed")
+    assert core.core.counters.n_cancelled == 2
+
+
+def test_the_requests_of_a_client_that_stays_away_are_cancelled(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    core.core.closed("c")
+    core.turn(after_us=LEASE_US / 2)
+    assert core.core.next_us() == core.clock.us + LEASE_US / 2
+    sent = core.turn(("n1", {"op": "agent.lease", "at_us": 0.0}), after_us=LEASE_US / 2)
+    assert only(sent, "kill")["attempt"] == run["attempt"]
+    assert core.core.counters.n_cancelled == 1
+
+
+def test_a_full_queue_and_wrong_calls_are_refused(core):
+    for n in range(50):
+        core.request(str(n))
+    answer = only(core.request("one more"), "answer")
+    assert answer["error"] == "busy"
+    assert "50 requests and jobs are waiting" in answer["why"]
+    assert only(core.submit(), "refused")["kind"] == "busy"
+    assert core.core.counters.n_refused == 2
+    for message in ({"op": "client.nonsense"}, {"op": 5}, {}, {"op": "agent.hello"}, {"op": "job.wait", "job": 99}):
+        assert only(core.turn(("c", message)), "refused")["kind"] == "wrong"
+    wrong = {"op": "client.request", "key": "w", "application": "NONE", "size": 1.0}
+    assert "no application 'NONE'" in only(core.turn(("c", wrong)), "answer")["why"]
+    assert "finite" in only(core.turn(("c", wrong | {"application": "ECHO", "size": -1.0})), "answer")["why"]
+
+
+def test_a_drained_node_gets_nothing_more_also_after_a_restart(core):
+    core.agent("n1")
+    core.turn(("c", {"op": "client.drain", "n": 1, "node": "n1", "is_draining": True}))
+    assert not every(core.request(), "run")
+    core.begin()
+    core.client()
+    assert not every(core.agent("n1", generation=1), "run")
+    core.request()
+    sent = core.turn(("c", {"op": "client.drain", "n": 1, "node": "n1", "is_draining": False}))
+    assert len(every(sent, "run")) == 1
+
+
+# --- jobs ---
+
+
+def test_a_job_is_in_the_journal_at_every_step(core):
+    core.agent("n1")
+    sent = core.submit(name="one")
+    run = only(sent, "run")
+    assert only(sent, "reply")["job"] == 1
+    assert core.job(1)["state"] == "running"
+    core.end("n1", run["attempt"], exit_code=4, usage={"user_s": 0.5})
+    job = core.job(1)
+    assert (job["state"], job["exit_code"], job["n_attempts"]) == ("ended", 4, 1)
+    assert "0.5" in job["usage"]
+    found = only(core.turn(("c", {"op": "job.wait", "n": 2, "job": 1})), "reply")["job"]
+    assert found["usage"] == {"user_s": 0.5}
+    states = [t["state"] for t in only(core.turn(("c", {"op": "job.logs", "n": 3, "job": 1})), "reply")["transitions"]]
+    assert states == ["waiting", "running", "ended"]
+
+
+def test_a_job_with_a_known_key_is_the_same_job(core):
+    first, second = only(core.submit("k"), "reply"), only(core.submit("k"), "reply")
+    assert first["job"] == second["job"] == 1
+    assert only(core.submit("other"), "reply")["job"] == 2
+
+
+def test_the_expected_time_comes_from_the_history_of_the_name(core):
+    core.agent("n1")
+    run = only(core.submit(name="mine", expected_us=None), "run")
+    core.end("n1", run["attempt"], exit_code=0, execution_us=2.5e6)
+    core.submit(name="mine", expected_us=None)
+    core.submit(name="another", expected_us=None)
+    jobs = only(core.turn(("c", {"op": "job.list", "n": 1})), "reply")["jobs"]
+    assert [job["expected_us"] for job in jobs] == [60e6, 2.5e6, 60e6]
+
+
+def test_a_restarted_manager_finds_a_running_job(core):
+    core.agent("n1")
+    run = only(core.submit(), "run")
+    core.submit()
+    core.begin()
+    assert core.core.nodes.is_recovering
+    running = [{"attempt": run["attempt"], "unit": 2, "items": []}]
+    assert not every(core.agent("n1", generation=1, running=running), "run")  # its unit is closed until it ends
+    sent = core.end("n1", run["attempt"], exit_code=0)
+    assert core.job(1)["state"] == "ended"
+    assert only(sent, "run")["job"] == 2
+    assert core.job(1)["n_attempts"] == 1
+
+
+def test_a_restarted_manager_hears_of_a_job_that_ended_meanwhile(core):
+    core.agent("n1")
+    run = only(core.submit(), "run")
+    core.begin()
+    ended = [{"attempt": run["attempt"], "generation": 1, "outcome": "done", "exit_code": 5}]
+    sent = core.agent("n1", ended=ended)  # a new agent, which found the record
+    assert (core.job(1)["state"], core.job(1)["exit_code"]) == ("ended", 5)
+    assert run["attempt"] in every(sent, "ack")[0]["attempts"]
+    assert not every(sent, "run")
+
+
+@pytest.mark.parametrize(("once", "state"), [(False, "running"), (True, "unknown")])
+def test_a_job_whose_node_is_gone_runs_again_unless_it_must_not(core, once, state):
+    core.agent("n1")
+    first = only(core.submit(at_most_once=once), "run")
+    core.begin()
+    core.agent("n0")
+    assert not every(core.turn(("n0", {"op": "agent.lease", "at_us": 0.0}), after_us=LEASE_US), "run")
+    sent = core.turn(("n0", {"op": "agent.lease", "at_us": 0.0}), after_us=GRACE_US)
+    assert core.job(1)["state"] == state
+    assert [run["attempt"] != first["attempt"] for run in every(sent, "run")] == ([] if once else [True])
+
+
+def test_jobs_that_wait_survive_and_cancelled_ones_do_not(core):
+    core.submit()
+    core.submit()
+    core.turn(("c", {"op": "job.cancel", "n": 1, "job": 1}))
+    core.begin()
+    assert only(core.agent("n1"), "run")["job"] == 2
+    assert core.job(1)["state"] == "cancelled"
+
+
+def test_a_running_job_is_ended_when_it_is_cancelled(core):
+    core.agent("n1")
+    run = only(core.submit(), "run")
+    assert only(core.turn(("c", {"op": "job.cancel", "n": 1, "job": 1})), "kill")["attempt"] == run["attempt"]
+    assert core.job(1)["state"] == "running"
+    core.end("n1", run["attempt"], outcome="killed")
+    assert core.job(1)["state"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "job",
+    [{"task_type": "NONE"}, {"commands": {}}, {"kernel": "echo"}, {"expected_us": -1.0}, {"limit_us": float("inf")}],
+)
+def test_a_wrong_job_is_refused_and_not_kept(core, job):
+    assert only(core.submit(**job), "refused")["kind"] == "wrong"
+    assert core.core.journal.one("SELECT count(*) AS n FROM jobs")["n"] == 0
+
+
+# --- requests and a restart of the manager ---
+
+
+def test_a_request_that_survives_the_manager_runs_once(core):
+    core.agent("n1")
+    run = only(core.request(), "run")
+    core.begin()
+    core.client()
+    assert not every(core.request(), "run")  # nothing is granted until the node has come back or is over
+    running = [{"attempt": run["attempt"], "unit": 2, "items": run["items"]}]
+    assert not every(core.agent("n1", generation=1, running=running), "run")
+    sent = core.end("n1", run["attempt"])
+    assert only(sent, "answer")["key"] == "1"
+    assert not every(sent, "run")
+    assert core.core.n_waiting == 0
+
+
+@pytest.mark.parametrize("is_sent_first", [True, False])
+def test_a_found_request_whose_device_dies_runs_again_with_what_its_client_sent(core, is_sent_first):
+    core.agent("n1")
+    run = only(core.request(payload=5), "run")
+    core.begin()
+    core.client()
+    if is_sent_first:
+        core.request(payload=5)
+    core.agent("n1", generation=1, running=[{"attempt": run["attempt"], "unit": 2, "items": run["items"]}])
+    sent = core.end("n1", run["attempt"], outcome="killed")
+    if not is_sent_first:
+        assert not every(sent, "run")
+        sent = core.request(payload=5)
+    assert only(sent, "run")["payloads"] == [5]
