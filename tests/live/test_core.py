@@ -162,7 +162,6 @@ def test_cancelled_while_it_waits_and_while_it_runs(core):
     sent = core.turn(("c", {"op": "client.cancel", "key": "2"}))
     assert only(sent, "kill")["attempt"] == run["attempt"]
     assert only(sent, "answer")["error"] == "cancelled"
-    assert not core.request("3") == []
     core.end("n1", run["attempt"], outcome="killed")
     assert core.core.counters.n_cancelled == 2
 
@@ -297,11 +296,66 @@ def test_a_running_job_is_ended_when_it_is_cancelled(core):
 
 @pytest.mark.parametrize(
     "job",
-    [{"task_type": "NONE"}, {"commands": {}}, {"kernel": "echo"}, {"expected_us": -1.0}, {"limit_us": float("inf")}],
+    [
+        {"requests": {"cores": 1}},
+        {"task_type": "NONE"},
+        {"commands": {}},
+        {"kernel": "echo"},
+        {"expected_us": -1.0},
+        {"limit_us": float("inf")},
+    ],
 )
 def test_a_wrong_job_is_refused_and_not_kept(core, job):
     assert only(core.submit(**job), "refused")["kind"] == "wrong"
     assert core.core.journal.one("SELECT count(*) AS n FROM jobs")["n"] == 0
+
+
+RBSS = """
+processor_types: [{name: SMALL, attributes: {cores: 4}}, {name: BIG, attributes: {cores: 16}}]
+task_types: [COMMAND]
+affinity: {times: {SMALL: {COMMAND: 1 us}, BIG: {COMMAND: 1 us}}}
+nodes: [{name: n0, units: {SMALL: 1}}, {name: n1, units: {BIG: 1}}]
+policy: POLICY
+"""
+
+
+IN_ORDER = {"rb_fifo": [1, 2, 3], "rb_sjf": [3, 2, 1], "rb_ljf": [2, 3, 1]}
+IN_ORDER |= {"easy_backfill": [1, 2, 3], "conservative_backfill": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(("policy", "order"), IN_ORDER.items())
+def test_the_policies_of_cam_order_jobs_and_respect_requests(tmp_path, policy, order):
+    core = CoreTest(tmp_path, RBSS.replace("POLICY", policy))
+    core.client()
+    core.agent("n0")
+    for seconds in (4, 9, 5) if policy != "rb_sjf" else (9, 5, 2):
+        core.submit(requests={"cores": 8}, expected_us=seconds * 1e6)
+    runs = every(core.agent("n1"), "run")
+    started = []
+    while runs:
+        assert runs[0]["unit"] == 1  # the small node is free, but has too few cores
+        started.append(runs[0]["job"])
+        runs = every(core.end("n1", runs[0]["attempt"], exit_code=0), "run")
+    assert started == order
+
+
+@pytest.mark.parametrize("policy", ["rb_ljf_ba", "rb_ljf_ocl"])
+def test_bottleneck_avoidance_relaxes_what_a_job_requests(tmp_path, policy):
+    core = CoreTest(tmp_path, RBSS.replace("POLICY", policy))
+    core.client()
+    core.agent("n0")
+    assert only(core.submit(requests={"cores": 8}), "run")["unit"] == 0
+
+
+def test_a_job_of_cam_is_taken_back_when_its_node_dies(tmp_path):
+    core = CoreTest(tmp_path, RBSS.replace("POLICY", "rb_ljf"))
+    core.client()
+    core.agent("n1")
+    first = only(core.submit(requests={"cores": 8}), "run")
+    core.core.closed("n1")
+    again = only(core.agent("n1"), "run")
+    assert (again["job"], core.job(1)["n_attempts"]) == (1, 2)
+    assert again["attempt"] != first["attempt"]
 
 
 # --- requests and a restart of the manager ---

@@ -1,6 +1,7 @@
 """The component decides what a run decides when it is told the same; and no lost completion keeps a unit."""
 
 import heapq
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import vinesim as vs
 from tests.live_replay import LEASE, recorded, replay
 from tests.requests_scenarios import request_scenario
 from tests.strategies import all_options
+from vinesim.live.columns import is_endless
 from vinesim.live.scheduler import Scheduler
 from vinesim.policies.registry import policies
 
@@ -157,3 +159,39 @@ def test_no_lost_completion_keeps_a_unit(seed, name, data):
     assert not any(scheduler.complete(grant, now_us) for grant in lost)
     if name.startswith("symphony"):
         assert scheduler._decider.scratch.n_seen.sum() == in_time
+
+
+FOR_JOBS = ("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl", "easy_backfill", "conservative_backfill")
+
+
+@pytest.mark.parametrize("name", FOR_JOBS)
+def test_policies_with_queues_of_their_own_decide_as_in_the_run(name, monkeypatch):
+    """They keep tasks that have ended until these come to the head of a queue."""
+    grants = emptied = 0
+    for seed in range(25):
+        scenario = with_resources(request_scenario(seed, name, gangs=False), seed)
+        scheduler, n = replay(scenario, recorded(scenario, monkeypatch))
+        grants += n
+        scheduler.expire(1e9)
+        decider = scheduler._decider
+        endless = [name for name, (_, size) in decider.policy.scratch.items() if is_endless(size)]
+        kept = sum(len(getattr(decider.scratch, name)) for name in endless)
+        assert kept == 0 or scheduler.n_pending
+        emptied += not scheduler.n_pending
+    assert grants > 300
+    assert emptied > 5
+
+
+def with_resources(scenario, seed):
+    """The scenario's types provide cores or SMs, and its applications request some."""
+    rng = np.random.default_rng(seed)
+    center, work = scenario.datacenter, scenario.workload
+    types = tuple(
+        replace(one, attributes={"cores" if i % 2 == 0 else "sms": float(rng.integers(4, 9))})
+        for i, one in enumerate(center.processor_types)
+    )
+    of_task = np.repeat(work.application, np.diff(work.job_first))
+    requests = {name: rng.integers(0, 7, 20).astype(float)[of_task] for name in ("cores", "sms")}
+    return replace(
+        scenario, datacenter=replace(center, processor_types=types), workload=replace(work, requests=requests)
+    )

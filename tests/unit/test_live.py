@@ -134,7 +134,7 @@ def test_a_wrong_registration_leaves_all_as_it_was():
 
 
 def test_policies_that_need_the_workload_or_periods_are_refused():
-    for name in ("optimal", "ff", "rb_fifo"):
+    for name in ("optimal", "ff"):
         with pytest.raises(vs.InputError, match="policy"):
             scheduler(name)
     with pytest.raises(vs.InputError, match="does not declare starts_gangs"):

@@ -36,6 +36,9 @@ def submit(
     ),
     limit: str | None = typer.Option(None, metavar="TIME", help="End the job after this time."),
     demand: float = typer.Option(1.0, min=0.0, metavar="N", help="What it takes of its unit's capacity."),
+    request: list[str] = typer.Option(
+        [], "--request", metavar="NAME=N", help="Least that its unit's type provides, such as cores=4 or sms=10."
+    ),
     at_most_once: bool = typer.Option(
         False, "--at-most-once", help="Do not start it again if its node dies; its end may then be unknown."
     ),
@@ -49,6 +52,7 @@ def submit(
     from vinesim.model.errors import InputError, Problem
 
     job: dict[str, Any] = {"task_type": kind, "name": name or kind, "demand": demand, "at_most_once": at_most_once}
+    job["requests"] = {name: _number(text, value) for text in request for name, _, value in [text.partition("=")]}
     if kernel is not None:
         job |= {"kernel": kernel, "payload": None if payload is None else json.loads(payload)}
     else:
@@ -135,6 +139,15 @@ def _pair(text: str) -> tuple[str, list[str]]:
 
         raise InputError([Problem(f"--on {text}", "TYPE=COMMAND", repr(text))])
     return kind, shlex.split(words)
+
+
+def _number(text: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        from vinesim.model.errors import InputError, Problem
+
+        raise InputError([Problem(f"--request {text}", "NAME=NUMBER", repr(text))]) from None
 
 
 def _table(jobs: list[dict[str, Any]]) -> None:

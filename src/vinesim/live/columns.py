@@ -28,6 +28,18 @@ class Sparse(dict[int, Any]):
         return self.default
 
 
+class Rows(dict[int, Sequence[float]]):
+    """A column with several values per task, indexed as ``rows[task, i]``."""
+
+    def __init__(self, n_values: int):
+        super().__init__()
+        self.shape = (0, n_values)
+
+    def __getitem__(self, at: Any) -> Any:
+        row = self.get(at[0])
+        return 0.0 if row is None else row[at[1]]  # a task that has ended, at the head of a policy's own queue
+
+
 class Requests:
     """The pending and running requests, as columns of the model. A request is a job."""
 
@@ -42,14 +54,23 @@ class Requests:
         self.task_operations: dict[int, float] = {}
         self.task_demand: dict[int, float] = {}
         self.task_group: dict[int, int] = {}
+        self.task_request = Rows(0)
 
     def in_model(self, model: Model) -> Any:
         """Return the model with these columns in place of its own."""
+        self.task_request.shape = (0, model.task_request.shape[1])
         endless: Any = {name: value for name, value in vars(self).items() if name in Model._fields}
         return model._replace(**endless)
 
     def add(
-        self, application: int, now_us: float, deadline_us: float, size: float, demand: float, groups: Sequence[int]
+        self,
+        application: int,
+        now_us: float,
+        deadline_us: float,
+        size: float,
+        demand: float,
+        groups: Sequence[int],
+        wanted: Sequence[float],
     ) -> int:
         """Add a job with one task per group. Returns its number."""
         job = self.n_jobs
@@ -62,12 +83,13 @@ class Requests:
         for task, group in enumerate(groups, first):
             self.task_job[task], self.task_operations[task] = job, size
             self.task_demand[task], self.task_group[task] = demand, group
+            self.task_request[task] = wanted
         return job
 
     def forget(self, task: int) -> int:
         """Remove a task that has ended. Returns its job if it was the job's last task, else -1."""
         job = self.task_job.pop(task)
-        del self.task_operations[task], self.task_demand[task], self.task_group[task]
+        del self.task_operations[task], self.task_demand[task], self.task_group[task], self.task_request[task]
         self.job_left[job] -= 1
         if self.job_left[job] > 0:
             return -1
@@ -83,16 +105,24 @@ def gone() -> Sparse:
     return Sparse(DROPPED)
 
 
-def empty_scratch(declared: Mapping[str, tuple[str, str]], model: Model, policy: str) -> Any:
+def is_endless(size: str) -> bool:
+    """Whether a column of scratch has no limit: entries for tasks, jobs or places in a queue."""
+    return bool(set(size.split(FACTOR)) & set(ENDLESS))
+
+
+def empty_scratch(
+    declared: Mapping[str, tuple[str, str]], model: Model, policy: str, may_multiply: bool = False
+) -> Any:
     """Return the policy's arrays, zero; those of tasks, jobs and queues have no limit.
 
-    Raises :class:`InputError` for a product that contains such a size.
+    Raises :class:`InputError` for a product that contains such a size, unless it ``may_multiply``: its entries cannot
+    be forgotten one by one.
     """
     problems, arrays = [], {}
     for name, (dtype, size) in declared.items():
-        if size in ENDLESS:
+        if size in ENDLESS or (may_multiply and is_endless(size)):
             arrays[name] = Sparse(np.zeros(1, dtype)[0].item())
-        elif set(size.split(FACTOR)) & set(ENDLESS):
+        elif is_endless(size):
             expected = "one of " + ", ".join(ENDLESS) + " alone, because requests have no end"
             problems.append(Problem(f"policy {policy}, scratch {name}", expected, repr(size)))
     if problems:
@@ -105,7 +135,7 @@ def regrouped(
     scratch: Any, declared: Mapping[str, tuple[str, str]], old: Model, new: Model, moved: Mapping[int, int]
 ) -> Any:
     """Return the scratch for a model with more groups; ``moved`` maps each old group to its new number."""
-    result = empty_scratch(declared, new, "")
+    result = empty_scratch(declared, new, "", may_multiply=True)
     for name, (_, size) in declared.items():
         parts = size.split(FACTOR)
         if "groups" not in parts:

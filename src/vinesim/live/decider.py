@@ -8,7 +8,7 @@ from typing import Any
 from vinesim.engine import contract
 from vinesim.engine.contract import BrokenContract, asked
 from vinesim.engine.reference import has_room, start
-from vinesim.live.columns import Requests, copy_of, empty_scratch, regrouped
+from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, Place
 from vinesim.live.grants import RECENT, Grants, Running
 from vinesim.live.registration import Cluster, Registration, compiled
@@ -33,6 +33,7 @@ class Decider:
         self.options = plain_options(policy.values_of_options())
         self.now_us = -math.inf
         self.registered: list[Registration] = []
+        self.resources: list[str] = []  # that applications request, in the order of the model
         self.groups: list[list[int]] = []  # for each application, by gang member
         self.requests = Requests()
         self.dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
@@ -60,7 +61,8 @@ class Decider:
         """Add a request that is pending from now on. Returns its number."""
         one, groups = self.registered[application], self.groups[application]
         due_us = one.deadline_us(arrived_us, size)
-        job = self.requests.add(application, arrived_us, due_us, size, one.demand, groups)
+        wanted = [one.requests.get(name, 0.0) for name in self.resources]
+        job = self.requests.add(application, arrived_us, due_us, size, one.demand, groups, wanted)
         self.state.arrive(job)
         self.happened(ARRIVAL, job=job)
         return job
@@ -73,9 +75,13 @@ class Decider:
         self.ended += ended
 
     def lose(self, running: Running) -> None:
-        """Free the grant's units; the policy sees that time has passed, not that a task has finished."""
+        """Free the grant's units. The policy sees that time has passed, not that a task has finished; one with queues
+        of its own sees the end, because it counts what runs."""
         for task in running.leads.values():
-            self.ended += self.state.free(task)
+            ended = self.state.free(task)
+            if self.policy.takes_back:
+                self.happened(FINISH, unit=self.state.task_unit[task], task=task)
+            self.ended += ended
         self.happened(TIMER)
 
     def set_up(self, units: list[int], is_up: bool) -> None:
@@ -90,24 +96,34 @@ class Decider:
         for unit, row in enumerate(self.model.unit_order.tolist()):
             self.state.unit_open[unit] = 0.0 if row in self.down else float(self.model.unit_capacity[unit])
 
-    def register(self, application: Application, task_type: str, demand: float) -> int:
+    def register(
+        self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
+    ) -> int:
         """Add an application. Returns its number. Raises :class:`InputError`."""
         kind = code_of(f"application {application.name}, task_type", task_type, self.cluster.task_types)
         if application.gang_size > 1 and not self.policy.starts_gangs:
             expected = f"1, as the policy {self.policy.name} does not declare starts_gangs"
             found = f"{application.gang_size}"
             raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
-        registered = [*self.registered, Registration(application, kind, demand)]
+        registered = [*self.registered, Registration(application, kind, demand, dict(requests or {}))]
         model, groups = compiled(self.cluster, registered, self.policy)
         if self.state is None:
             self._begin(model)
         else:
             self._regroup(model, groups)
         self.registered, self.groups = registered, groups
+        self._name_resources()
         return len(registered) - 1
 
+    def _name_resources(self) -> None:
+        """Give the waiting requests a value for each resource that any application requests."""
+        self.resources = sorted({name for one in self.registered for name in one.requests})
+        for task in self.requests.task_request:
+            one = self.registered[self.requests.job_application[self.requests.task_job[task]]]
+            self.requests.task_request[task] = [one.requests.get(name, 0.0) for name in self.resources]
+
     def _begin(self, model: Any) -> None:
-        self.scratch = empty_scratch(self.policy.scratch, model, self.policy.name)
+        self.scratch = empty_scratch(self.policy.scratch, model, self.policy.name, self.policy.takes_back)
         self.model = self.requests.in_model(model)
         self.state = LiveState(self.model, stream_seed(self.cluster.seed, "policy"))
         self.state.now_us = self.now_us
@@ -130,7 +146,15 @@ class Decider:
         self.view = View(self.now_us, event, unit, job, task, self.options, self.scratch)
 
     def _forget_ended(self) -> None:
-        """Remove the tasks that have ended from everything kept by task or job."""
+        """Remove the tasks that have ended from everything kept by task or job.
+
+        The queues of a policy that ``takes_back`` may hold a task until it comes to their head: such tasks are removed
+        when no other is left.
+        """
+        if self.policy.takes_back and len(self.ended) < len(self.requests.task_job):
+            return
+        if self.policy.takes_back and self.ended:
+            self._empty_queues()
         for task in self.ended:
             job = self.state.forget(task, self.requests)
             for name in self._of_tasks:
@@ -138,6 +162,12 @@ class Decider:
             for name in self._of_jobs:
                 getattr(self.scratch, name).pop(job, None)
         self.ended.clear()
+
+    def _empty_queues(self) -> None:
+        """Remove the entries of all tasks from the scratch."""
+        for name, (_, size) in self.policy.scratch.items():
+            if is_endless(size):
+                getattr(self.scratch, name).clear()
 
     def happened(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
         """Handle an event: a policy that sees every event is asked, and told that more may follow."""
@@ -150,6 +180,7 @@ class Decider:
             if grant is not None:
                 self._grants.ready.append(grant)
         self.state.is_more_to_come = False
+        self.see(TIMER)  # it has heard of the event; what is asked from now on is not that event again
 
     def decided(self, application: int | None) -> Grant | None:
         """Ask the policy until it starts something; undo what it did for an application other than ``application``."""
@@ -239,7 +270,4 @@ def usable(policy: Any) -> OnlinePolicy:
         raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])
     if policy.plans:
         raise InputError([Problem("policy", "a policy that decides online", f"{name}, which plans the whole workload")])
-    if policy.takes_back:
-        expected = "a policy that forgets tasks when they end"
-        raise InputError([Problem("policy", expected, f"{name}, which declares takes_back: it has queues of its own")])
     return policy

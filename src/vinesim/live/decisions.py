@@ -5,7 +5,7 @@ runs compiled, can take its place: the manager only knows :class:`Decisions`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,6 +74,7 @@ class Decisions(Protocol):
         per_size: bool = False,
         task_type: str | None = None,
         demand: float,
+        requests: Mapping[str, float] | None = None,
     ) -> int:
         """Add an application. Returns its number. Raises :class:`~vinesim.model.errors.InputError`."""
 

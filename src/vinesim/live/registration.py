@@ -1,7 +1,7 @@
 """What applications register, and the model built from it: compiled like a scenario with one request of each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Registration:
     application: Application
     task_type: int
     demand: float
+    requests: Mapping[str, float] = field(default_factory=dict)  # resource -> least that the unit's type provides
 
     def deadline_us(self, now_us: float, size: float) -> float:
         """Return when a request that arrives now is due."""
@@ -52,6 +53,8 @@ def compiled(
     first = np.concatenate(([0], np.cumsum(counts)))
     n_tasks = int(first[-1])
     nothing = np.zeros(n_tasks)
+    resources = sorted({name for r in registered for name in r.requests})
+    wanted = {name: np.repeat([r.requests.get(name, 0.0) for r in registered], counts) for name in resources}
     work = Workload(
         job_task_type=np.array([r.task_type for r in registered]),
         job_first=first,
@@ -63,6 +66,7 @@ def compiled(
         preferred_type=np.full(n_tasks, NO_PREFERENCE),
         demand=np.repeat([r.demand for r in registered], counts),
         application=np.arange(len(registered)),
+        requests=wanted or None,
         task_types=cluster.task_types,
         application_names=tuple(r.application.name for r in registered),
     )

@@ -85,7 +85,9 @@ class Scheduler:
             if application is not None and code in first:
                 demand = ONE_SLOT if work.demand is None else float(work.demand[work.job_first[first[code]]])
                 kind = work.task_types[int(work.job_task_type[first[code]])].name
-                scheduler._decider.register(application, kind, demand)
+                task = work.job_first[first[code]]
+                wanted = {name: float(column[task]) for name, column in (work.requests or {}).items()}
+                scheduler._decider.register(application, kind, demand, wanted)
         return scheduler
 
     def register(
@@ -100,6 +102,7 @@ class Scheduler:
         per_size: bool = False,
         task_type: str | None = None,
         demand: float = ONE_SLOT,
+        requests: Mapping[str, float] | None = None,
     ) -> int:
         """newAppRegistration: an application and what it expects. Returns its number, from 0.
 
@@ -107,13 +110,14 @@ class Scheduler:
         ``per_size``; ``average_load`` is the expected number per second. ``nodes``, as (rack, shelf), hold its data
         (empty: all); a request is a gang on ``gang_size`` of them. Up to ``max_consolidated`` requests can start as
         one. ``task_type`` is the column of the affinity, by default that of the application's name; ``demand`` is what
-        a request takes of a unit's capacity: one slot by default, all of it with ``WHOLE_UNIT``.
+        a request takes of a unit's capacity: one slot by default, all of it with ``WHOLE_UNIT``. ``requests`` is the
+        least that the unit's type must provide of its attributes, such as cores or sms.
         """
         application = Application(
             name, relative_deadline_us, per_size, average_load, max_consolidated, nodes, gang_size
         )
         with self._lock:
-            return self._decider.register(application, name if task_type is None else task_type, demand)
+            return self._decider.register(application, name if task_type is None else task_type, demand, requests)
 
     def new_request(
         self, application: int, now_us: float, size: float = 1.0, *, arrived_us: float | None = None

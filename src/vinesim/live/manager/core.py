@@ -5,7 +5,7 @@ messages leave.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vinesim.live.clock import ClusterClock
@@ -18,6 +18,7 @@ from vinesim.live.manager.nodes import Nodes
 from vinesim.live.manager.runs import Runs
 from vinesim.live.manager.status import status_of
 from vinesim.live.manager.work import Item, Served
+from vinesim.model.application import Application
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError
 
@@ -53,7 +54,7 @@ class Core:
         self.runs = Runs(self)
         self.jobs = Jobs(self)
         for one in cluster.applications:
-            self._serve(one.application, one.task_type, one.demand, one.kernel)
+            self.serve(one.application, one.task_type, one.demand, one.kernel)
         self.nodes.restore()
         self.jobs.restore()
         journal.commit()
@@ -140,17 +141,18 @@ class Core:
             raise Refusal("wrong", f"no application {name!r}; there are {', '.join(self.by_name) or 'none'}")
         return self.by_name[name]
 
-    def serve(self, application: Any, task_type: str, demand: float, kernel: str, client: str = "") -> int:
-        """Register an application, for a client that asks for its grants if there is no kernel."""
+    def serve(
+        self,
+        application: Application,
+        task_type: str,
+        demand: float,
+        kernel: str,
+        client: str = "",
+        requests: Mapping[str, float] | None = None,
+    ) -> int:
+        """Register an application; without a kernel it is for a client that asks for its grants, or for jobs."""
         if application.name in self.by_name:
             raise Refusal("wrong", f"the application {application.name!r} is registered already")
-        return self._serve(application, task_type, demand, kernel, client)
-
-    def status(self) -> Message:
-        """Return what the cluster looks like now."""
-        return status_of(self)
-
-    def _serve(self, application: Any, task_type: str, demand: float, kernel: str, client: str = "") -> int:
         number = self.decisions.register(
             application.name,
             application.relative_deadline_us,
@@ -161,11 +163,16 @@ class Core:
             per_size=application.per_size,
             task_type=task_type,
             demand=demand,
+            requests=requests,
         )
         deadline_us = application.relative_deadline_us
         self.served.append(Served(application.name, kernel, deadline_us, application.per_size, client))
         self.by_name[application.name] = number
         return number
+
+    def status(self) -> Message:
+        """Return what the cluster looks like now."""
+        return status_of(self)
 
     def _refuse(self, peer: Any, message: Any, kind: str, why: str) -> None:
         n = message.get("n") if isinstance(message, dict) else None

@@ -235,11 +235,14 @@ class Jobs:
         return item
 
     def _application(self, spec: dict[str, Any]) -> int:
-        """Return the application that stands for jobs with the same type and demand."""
+        """Return the application that stands for jobs with the same type, demand and requests."""
         core = self._core
-        name = f"job:{spec['task_type']}:{spec['demand']:g}"
+        requests = {name: float(least) for name, least in sorted(spec.get("requests", {}).items())}
+        words = "".join(f" {name}={least:g}" for name, least in requests.items())
+        name = f"jobs of {spec['task_type']}, demand {spec['demand']:g}{words}"
         if name not in core.by_name:
-            core.serve(Application(name, NO_DEADLINE_US), spec["task_type"], float(spec["demand"]), "")
+            application = Application(name, NO_DEADLINE_US)
+            core.serve(application, spec["task_type"], float(spec["demand"]), "", requests=requests)
         return core.by_name[name]
 
     def _check(self, spec: dict[str, Any]) -> None:
@@ -253,6 +256,11 @@ class Jobs:
             value = spec.get(name)
             if value is not None and not 0 < float(value) < math.inf:
                 raise ValueError(f"{name}: expected a finite time above 0, found {value}")
+        known = {name for one in self._core.cluster.processor_types for name in one.attributes}
+        for name, least in spec.get("requests", {}).items():
+            if name not in known or not 0 <= float(least) < math.inf:
+                names = ", ".join(sorted(known)) or "none: the processor types have no attributes"
+                raise ValueError(f"requests: expected a number, 0 or more, for one of {names}; found {name}={least}")
         spec["demand"] = float(spec.get("demand") or 1.0)
         spec["name"] = str(spec.get("name") or spec["task_type"])
 

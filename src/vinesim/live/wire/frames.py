@@ -6,6 +6,7 @@ way alters, repeats, drops or moves ends the connection.
 
 import hashlib
 import struct
+from collections.abc import Iterator
 
 LENGTH = struct.Struct("!I")
 MAC_BYTES = 16
@@ -36,10 +37,10 @@ class Opener:
         self._key, self.max_bytes, self._n = key, max_bytes, 0
         self._buffer = bytearray()
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Add a chunk. Returns the messages that are complete. Raises :class:`WrongFrame`."""
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Add a chunk, and return the messages that are complete. Raises :class:`WrongFrame` at the first wrong one."""
         self._buffer += chunk
-        found, at = [], 0
+        at = 0
         while len(self._buffer) - at >= HEAD_BYTES:
             (length,) = LENGTH.unpack_from(self._buffer, at)
             if length > self.max_bytes:
@@ -52,9 +53,8 @@ class Opener:
                 raise WrongFrame("a message that its sender did not write, or not here")
             self._n += 1
             at += HEAD_BYTES + length
-            found.append(message)
+            yield message
         del self._buffer[:at]
-        return found
 
 
 def _mac(key: bytes, n: int, message: bytes) -> bytes:
