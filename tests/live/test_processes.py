@@ -1,8 +1,11 @@
 """Real agents, device processes and managers: killed, frozen and started again by their numbers."""
 
 import asyncio
+import json
 import os
 import signal
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -200,6 +203,33 @@ def test_a_job_is_ended_with_all_it_started_at_its_limit_when_cancelled_and_when
 
     with processes(tmp_path, "manager", "n1") as cluster:
         run(cluster.folder, work)
+
+
+def test_metrics_need_the_token_and_logs_are_json(tmp_path):
+    async def work(session):
+        await up(session, "n0")
+        assert await session.application("ECHO").request(["say", 1]) == 1
+
+    def get(path, token):
+        url = f"http://{place['host']}:{place['metrics_port']}{path}"
+        return urllib.request.urlopen(urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})).read()
+
+    with processes(tmp_path, "manager", "n0") as cluster:
+        run(cluster.folder, work)
+        place = json.loads((cluster.folder / "address.json").read_text())
+        token = (cluster.folder / "token").read_text()
+        text = get("/metrics", token).decode()
+        assert "vinesim_done_total 1.0" in text
+        assert 'vinesim_nodes{state="up"} 1.0' in text
+        assert 'vinesim_waiting{application="ECHO"} 0.0' in text
+        for path, given, code in (("/metrics", "wrong", 401), ("/metrics", "", 401), ("/other", token, 404)):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                get(path, given)
+            assert refused.value.code == code
+            refused.value.close()
+        lines = [json.loads(line) for line in (cluster.folder / "logs" / "manager.jsonl").read_text().splitlines()]
+        (came,) = [line for line in lines if line["event"] == "node up"]
+        assert (came["node"], came["generation"], came["level"]) == ("n0", 1, "info")
 
 
 def test_stop_ends_everything_and_a_stranger_is_not_served(tmp_path):

@@ -37,6 +37,12 @@ def in_session(given: Path | None, work: Callable[["Session"], Awaitable[Any]]) 
     """Return what some work with a session returns. Raises ``LiveError``."""
     folder = folder_of(given)
     from vinesim.live.client import connect
+    from vinesim.live.running import is_manager_there
+    from vinesim.model.errors import InputError, Problem
+
+    if not is_manager_there(folder):
+        remedy = "Start one: vinesim live start CLUSTER.yaml"
+        raise InputError([Problem(str(folder), "the folder of a cluster that runs", "none runs there", remedy)])
 
     async def run() -> Any:
         async with connect(folder) as session:

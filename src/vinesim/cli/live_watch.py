@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, in_session
+from vinesim.cli.live_session import FOLDER, called, folder_of, in_session
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("status")(status)
     app.command("top")(top)
+    app.command("metrics")(metrics)
 
 
 def status(
@@ -60,6 +61,23 @@ def top(
                 await asyncio.sleep(every)
 
     in_session(folder, work)
+
+
+def metrics(folder: Path | None = FOLDER) -> None:
+    """Print the metrics in Prometheus' text format, as the manager's metrics port serves them to those with the
+    token."""
+    import json
+    import urllib.request
+
+    place = folder_of(folder)
+    from vinesim.live.address import Address, read_token
+
+    Address.in_folder(place).read()
+    found = json.loads((place / "address.json").read_text())
+    url = f"http://{found['host']}:{found['metrics_port']}/metrics"
+    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {read_token(place).hex()}"})
+    with urllib.request.urlopen(asked, timeout=10) as answer:  # noqa: S310 - an address of the cluster's own folder
+        sys.stdout.write(answer.read().decode())
 
 
 def _tables(found: dict[str, Any], before: Any) -> list["Table"]:

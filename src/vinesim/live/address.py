@@ -41,10 +41,11 @@ class Address:
         return str(self.folder)
 
 
-def write_place(folder: Path, host: str, port: int) -> None:
+def write_place(folder: Path, host: str, port: int, metrics_port: int) -> None:
     """Note where the manager listens."""
     partial = folder / f"{PLACE}.{os.getpid()}"
-    partial.write_text(json.dumps({"host": host, "port": port, "pid": os.getpid()}))
+    place = {"host": host, "port": port, "metrics_port": metrics_port, "pid": os.getpid()}
+    partial.write_text(json.dumps(place))
     partial.replace(folder / PLACE)
 
 

@@ -1,8 +1,18 @@
 """Whether a cluster runs in a folder."""
 
+import json
 from pathlib import Path
 
 import psutil
+
+
+def is_manager_there(folder: Path) -> bool:
+    """Whether a cluster runs in the folder: its supervisor does, or a manager that was started without one."""
+    try:
+        manager = json.loads((folder / "address.json").read_text())["pid"]
+    except (OSError, ValueError, KeyError):
+        manager = None
+    return supervisor_pid(folder) is not None or (manager is not None and psutil.pid_exists(manager))
 
 
 def supervisor_pid(folder: Path) -> int | None:

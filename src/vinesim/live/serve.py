@@ -15,6 +15,7 @@ from vinesim.live.folder import JOURNAL, cluster_in, node_folder
 from vinesim.live.journal import Journal
 from vinesim.live.logs import log_to
 from vinesim.live.manager.core import Core
+from vinesim.live.manager.metrics import MetricsPort
 from vinesim.live.manager.server import Server
 
 log = logging.getLogger(__name__)
@@ -39,14 +40,18 @@ async def manager(folder: Path) -> None:
     server = Server(core, token, stop.set)
     server.failed.add_done_callback(lambda _: stop.set())
     await server.start(cluster.host, int(journal.get("port", 0)))
-    if journal.get("port") != server.port:
-        journal.set("port", server.port)
-        journal.commit()
-    write_place(folder, cluster.host, server.port)
+    metrics = MetricsPort(core, token)
+    await metrics.start(cluster.host, int(journal.get("metrics_port", 0)))
+    for name, port in (("port", server.port), ("metrics_port", metrics.port)):
+        if journal.get(name) != port:
+            journal.set(name, port)  # so that agents and clients find the next manager
+    journal.commit()
+    write_place(folder, cluster.host, server.port, metrics.port)
     log.info("manager up", extra={"pid": os.getpid(), "port": server.port})
     await stop.wait()
     if server.failed.done():
         os._exit(FAILED)  # what this turn has written is not kept
+    metrics.close()
     await server.close()
     log.info("manager stopped", extra={"pid": os.getpid()})
 
