@@ -103,7 +103,8 @@ class CoreTest:
 
     def agent(self, node: str, generation: int = 0, **more: Any) -> list[tuple[str, dict[str, Any]]]:
         """Let an agent say hello, as the peer with the node's name."""
-        return self.turn((node, {"op": "agent.hello", "node": node, "generation": generation, **more}))
+        hello = {"op": "agent.hello", "node": node, "generation": generation, "ready": [0, 1, 2], **more}
+        return self.turn((node, hello))
 
     def client(self, name: str = "c") -> None:
         self.turn((name, {"op": "client.hello", "n": 0, "id": name}))

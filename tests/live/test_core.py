@@ -32,6 +32,14 @@ def test_nothing_is_granted_to_a_node_that_is_not_there(core):
     assert only(core.agent("n1"), "run")["unit"] == 2
 
 
+def test_nothing_is_granted_to_a_device_that_loads_its_kernels(core):
+    core.agent("n1", ready=[])
+    assert not every(core.request(), "run")
+    assert core.core.status()["nodes"][1]["state"] == "starting"
+    assert only(core.turn(("n1", {"op": "agent.ready", "units": [2]})), "run")["unit"] == 2
+    assert core.core.status()["nodes"][1]["state"] == "up"
+
+
 def test_an_answer_is_kept_until_it_is_confirmed(core):
     core.agent("n0")
     run = only(core.request(), "run")

@@ -17,6 +17,8 @@ ANY_TYPE = "*"
 MODULE = "vinesim_live_kernels"
 
 _KERNELS: dict[tuple[str, str], Function] = {}
+_PREPARE: list[Callable[[], None]] = []
+_PAYLOADS: dict[str, Callable[[float, Any], Any]] = {}
 
 
 def kernel(name: str, on: str = ANY_TYPE) -> Callable[[Function], Function]:
@@ -27,6 +29,34 @@ def kernel(name: str, on: str = ANY_TYPE) -> Callable[[Function], Function]:
         return function
 
     return register
+
+
+def prepare(function: Callable[[], None]) -> Callable[[], None]:
+    """Register a function that each device process calls once before it gets work: to load data, or to compile."""
+    _PREPARE.append(function)
+    return function
+
+
+def payload(name: str) -> Callable[[Callable[[float, Any], Any]], Callable[[float, Any], Any]]:
+    """Return the decorator that makes a function of (size, NumPy generator) the source of a kernel's payloads, for
+    load that is played."""
+
+    def register(function: Callable[[float, Any], Any]) -> Callable[[float, Any], Any]:
+        _PAYLOADS[name] = function
+        return function
+
+    return register
+
+
+def payload_for(name: str, size: float, random: Any) -> Any:
+    """Return a payload for a kernel; the size itself if its file has no source of payloads."""
+    return _PAYLOADS[name](size, random) if name in _PAYLOADS else size
+
+
+def prepare_all() -> None:
+    """Call what the kernels' file has registered with ``prepare``."""
+    for function in _PREPARE:
+        function()
 
 
 def kernel_for(name: str, processor_type: str) -> Function:

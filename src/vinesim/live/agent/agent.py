@@ -92,6 +92,7 @@ class Agent:
                 "generation": self.generation,
                 "facts": node_facts(),
                 "running": running,
+                "ready": sorted({device.unit for device in self._all() if device.is_ready}),
                 "ended": list(self._ends.values()),
             }
         )
@@ -225,7 +226,9 @@ class Agent:
 
     def _heard(self, device: Device, message: Message) -> None:
         """Handle what a device says, or that its process has ended."""
-        if message["op"] == "ended" and message["attempt"] == device.attempt:
+        if message["op"] == "ready":
+            self._say({"op": "agent.ready", "units": [device.unit]})
+        elif message["op"] == "ended" and message["attempt"] == device.attempt:
             self._free(device)
             end = {name: value for name, value in message.items() if name not in ("op", "attempt")}
             self._ended(message["attempt"], end)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from vinesim.live.agent import command
 from vinesim.live.clock import lease_clock_us
-from vinesim.live.kernels import kernel_for, load
+from vinesim.live.kernels import kernel_for, load, prepare_all
 from vinesim.live.wire.frames import LENGTH
 from vinesim.live.wire.messages import packed, unpacked
 
@@ -69,8 +69,9 @@ class Device:
         self._type, self._folder, self._limit_bytes = order["type"], Path(order["folder"]), order["limit"]
         try:
             load(order["kernels"], self._folder)
+            prepare_all()
         except Exception as wrong:
-            self._wrong = f"the kernels could not be imported: {type(wrong).__name__}: {wrong}"
+            self._wrong = f"the kernels could not be loaded: {type(wrong).__name__}: {wrong}"
         self.say({"op": "ready", "pid": os.getpid()})
 
     def _kernel(self, order: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 REQUEST_BYTES = 8192
 REQUEST_S = 5.0
-STATES = ("up", "silent", "lost", "absent", "draining")
+STATES = ("up", "starting", "silent", "lost", "absent", "draining")
 
 
 class Families:

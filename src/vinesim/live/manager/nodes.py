@@ -82,6 +82,13 @@ class Nodes:
             node.fence_us = self._core.now_us + self._rest_us
             self._core.send(peer, {"op": "lease", "at_us": message["at_us"]})
 
+    def on_ready(self, peer: Any, message: "Message") -> None:
+        """Devices can take work for the first time."""
+        node = self._by_peer.get(peer)
+        if node is not None:
+            node.ready |= set(message["units"])
+            self._open(node)
+
     def on_ended(self, peer: Any, message: "Message") -> None:
         """Attempts have ended."""
         node = self._by_peer.get(peer)
@@ -143,6 +150,7 @@ class Nodes:
         for found in running.values():
             if found["attempt"] not in node.attempts:
                 core.runs.found(node, found)
+        node.ready = set(message.get("ready", ()))
         node.blocked = {a.unit for a in node.attempts.values() if a.run.grant is None}
         self._awaited.discard(node.name)
         self._become(node, "up")
@@ -151,8 +159,9 @@ class Nodes:
     def _open(self, node: Node) -> None:
         """Open the units of a node that may get work, and close the others."""
         is_up = node.state == "up" and not node.is_draining
-        self._core.set_up([u for u in node.units if is_up and u not in node.blocked], True)
-        self._core.set_up([u for u in node.units if not is_up or u in node.blocked], False)
+        is_open = [is_up and unit in node.ready and unit not in node.blocked for unit in node.units]
+        self._core.set_up([unit for unit, can in zip(node.units, is_open, strict=True) if can], True)
+        self._core.set_up([unit for unit, can in zip(node.units, is_open, strict=True) if not can], False)
 
     def _lose(self, node: Node) -> None:
         core = self._core

@@ -47,12 +47,21 @@ def status_of(core: "Core") -> dict[str, Any]:
 def _node(node: Any) -> dict[str, Any]:
     return {
         "name": node.name,
-        "state": "draining" if node.is_draining and node.state == "up" else node.state,
+        "state": _state(node),
         "generation": node.generation,
         "n_units": len(node.units),
         "running": [[a.unit, a.id] for a in node.attempts.values()],
         "facts": node.facts,
     }
+
+
+def _state(node: Any) -> str:
+    """Return the state in a word; a node that is up, but whose devices still load their kernels, is starting."""
+    if node.state != "up":
+        return str(node.state)
+    if node.is_draining:
+        return "draining"
+    return "up" if node.ready >= set(node.units) else "starting"
 
 
 def _percentiles(values: Any) -> dict[str, float] | None:

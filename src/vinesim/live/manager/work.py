@@ -77,4 +77,5 @@ class Node:
     peer: Any = None  # its connection
     facts: dict[str, Any] = field(default_factory=dict)  # cores, memory, GPUs as the agent found them
     attempts: dict[int, Attempt] = field(default_factory=dict)
+    ready: set[int] = field(default_factory=set)  # units whose device process has loaded its kernels
     blocked: set[int] = field(default_factory=set)  # units whose work was found again after a restart
