@@ -9,7 +9,7 @@ import pytest
 
 from vinesim.policies.registry import BUILT_IN, find, policies
 
-HEAVY = {"numba", "matplotlib", "duckdb", "scipy"}
+HEAVY = {"numba", "matplotlib", "duckdb", "scipy", "ray", "msgpack", "psutil", "prometheus_client"}
 
 
 def loaded_by(code: str, among: set[str] = HEAVY) -> set[str]:

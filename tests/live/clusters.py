@@ -40,7 +40,7 @@ def echo(payloads):
 
 def work(one):
     """What a payload asks for: a pair of a verb and its argument."""
-    verb, argument = one
+    verb, argument = one if isinstance(one, list) else ("say", one)
     if verb == "note":  # say in a file that it ran, and where
         with open(argument, "a") as file:
             file.write(f"{os.getpid()}\\n")

@@ -2,7 +2,7 @@
 
 import typer
 
-from vinesim.cli import live_cluster, live_jobs, live_load, live_watch
+from vinesim.cli import live_cluster, live_jobs, live_load, live_record, live_watch
 
 
 def register(app: typer.Typer) -> None:
@@ -10,6 +10,6 @@ def register(app: typer.Typer) -> None:
     live = typer.Typer(
         name="live", help="Start a cluster, send it requests and jobs, and watch it.", no_args_is_help=True
     )
-    for part in (live_cluster, live_jobs, live_watch, live_load):
+    for part in (live_cluster, live_jobs, live_watch, live_load, live_record):
         part.register(live)
     app.add_typer(live)

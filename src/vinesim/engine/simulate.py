@@ -22,7 +22,7 @@ from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp, check_warm_up
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.parallel_jobs import warn_of_parallel_jobs
-from vinesim.model.result import Result, Table
+from vinesim.model.result import Outcome, Result, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.version import VERSION
@@ -87,6 +87,24 @@ def simulate(
         "compile_s": ended.compile_s,
         **({"plan_s": plan.took_s} if online.plans else {}),
     }
+    return result_of(
+        scenario,
+        outcome,
+        lambda: {**provenance, "content_id": content_id(scenario, code)},
+        percentiles=percentiles,
+        warm_up=warm_up,
+    )
+
+
+def result_of(
+    scenario: Scenario,
+    outcome: Outcome,
+    provenance: Callable[[], dict[str, Any]],
+    *,
+    percentiles: Method = "nearest_rank",
+    warm_up: WarmUp | None = None,
+) -> Result:
+    """Return the result with the tables and the summary that follow from what happened: in a run, or elsewhere."""
     tables = Tables(scenario, outcome)
     builders: dict[str, Callable[[], Table | None]] = {
         name: getattr(tables, name) for name in ("tasks", "jobs", "units")
@@ -96,7 +114,7 @@ def simulate(
     builders["applications"] = lambda: applications.table(tables) if applications.has_applications(tables) else None
     return Result(
         outcome,
-        lambda: {**provenance, "content_id": content_id(scenario, code)},
+        provenance,
         builders,
         partial(summarize, tables=tables, method=percentiles, warm_up=warm_up),
     )

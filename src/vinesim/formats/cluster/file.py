@@ -36,7 +36,8 @@ def read_cluster(
     nodes = _nodes(source, document, names)
     limits = _limits(source, document)
     applications = _applications(source, document, names)
-    used = sorted({kind for node in nodes for kind in node.units})
+    known = [] if names is None else names.processor_names
+    used = sorted({kind for node in nodes for kind in node.units if kind in known})
     speeds = None if names is None or "affinity" in bad else affinity(source, document.affinity, names, None, used)
     overhead = None if names is None else table(source, "overhead", document.overhead, names)
     policy = _policy(source, document, bad, folder, check_policy)
@@ -127,7 +128,8 @@ def _limits(source: YamlSource, document: ClusterDocument) -> Limits:
         try:
             given["payload_bytes"] = int(size_bytes(part.payload))
         except InputError as error:
-            source.adopt(error, ("limits", "payload"))
+            (problem,) = error.problems
+            source.add(("limits", "payload"), problem.expected, problem.found, problem.remedy)
     given |= {name: getattr(part, name) for name in ("pending", "attempts") if getattr(part, name) is not None}
     if part.kernel is not None:
         given["kernel_us"] = part.kernel

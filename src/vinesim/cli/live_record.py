@@ -1,0 +1,66 @@
+"""``vinesim live record|validate``: a live run as a scenario and a result, and beside its simulation."""
+
+import sys
+from pathlib import Path
+
+import typer
+
+from vinesim.cli.live_session import FOLDER, folder_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("record")(record)
+    app.command("validate")(validate)
+
+
+def record(
+    out: Path = typer.Option(..., "--out", metavar="DIR", help="Folder for scenario.yaml, its workload, and result/."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Write what happened: a scenario to simulate, and a result folder for report, timeline, gantt and compare."""
+    place = folder_of(folder)
+    from vinesim.formats.results.folder import write_result
+    from vinesim.live.record import RESULT, SCENARIO, write_scenario
+    from vinesim.live.record import record as recorded
+
+    found = recorded(place)
+    write_scenario(out, found.scenario)
+    write_result(out / RESULT, found.result)
+    n = found.scenario.workload.n_jobs
+    left_out = f"; {found.n_left_out:,} that failed, were dropped or cancelled are left out" if found.n_left_out else ""
+    typer.echo(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}")
+
+
+def validate(
+    as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON and nothing else."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Simulate the requests of a live run, and print what was measured and what was simulated side by side."""
+    place = folder_of(folder)
+    import json
+    from dataclasses import asdict
+
+    from vinesim.formats.source.quantities import format_time_us
+    from vinesim.live.record import record as recorded
+    from vinesim.live.validation import validate as validated
+
+    found = recorded(place)
+    lines = validated(found)
+    if as_json:
+        sys.stdout.write(json.dumps([asdict(line) for line in lines], indent=2) + "\n")
+        return
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title in ("", "measured", "simulated"):
+        table.add_column(title, justify="right" if title else "left")
+    for line in lines:
+        values = (line.measured, line.simulated)
+        words = [format_time_us(v) if line.unit == "us" else f"{v:,.3g} {line.unit}".strip() for v in values]
+        table.add_row(line.what, *words)
+    console = Console(highlight=False)
+    console.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
+    console.print(table)

@@ -1,0 +1,219 @@
+"""What happened on a cluster, as a scenario and as a result in the simulator's own schema.
+
+The scenario's requests arrive when they arrived, with their sizes. Each has the time that it took on the type where it
+ran (its share, if it was consolidated), and on other types the median of its application there. What a grant takes
+beyond its execution is the overhead, the median by application and type.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vinesim.engine.simulate import result_of
+from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.live.folder import JOURNAL, cluster_in
+from vinesim.live.journal import Journal
+from vinesim.model.cluster import Cluster
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.network import Network
+from vinesim.model.result import ExitReason, Outcome, Result
+from vinesim.model.scenario import Scenario
+from vinesim.model.version import VERSION
+from vinesim.model.workload import NO_PREFERENCE, Workload
+from vinesim.policies.identity import content_id
+
+SCENARIO, WORKLOAD, RESULT = "scenario.yaml", "workload.parquet", "result"
+NO_NETWORK = Network(None, None, None, 0.0)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A live run: what came, and what was done with it."""
+
+    scenario: Scenario
+    result: Result
+    n_left_out: int  # requests that failed, were dropped or cancelled
+
+
+def record(folder: Path) -> Recorded:
+    """Return the live run of a cluster's folder. Raises :class:`InputError` if no request was processed."""
+    cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
+    rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, id")]
+    journal.close()
+    done = [row for row in rows if row["outcome"] == "done" and row["execution_us"] is not None]
+    if not done:
+        raise InputError([Problem(str(folder), "a cluster that has processed requests", "none")])
+    kinds = cluster.datacenter.unit_type
+    columns = {name: np.array([row[name] for row in done]) for name in done[0]}
+    begin_us = columns["arrival_us"].min()
+    for name in ("arrival_us", "issued_us", "ended_us", "deadline_us"):
+        columns[name] = columns[name] - begin_us
+    names = [one.application.name for one in cluster.applications]
+    code = np.array([names.index(name) if name in names else -1 for name in columns["application"].tolist()])
+    if (code < 0).any():
+        unknown = sorted(set(columns["application"][code < 0].tolist()))
+        expected = "requests of the applications of the cluster file"
+        raise InputError([Problem(str(folder), expected, f"also {', '.join(unknown)}", "Declare them there.")])
+    unit_type = kinds[columns["unit"].astype(int)]
+    _, batch, n_consolidated = np.unique(columns["attempt"], return_inverse=True, return_counts=True)
+    share_us = columns["execution_us"] / n_consolidated[batch]
+    overhead_us = _overhead(cluster, columns, code, unit_type)
+    times_us = _times(cluster, columns["size"], share_us, code, unit_type)
+    work = _workload(cluster, columns, code, times_us)
+    scenario = Scenario(
+        cluster.datacenter,
+        work,
+        cluster.policy,
+        cluster.options,
+        cluster.affinity,
+        overhead_us,
+        network=NO_NETWORK,
+        seed=cluster.seed,
+        applications=tuple(one.application for one in cluster.applications),
+    )
+    leaders = np.unique(batch, return_index=True)[1]
+    outcome = Outcome(
+        task_unit=columns["unit"].astype(np.int32),
+        task_init_us=columns["issued_us"],
+        task_start_us=columns["issued_us"],
+        task_finish_us=columns["ended_us"],
+        unit_order=np.arange(len(kinds)),
+        shares_units=True,
+        exit_reason=ExitReason.ALL_DONE,
+        reason="",
+        end_us=float(columns["ended_us"].max()),
+        n_events=len(done),
+        followers=np.setdiff1d(np.arange(len(done)), leaders),
+    )
+    provenance = {
+        "version": VERSION,
+        "seed": cluster.seed,
+        "policy": str(cluster.policy),
+        "options": dict(cluster.options),
+        "engine": "live",
+        "processor_types": [kind.name for kind in cluster.processor_types],
+        "task_types": [kind.name for kind in cluster.task_types],
+        "reason": "",
+        "wall_s": outcome.end_us / 1e6,
+    }
+    result = result_of(scenario, outcome, lambda: {**provenance, "content_id": content_id(scenario)})
+    return Recorded(scenario, result, len(rows) - len(done))
+
+
+def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:
+    """[P, T] us: what a grant took beyond its execution; the median."""
+    beyond_us = np.maximum(columns["ended_us"] - columns["issued_us"] - columns["execution_us"], 0.0)
+    table = np.full(cluster.affinity.shape, float(np.median(beyond_us)))
+    for a, one in enumerate(cluster.applications):
+        t = [kind.name for kind in cluster.task_types].index(one.task_type)
+        for p in range(len(cluster.processor_types)):
+            here = (code == a) & (unit_type == p)
+            if here.any():
+                table[p, t] = np.median(beyond_us[here])
+    return table
+
+
+def _times(
+    cluster: Cluster, size: np.ndarray, share_us: np.ndarray, code: np.ndarray, unit_type: np.ndarray
+) -> np.ndarray:
+    """[N, P] us: the time of each request on each type; NaN where it cannot run."""
+    times_us = np.full((len(size), len(cluster.processor_types)), np.nan)
+    per_size_us = share_us / np.maximum(size, 1e-12)
+    for a, one in enumerate(cluster.applications):
+        t = [kind.name for kind in cluster.task_types].index(one.task_type)
+        of_a = code == a
+        for p in range(len(cluster.processor_types)):
+            if cluster.affinity[p, t] <= 0:
+                continue
+            here = of_a & (unit_type == p)
+            rate_us = float(np.median(per_size_us[here])) if here.any() else 1.0 / float(cluster.affinity[p, t])
+            times_us[of_a, p] = size[of_a] * rate_us
+            times_us[here, p] = share_us[here]
+    return times_us
+
+
+def _workload(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, times_us: np.ndarray) -> Workload:
+    n = len(code)
+    tasks = [kind.name for kind in cluster.task_types]
+    return Workload(
+        job_task_type=np.array([tasks.index(one.task_type) for one in cluster.applications])[code],
+        job_first=np.arange(n + 1),
+        arrival_us=columns["arrival_us"],
+        operations=columns["size"],
+        data_bytes=np.zeros(n),
+        data_rack=np.zeros(n),
+        data_shelf=np.zeros(n),
+        preferred_type=np.full(n, NO_PREFERENCE),
+        demand=np.array([one.demand for one in cluster.applications])[code],
+        deadline_us=columns["deadline_us"],
+        application=code,
+        times_us=times_us,
+        task_types=cluster.task_types,
+        application_names=tuple(one.application.name for one in cluster.applications),
+    )
+
+
+def write_scenario(folder: Path, scenario: Scenario) -> None:
+    """Write the scenario as a file with a workload beside it, for ``vinesim run`` and sweeps."""
+    folder.mkdir(parents=True, exist_ok=True)
+    types, tasks = scenario.datacenter.processor_types, scenario.workload.task_types
+    write_workload(folder / WORKLOAD, scenario.workload, types)
+    center = scenario.datacenter
+    affinity, overhead = np.asarray(scenario.affinity), np.asarray(scenario.overhead_us)
+    names = [task.name for task in tasks]
+    document = {
+        "description": "A live run, as it was recorded",
+        "extends": "none",
+        "processor_types": [_type(one) for one in types],
+        "task_types": names,
+        "affinity": {
+            "absolute": {
+                one.name: {name: float(v) for name, v in zip(names, affinity[p], strict=True) if v > 0}
+                for p, one in enumerate(types)
+            }
+        },
+        "overhead": {
+            one.name: {name: float(v) for name, v in zip(names, overhead[p], strict=True)}
+            for p, one in enumerate(types)
+        },
+        "applications": [_application(one) for one in scenario.applications],
+        "datacenter": {
+            "units": [
+                {"type": types[kind].name, "rack": int(rack), "shelf": int(shelf)}
+                for kind, rack, shelf in zip(center.unit_type, center.rack, center.shelf, strict=True)
+            ]
+        },
+        "network": "none",
+        "workload": {"file": WORKLOAD},
+        "policy": str(scenario.policy),
+        "options": dict(scenario.options or {}),
+        "seed": scenario.seed,
+    }
+    (folder / SCENARIO).write_text(yaml.safe_dump(json.loads(json.dumps(document)), sort_keys=False, width=120))
+
+
+def _type(one: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": one.name, "capacity": one.capacity}
+    if one.parallelism is not None:
+        found["parallelism"] = one.parallelism
+    if one.attributes:
+        found["attributes"] = dict(one.attributes)
+    return found
+
+
+def _application(one: Any) -> dict[str, Any]:
+    found = {
+        "name": one.name,
+        "relative_deadline": one.relative_deadline_us,
+        "per_size": one.per_size,
+        "average_load": one.average_load,
+        "max_consolidated": one.max_consolidated,
+        "gang_size": one.gang_size,
+    }
+    if one.nodes:
+        found["nodes"] = [{"rack": rack, "shelf": shelf} for rack, shelf in one.nodes]
+    return found

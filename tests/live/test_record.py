@@ -1,0 +1,114 @@
+"""A live run becomes a scenario and a result; its simulation starts the same requests at nearly the same times."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.live.clusters import CLUSTER, CoreTest, every, processes
+from tests.live.test_processes import run, up
+from vinesim.formats.results.folder import write_result
+from vinesim.live.folder import JOURNAL
+from vinesim.live.load import play
+from vinesim.live.record import SCENARIO, record, write_scenario
+from vinesim.live.validation import validate
+from vinesim.model.errors import InputError
+
+LOAD = """
+extends: none
+processor_types: [{name: CPU, capacity: 2}, {name: ACC}]
+task_types: [SEARCH]
+affinity: {times: {CPU: {SEARCH: 2 ms}, ACC: {SEARCH: 1 ms}}}
+applications: [{name: SEARCH, relative_deadline: 50 ms}]
+datacenter: {units: [{type: ACC, rack: 0, shelf: 0}]}
+workload: {generator: requests, options: {duration_us: 2 s, rates: {SEARCH: 20}, spikes: 0, process: poisson}}
+"""
+
+
+def test_load_is_played_recorded_and_simulated(tmp_path):
+    (tmp_path / "load.yaml").write_text(LOAD)
+    work = vs.read_scenario(tmp_path / "load.yaml").workload
+    found = []
+
+    async def work_in(session):
+        await up(session, "n0")
+        found.append(await play(session, work, {"SEARCH": "echo"}, speed=2.0))
+        with pytest.raises(InputError, match="applications of the cluster: OTHER"):
+            await play(session, work, {"OTHER": "echo"})
+        await session.call("client.stop")
+
+    text = CLUSTER.replace("ECHO", "SEARCH").replace("max_consolidated: 8", "max_consolidated: 8, kernel: echo")
+    with processes(tmp_path, "manager", "n0", text=text) as cluster:
+        run(cluster.folder, work_in)
+        recorded = record(cluster.folder)
+    (played,) = found
+    assert len(played.response_us["SEARCH"]) == work.n_jobs == recorded.scenario.workload.n_jobs
+    assert recorded.n_left_out == 0
+    gaps = np.diff(recorded.scenario.workload.arrival_us) - np.diff(work.arrival_us) / 2
+    assert np.median(np.abs(gaps)) < 50_000
+    write_scenario(tmp_path / "out", recorded.scenario)
+    again = vs.read_scenario(tmp_path / "out" / SCENARIO)
+    assert again.content_id == recorded.scenario.content_id
+
+
+@pytest.fixture
+def live(tmp_path):
+    """A run on a clock of its own: 20 requests, one every 10 ms, each 3 ms on the first unit, 0.5 ms of it dispatch."""
+    core = CoreTest(tmp_path, CLUSTER.replace("policy: fcfs", "policy: fcfs\noptions: {consolidate: 'yes'}"))
+    core.client()
+    core.agent("n0")
+    for n in range(20):
+        run_order = every(core.request(str(n)), "run")
+        core.clock.us += 2_000
+        core.end("n0", run_order[0]["attempt"], execution_us=2_500.0)
+        core.clock.us += 5_000
+        core.turn(("n0", {"op": "agent.lease", "at_us": 0.0}))
+    core.core.journal.close()
+    (tmp_path / "state" / "journal").rename(tmp_path / "state" / JOURNAL)
+    return tmp_path / "state"
+
+
+def test_what_is_recorded_is_what_happened_and_the_simulation_agrees(live, tmp_path):
+    recorded = record(live)
+    work, summary = recorded.scenario.workload, recorded.result.summary
+    assert work.n_jobs == 20
+    np.testing.assert_allclose(np.diff(work.arrival_us), 10_000.0)
+    np.testing.assert_allclose(recorded.result.tasks["finish_us"] - recorded.result.tasks["init_us"], 3_000.0)
+    np.testing.assert_allclose(recorded.scenario.overhead_us[1, 0], 500.0)
+    np.testing.assert_allclose(work.times_us[:, 1], 2_500.0)
+    np.testing.assert_allclose(summary["jobs"]["latency_us"]["mean"], 3_000.0)
+    lines = {line.what: line for line in validate(recorded, engine="reference")}
+    for name in ("response, mean", "response, p99", "utilisation, ACC", "requests per start", "deadlines missed"):
+        assert lines[name].simulated == pytest.approx(lines[name].measured, rel=1e-6), name
+    assert lines["order of starts, rank correlation"].simulated == pytest.approx(1.0)
+    write_result(tmp_path / "result", recorded.result)
+    assert (tmp_path / "result" / "tasks.parquet").exists()
+
+
+def test_a_simulation_of_slower_requests_is_seen_to_differ(live):
+    from dataclasses import replace
+
+    recorded = record(live)
+    work = replace(recorded.scenario.workload, times_us=recorded.scenario.workload.times_us * 2)
+    slower = replace(recorded, scenario=replace(recorded.scenario, workload=work))
+    lines = {line.what: line for line in validate(slower, engine="reference")}
+    assert lines["response, mean"].simulated > 1.5 * lines["response, mean"].measured
+
+
+def test_nothing_to_record_is_said(tmp_path):
+    core = CoreTest(tmp_path)
+    core.core.journal.close()
+    with pytest.raises(InputError, match="processed requests"):
+        record(tmp_path / "state")
+
+
+def test_playing_needs_applications():
+    work = vs.read_scenario(Path(__file__).parents[2] / "examples" / "quickstart.yaml").workload
+
+    async def inside():
+        await play(None, work, {})
+
+    with pytest.raises(InputError, match="jobs of applications"):
+        asyncio.run(inside())
