@@ -229,6 +229,9 @@ def commands() -> str:
 def _commands(app: Any, prefix: str) -> Iterable[tuple[str, Callable[..., Any]]]:
     for command in app.registered_commands:
         yield f"{prefix} {command.name}", command.callback
+    for group in app.registered_groups:
+        for command in group.typer_instance.registered_commands:
+            yield f"{prefix} {group.typer_instance.info.name} {command.name}", command.callback
     from vinesim.cli.import_ import commands as importers
 
     yield from ((f"{prefix} import {name}", command) for name, command in importers().items())

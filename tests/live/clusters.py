@@ -101,9 +101,9 @@ class CoreTest:
         self.clock.us += after_us
         return self.core.turn(messages)
 
-    def agent(self, node: str, generation: int = 0, **more: Any) -> list[tuple[str, dict[str, Any]]]:
+    def agent(self, node: str, epoch: int = 0, **more: Any) -> list[tuple[str, dict[str, Any]]]:
         """Let an agent say hello, as the peer with the node's name."""
-        hello = {"op": "agent.hello", "node": node, "generation": generation, "ready": [0, 1, 2], **more}
+        hello = {"op": "agent.hello", "node": node, "epoch": epoch, "ready": [0, 1, 2], **more}
         return self.turn((node, hello))
 
     def client(self, name: str = "c") -> None:
@@ -117,9 +117,9 @@ class CoreTest:
         job = {"task_type": "COMMAND", "commands": {"*": ["true"]}, "expected_us": 1e6, **job}
         return self.turn((peer, {"op": "job.submit", "n": 1, "key": key, "job": job}))
 
-    def end(self, node: str, attempt: int, generation: int = 1, **end: Any) -> list[tuple[str, dict[str, Any]]]:
+    def end(self, node: str, attempt: int, epoch: int = 1, **end: Any) -> list[tuple[str, dict[str, Any]]]:
         end = {"outcome": "done", "results": [{"result": 7}], "execution_us": 500.0, **end}
-        message = {"op": "agent.ended", "ends": [{"attempt": attempt, "generation": generation, **end}]}
+        message = {"op": "agent.ended", "ends": [{"attempt": attempt, "epoch": epoch, **end}]}
         return self.turn((node, message))
 
     def job(self, number: int) -> dict[str, Any]:

@@ -91,19 +91,19 @@ def test_a_new_agent_says_that_nothing_runs_and_the_work_begins_at_once(core):
     first = only(core.request(), "run")
     core.core.closed("n1")
     sent = core.agent("n1")
-    assert only(sent, "welcome")["generation"] == 2
+    assert only(sent, "welcome")["epoch"] == 2
     assert only(sent, "run")["attempt"] != first["attempt"]
 
 
-def test_what_an_old_generation_says_is_not_used(core):
+def test_what_an_old_epoch_says_is_not_used(core):
     core.agent("n1")
     first = only(core.request(), "run")
     core.core.closed("n1")
     second = only(core.agent("n1"), "run")
-    assert not every(core.end("n1", first["attempt"], generation=1), "answer")
-    assert not every(core.end("n1", second["attempt"], generation=1), "answer")
+    assert not every(core.end("n1", first["attempt"], epoch=1), "answer")
+    assert not every(core.end("n1", second["attempt"], epoch=1), "answer")
     assert core.core.counters.n_old == 2
-    assert only(core.end("n1", second["attempt"], generation=2), "answer")["result"] == 7
+    assert only(core.end("n1", second["attempt"], epoch=2), "answer")["result"] == 7
     assert core.core.counters.n_done == 1
 
 
@@ -111,18 +111,18 @@ def test_an_agent_that_was_given_up_is_fenced(core):
     core.agent("n1")
     core.core.closed("n1")
     core.turn(after_us=LEASE_US + GRACE_US)
-    sent = core.agent("n1", generation=1)
-    assert "generation 1 of n1 is over" in only(sent, "fenced")["why"]
+    sent = core.agent("n1", epoch=1)
+    assert "epoch 1 of n1 is over" in only(sent, "fenced")["why"]
     assert not every(sent, "welcome")
-    assert only(core.agent("n1"), "welcome")["generation"] == 2
+    assert only(core.agent("n1"), "welcome")["epoch"] == 2
 
 
 def test_an_agent_that_comes_back_in_time_goes_on(core):
     core.agent("n1")
     run = only(core.request(), "run")
     core.core.closed("n1")
-    sent = core.agent("n1", generation=1, running=[{"attempt": run["attempt"], "unit": 2, "items": []}])
-    assert only(sent, "welcome")["generation"] == 1
+    sent = core.agent("n1", epoch=1, running=[{"attempt": run["attempt"], "unit": 2, "items": []}])
+    assert only(sent, "welcome")["epoch"] == 1
     assert not every(sent, "run")
     assert only(core.end("n1", run["attempt"]), "answer")["result"] == 7
 
@@ -131,7 +131,7 @@ def test_an_order_that_never_arrived_is_given_again(core):
     core.agent("n1")
     run = only(core.request(), "run")
     core.core.closed("n1")
-    again = only(core.agent("n1", generation=1), "run")
+    again = only(core.agent("n1", epoch=1), "run")
     assert again["attempt"] != run["attempt"]
 
 
@@ -206,7 +206,7 @@ def test_a_drained_node_gets_nothing_more_also_after_a_restart(core):
     assert not every(core.request(), "run")
     core.begin()
     core.client()
-    assert not every(core.agent("n1", generation=1), "run")
+    assert not every(core.agent("n1", epoch=1), "run")
     core.request()
     sent = core.turn(("c", {"op": "client.drain", "n": 1, "node": "n1", "is_draining": False}))
     assert len(every(sent, "run")) == 1
@@ -254,7 +254,7 @@ def test_a_restarted_manager_finds_a_running_job(core):
     core.begin()
     assert core.core.nodes.is_recovering
     running = [{"attempt": run["attempt"], "unit": 2, "items": []}]
-    assert not every(core.agent("n1", generation=1, running=running), "run")  # its unit is closed until it ends
+    assert not every(core.agent("n1", epoch=1, running=running), "run")  # its unit is closed until it ends
     sent = core.end("n1", run["attempt"], exit_code=0)
     assert core.job(1)["state"] == "ended"
     assert only(sent, "run")["job"] == 2
@@ -265,7 +265,7 @@ def test_a_restarted_manager_hears_of_a_job_that_ended_meanwhile(core):
     core.agent("n1")
     run = only(core.submit(), "run")
     core.begin()
-    ended = [{"attempt": run["attempt"], "generation": 1, "outcome": "done", "exit_code": 5}]
+    ended = [{"attempt": run["attempt"], "epoch": 1, "outcome": "done", "exit_code": 5}]
     sent = core.agent("n1", ended=ended)  # a new agent, which found the record
     assert (core.job(1)["state"], core.job(1)["exit_code"]) == ("ended", 5)
     assert run["attempt"] in every(sent, "ack")[0]["attempts"]
@@ -376,7 +376,7 @@ def test_a_request_that_survives_the_manager_runs_once(core):
     core.client()
     assert not every(core.request(), "run")  # nothing is granted until the node has come back or is over
     running = [{"attempt": run["attempt"], "unit": 2, "items": run["items"]}]
-    assert not every(core.agent("n1", generation=1, running=running), "run")
+    assert not every(core.agent("n1", epoch=1, running=running), "run")
     sent = core.end("n1", run["attempt"])
     assert only(sent, "answer")["key"] == "1"
     assert not every(sent, "run")
@@ -391,7 +391,7 @@ def test_a_found_request_whose_device_dies_runs_again_with_what_its_client_sent(
     core.client()
     if is_sent_first:
         core.request(payload=5)
-    core.agent("n1", generation=1, running=[{"attempt": run["attempt"], "unit": 2, "items": run["items"]}])
+    core.agent("n1", epoch=1, running=[{"attempt": run["attempt"], "unit": 2, "items": run["items"]}])
     sent = core.end("n1", run["attempt"], outcome="killed")
     if not is_sent_first:
         assert not every(sent, "run")

@@ -87,7 +87,7 @@ def test_a_killed_device_and_a_killed_agent_are_started_again(tmp_path):
         assert await first == str(note)
         status = await session.call("client.status")
         assert status["counters"]["n_started_again"] == 2
-        assert status["nodes"][1]["generation"] == 2
+        assert status["nodes"][1]["epoch"] == 2
 
     with processes(tmp_path, "manager", "n1") as cluster:
         run(cluster.folder, work)
@@ -112,7 +112,7 @@ def test_a_frozen_agent_loses_its_lease_and_its_devices_end_themselves(tmp_path)
         assert await request == str(note)
         cluster.signal("n1", signal.SIGCONT)
         status = await up(session, "n1")
-        assert {node["name"]: node["generation"] for node in status["nodes"]} == {"n0": 1, "n1": 2}
+        assert {node["name"]: node["epoch"] for node in status["nodes"]} == {"n0": 1, "n1": 2}
         assert status["counters"]["n_lost_nodes"] == 1
         assert status["counters"]["n_done"] == 1
 
@@ -229,7 +229,7 @@ def test_metrics_need_the_token_and_logs_are_json(tmp_path):
             refused.value.close()
         lines = [json.loads(line) for line in (cluster.folder / "logs" / "manager.jsonl").read_text().splitlines()]
         (came,) = [line for line in lines if line["event"] == "node up"]
-        assert (came["node"], came["generation"], came["level"]) == ("n0", 1, "info")
+        assert (came["node"], came["epoch"], came["level"]) == ("n0", 1, "info")
 
 
 def test_stop_ends_everything_and_a_stranger_is_not_served(tmp_path):

@@ -87,11 +87,11 @@ def _tables(found: dict[str, Any], before: Any) -> list["Table"]:
     from vinesim.formats.source.quantities import format_time_us
 
     nodes = Table(box=SIMPLE, pad_edge=False)
-    for title in ("node", "state", "generation", "units", "running"):
+    for title in ("node", "state", "epoch", "units", "running"):
         nodes.add_column(title)
     for node in found["nodes"]:
         running = ", ".join(f"unit {unit}" for unit, _ in node["running"]) or "-"
-        nodes.add_row(node["name"], node["state"], str(node["generation"]), str(node["n_units"]), running)
+        nodes.add_row(node["name"], node["state"], str(node["epoch"]), str(node["n_units"]), running)
     queues = Table(box=SIMPLE, pad_edge=False)
     queues.add_column("application")
     queues.add_column("waiting", justify="right")

@@ -14,13 +14,13 @@ from typing import Any
 VERSION = 1
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE nodes (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE nodes (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY, key TEXT UNIQUE, spec TEXT NOT NULL, state TEXT NOT NULL, n_attempts INTEGER NOT NULL,
   submitted_us REAL NOT NULL, started_us REAL, ended_us REAL, exit_code INTEGER, why TEXT, usage TEXT);
 CREATE INDEX jobs_state ON jobs (state) WHERE state IN ('waiting', 'running');
 CREATE TABLE attempts (
-  id INTEGER PRIMARY KEY, job INTEGER, node TEXT NOT NULL, unit INTEGER NOT NULL, generation INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, job INTEGER, node TEXT NOT NULL, unit INTEGER NOT NULL, epoch INTEGER NOT NULL,
   state TEXT NOT NULL, issued_us REAL NOT NULL, ended_us REAL, execution_us REAL, why TEXT);
 CREATE INDEX attempts_open ON attempts (state) WHERE state = 'running';
 CREATE TABLE requests (

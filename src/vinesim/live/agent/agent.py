@@ -28,7 +28,7 @@ class Agent:
 
     def __init__(self, name: str, host: str, port: int, token: bytes, folder: Path):
         self.name, self._host, self._port, self._token, self._folder = name, host, port, token, folder
-        self.generation = 0
+        self.epoch = 0
         self._id = uuid.uuid4().hex
         self._manager: Connection | None = None
         self._devices: dict[int, list[Device]] = {}  # by unit
@@ -89,7 +89,7 @@ class Agent:
             {
                 "op": "agent.hello",
                 "node": self.name,
-                "generation": self.generation,
+                "epoch": self.epoch,
                 "facts": node_facts(),
                 "running": running,
                 "ready": sorted({device.unit for device in self._all() if device.is_ready}),
@@ -114,7 +114,7 @@ class Agent:
             handler(message)
 
     def _on_welcome(self, message: Message) -> None:
-        self.generation, self._lease_us = message["generation"], message["lease_us"]
+        self.epoch, self._lease_us = message["epoch"], message["lease_us"]
         self._units = {one["unit"]: one for one in message["units"]}
         self._kernels, self._limit_bytes = message["kernels"], message["limit"]
         for unit in self._units:
@@ -144,7 +144,7 @@ class Agent:
                 forget_end(self._folder, attempt)
 
     def _on_fenced(self, message: Message) -> None:
-        """This agent's generation is over: everything of it ends before a new one begins."""
+        """This agent's epoch is over: everything of it ends before a new one begins."""
         log.error("fenced", extra={"why": message["why"]})
         self._is_stopping = bool(message.get("is_final"))
         self._later(self._begin_anew())
@@ -166,8 +166,8 @@ class Agent:
 
     async def _begin_anew(self) -> None:
         manager = self._manager
-        await self._end_devices("its generation is over")
-        self.generation = 0
+        await self._end_devices("its epoch is over")
+        self.epoch = 0
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
         if manager is not None:
             manager.close("fenced")
@@ -185,7 +185,7 @@ class Agent:
                     device.kill("its device did not answer for the time of a lease")
 
     def _ask_for_lease(self) -> None:
-        if self.generation or self._manager is not None:
+        if self.epoch or self._manager is not None:
             self._say({"op": "agent.lease", "at_us": lease_clock_us()})
 
     # --- devices ---
@@ -205,13 +205,13 @@ class Agent:
 
     async def _run(self, order: Message) -> None:
         """Give an order to an idle process of its unit, or to a new one."""
-        unit, generation = order["unit"], self.generation
+        unit, epoch = order["unit"], self.epoch
         device = next((device for device in self._devices.get(unit, ()) if device.is_idle), None)
         if device is not None:
             device.attempt = order["attempt"]
         else:
             device = await self._started(unit, order["attempt"])
-        if generation != self.generation:
+        if epoch != self.epoch:
             return  # it was fenced meanwhile
         device.order = order
         device.say(order)
@@ -250,7 +250,7 @@ class Agent:
 
     def _ended(self, attempt: int, end: Message) -> None:
         """Report an end; it is kept until the manager acknowledges it."""
-        self._ends[attempt] = {"attempt": attempt, "generation": self.generation, **end}
+        self._ends[attempt] = {"attempt": attempt, "epoch": self.epoch, **end}
         self._say({"op": "agent.ended", "ends": [self._ends[attempt]]})
 
     async def _end_devices(self, why: str) -> None:

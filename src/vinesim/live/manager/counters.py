@@ -22,7 +22,7 @@ class Counters:
     n_jobs: int = 0
     n_jobs_ended: int = 0
     n_started_again: int = 0  # requests and jobs whose attempt died
-    n_old: int = 0  # completions of an old generation or of an attempt that is over: not used
+    n_old: int = 0  # completions of an old epoch or of an attempt that is over: not used
     n_lost_nodes: int = 0
     response_us: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
     dispatch_us: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))  # issue to end, less the execution

@@ -39,7 +39,7 @@ class Jobs:
             node = core.nodes.all.get(row["node"])
             item = self._items[row["job"]]
             run = Run([item], row["issued_us"])
-            attempt = Attempt(row["id"], row["node"], row["unit"], row["generation"], run)
+            attempt = Attempt(row["id"], row["node"], row["unit"], row["epoch"], run)
             run.attempts.append(attempt)
             if node is not None and node.state == "silent":
                 node.attempts[attempt.id] = attempt
@@ -146,7 +146,7 @@ class Jobs:
             item.job,
             attempt.node,
             attempt.unit,
-            attempt.generation,
+            attempt.epoch,
             core.now_us,
         )
         core.journal.write(

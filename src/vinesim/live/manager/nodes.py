@@ -1,4 +1,4 @@
-"""Nodes: agents that come and go, generations, and the leases that fence their devices.
+"""Nodes: agents that come and go, epochs, and the leases that fence their devices.
 
 A device ends itself when its lease is over. So a unit whose node is silent is given away only after the lease and a
 grace, or when a new agent of the node says that it has ended everything that ran there before.
@@ -42,7 +42,7 @@ class Nodes:
             node = self.all.get(row["name"])
             if node is None:
                 continue
-            node.generation = row["generation"]
+            node.epoch = row["epoch"]
             node.is_draining = row["state"] == "draining"
             if row["state"] in ("up", "draining", "silent"):
                 node.state, node.fence_us = "silent", core.now_us + self._rest_us
@@ -58,21 +58,21 @@ class Nodes:
         if node is None:
             core.send(peer, {"op": "fenced", "why": f"the cluster file has no node {message['node']!r}", "is_final": 1})
             return
-        is_back = message["generation"] == node.generation and node.state in ("up", "silent") and node.generation > 0
-        if message["generation"] and not is_back:
-            why = f"generation {message['generation']} of {node.name} is over; its units may belong to others"
+        is_back = message["epoch"] == node.epoch and node.state in ("up", "silent") and node.epoch > 0
+        if message["epoch"] and not is_back:
+            why = f"epoch {message['epoch']} of {node.name} is over; its units may belong to others"
             core.send(peer, {"op": "fenced", "why": why})
             return
         if node.peer is not None and node.peer is not peer:
             core.send(node.peer, {"op": "fenced", "why": f"another agent of {node.name} has come"})
             self._by_peer.pop(node.peer, None)
         if not is_back:
-            node.generation += 1
+            node.epoch += 1
         node.peer, node.facts = peer, dict(message.get("facts", {}))
         self._by_peer[peer] = node
         self._came(node, message)
-        core.send(peer, {"op": "welcome", "generation": node.generation, **self._settings(node)})
-        log.info("node up", extra={"node": node.name, "generation": node.generation, "is_back": is_back})
+        core.send(peer, {"op": "welcome", "epoch": node.epoch, **self._settings(node)})
+        log.info("node up", extra={"node": node.name, "epoch": node.epoch, "is_back": is_back})
 
     def on_lease(self, peer: Any, message: "Message") -> None:
         """An agent renews its lease: it began to wait for the answer at a time of its own, so it never has more than
@@ -110,7 +110,7 @@ class Nodes:
             node.peer = None
             self._become(node, "silent")
             self._core.set_up(node.units, False)
-            log.warning("node silent", extra={"node": node.name, "generation": node.generation})
+            log.warning("node silent", extra={"node": node.name, "epoch": node.epoch})
 
     def check_leases(self) -> None:
         """Give up the nodes whose lease and grace have ended."""
@@ -143,7 +143,7 @@ class Nodes:
         core, running = self._core, {found["attempt"]: found for found in message.get("running", ())}
         node.fence_us = core.now_us + self._rest_us
         for end in message.get("ended", ()):
-            core.runs.ended(node, end, of_any_generation=True)
+            core.runs.ended(node, end, of_any_epoch=True)
         core.send(node.peer, {"op": "ack", "attempts": [end["attempt"] for end in message.get("ended", ())]})
         for attempt in [a for a in node.attempts.values() if a.id not in running]:
             core.runs.killed(attempt, "its node's agent has started anew")
@@ -176,12 +176,12 @@ class Nodes:
         node.blocked.clear()
         self._become(node, "lost")
         core.set_up(node.units, False)
-        log.error("node lost", extra={"node": node.name, "generation": node.generation})
+        log.error("node lost", extra={"node": node.name, "epoch": node.epoch})
 
     def _become(self, node: Node, state: str) -> None:
         node.state = state
         kept = "draining" if node.is_draining and state in ("up", "silent") else state
-        self._core.journal.write("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", node.name, node.generation, kept)
+        self._core.journal.write("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", node.name, node.epoch, kept)
 
     def _settings(self, node: Node) -> "Message":
         """What an agent needs to know."""

@@ -71,11 +71,11 @@ class Runs:
 
     # --- ends ---
 
-    def ended(self, node: Node | None, end: "Message", of_any_generation: bool = False) -> None:
-        """An agent says how an attempt ended. What comes from an old generation is not used: its unit and its work may
+    def ended(self, node: Node | None, end: "Message", of_any_epoch: bool = False) -> None:
+        """An agent says how an attempt ended. What comes from an old epoch is not used: its unit and its work may
         be with others by now."""
         attempt = None if node is None else node.attempts.get(end["attempt"])
-        is_old = attempt is None or not (of_any_generation or end["generation"] == attempt.generation)
+        is_old = attempt is None or not (of_any_epoch or end["epoch"] == attempt.epoch)
         if attempt is None or is_old:
             self._core.counters.n_old += 1
             return
@@ -104,7 +104,7 @@ class Runs:
             for name, size, arrived_us, client, key in found.get("items", ())
         ]
         run = Run(items, self._core.now_us)
-        attempt = Attempt(found["attempt"], node.name, found["unit"], node.generation, run)
+        attempt = Attempt(found["attempt"], node.name, found["unit"], node.epoch, run)
         run.attempts.append(attempt)
         node.attempts[attempt.id] = attempt
         self._core.clients.adopt(items)
@@ -146,7 +146,7 @@ class Runs:
     def _start(self, run: Run, unit: int, member: int, kernel: str, payloads: list[Any]) -> None:
         """Order an attempt; a job is in the journal before the order leaves."""
         core, node = self._core, self._node_of[unit]
-        attempt = Attempt(self._next, node.name, unit, node.generation, run, member)
+        attempt = Attempt(self._next, node.name, unit, node.epoch, run, member)
         self._next += 1
         run.attempts.append(attempt)
         node.attempts[attempt.id] = attempt

@@ -48,7 +48,7 @@ def _node(node: Any) -> dict[str, Any]:
     return {
         "name": node.name,
         "state": _state(node),
-        "generation": node.generation,
+        "epoch": node.epoch,
         "n_units": len(node.units),
         "running": [[a.unit, a.id] for a in node.attempts.values()],
         "facts": node.facts,

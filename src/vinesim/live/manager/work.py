@@ -41,7 +41,7 @@ class Attempt:
     id: int
     node: str
     unit: int
-    generation: int
+    epoch: int
     run: "Run"
     member: int = 0  # of a gang
     is_over: bool = False
@@ -70,7 +70,7 @@ class Node:
 
     name: str
     units: range
-    generation: int = 0
+    epoch: int = 0
     state: str = "absent"  # up, silent (no connection, lease still runs), draining, lost, absent
     is_draining: bool = False
     fence_us: float = 0.0  # when its lease and the grace have ended: its devices are no longer alive
