@@ -87,6 +87,7 @@ def option_on_gpu(markets):
 
 @cache
 def price_on_gpu():
+    global cuda  # the simulator of CUDA looks for it there
     import math
 
     from numba import cuda

@@ -32,15 +32,15 @@ def start(
     """Start a cluster: a manager and an agent per node, on this machine or on a Ray cluster. The queue of a cluster
     that was started in the folder before is continued."""
     place = folder_of(folder)
+    from vinesim.live.decider import check_policy
     from vinesim.live.folder import prepare
     from vinesim.live.running import supervisor_pid
     from vinesim.model.errors import InputError, Problem
-    from vinesim.policies.registry import resolve
 
     if supervisor_pid(place) is not None:
         remedy = "Stop it with `vinesim live stop`, or name another --folder."
         raise InputError([Problem("vinesim live start", "no cluster that runs", f"one in {place}", remedy)])
-    found = prepare(place, cluster, resolve)
+    found = prepare(place, cluster, check_policy)
     (place / "logs").mkdir(exist_ok=True, mode=0o700)
     (place / "address.json").unlink(missing_ok=True)
     words = [sys.executable, "-m", "vinesim.live.placed", str(place)]

@@ -46,15 +46,15 @@ def submit(
     folder: Path | None = FOLDER,
 ) -> None:
     """Queue a job: a command or a kernel. Prints its number once it is in the journal."""
-    import json
-
     from vinesim.formats.source.quantities import time_us
     from vinesim.model.errors import InputError, Problem
 
     job: dict[str, Any] = {"task_type": kind, "name": name or kind, "demand": demand, "at_most_once": at_most_once}
     job["requests"] = {name: _number(text, value) for text in request for name, _, value in [text.partition("=")]}
     if kernel is not None:
-        job |= {"kernel": kernel, "payload": None if payload is None else json.loads(payload)}
+        if command or on:
+            raise InputError([Problem("vinesim live submit", "a command or a kernel", "both", "Keep one.")])
+        job |= {"kernel": kernel, "payload": None if payload is None else _payload(payload)}
     else:
         commands = dict(_pair(text) for text in on)
         if command and not only:
@@ -139,6 +139,17 @@ def _pair(text: str) -> tuple[str, list[str]]:
 
         raise InputError([Problem(f"--on {text}", "TYPE=COMMAND", repr(text))])
     return kind, shlex.split(words)
+
+
+def _payload(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError as wrong:
+        from vinesim.model.errors import InputError, Problem
+
+        raise InputError([Problem("--payload", "JSON", f"{text!r}: {wrong}")]) from None
 
 
 def _number(text: str, value: str) -> float:

@@ -33,16 +33,22 @@ def check_packages() -> None:
         raise InputError([missing_problem("vinesim live", name.replace("_", "-")) for name in absent])
 
 
-def in_session(given: Path | None, work: Callable[["Session"], Awaitable[Any]]) -> Any:
-    """Return what some work with a session returns. Raises ``LiveError``."""
+def running_folder(given: Path | None) -> Path:
+    """Return the folder. Raises :class:`~vinesim.model.errors.InputError` if no cluster runs there."""
     folder = folder_of(given)
-    from vinesim.live.client import connect
     from vinesim.live.running import is_manager_there
     from vinesim.model.errors import InputError, Problem
 
     if not is_manager_there(folder):
         remedy = "Start one: vinesim live start CLUSTER.yaml"
         raise InputError([Problem(str(folder), "the folder of a cluster that runs", "none runs there", remedy)])
+    return folder
+
+
+def in_session(given: Path | None, work: Callable[["Session"], Awaitable[Any]]) -> Any:
+    """Return what some work with a session returns. Raises ``LiveError``."""
+    folder = running_folder(given)
+    from vinesim.live.client import connect
 
     async def run() -> Any:
         async with connect(folder) as session:

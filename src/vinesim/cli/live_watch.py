@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, folder_of, in_session
+from vinesim.cli.live_session import FOLDER, called, in_session, running_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,10 +69,9 @@ def metrics(folder: Path | None = FOLDER) -> None:
     import json
     import urllib.request
 
-    place = folder_of(folder)
-    from vinesim.live.address import Address, read_token
+    place = running_folder(folder)
+    from vinesim.live.address import read_token
 
-    Address.in_folder(place).read()
     found = json.loads((place / "address.json").read_text())
     url = f"http://{found['host']}:{found['metrics_port']}/metrics"
     asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {read_token(place).hex()}"})

@@ -18,6 +18,7 @@ from vinesim.model.catalog import code_of
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy, title_of
+from vinesim.policies.registry import resolve
 from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
@@ -261,6 +262,11 @@ class Decider:
 
     def _broken(self, broken: BrokenContract) -> PolicyError:
         return broken.as_policy_error(title_of(self.policy), self.now_us)
+
+
+def check_policy(policy: Any, options: Mapping[str, Any]) -> None:
+    """Raise :class:`InputError` for a policy that is unknown, or that cannot decide without knowing the workload."""
+    usable(resolve(policy, options))
 
 
 def usable(policy: Any) -> OnlinePolicy:

@@ -10,6 +10,7 @@ from typing import Any
 from vinesim.formats.cluster.file import read_cluster
 from vinesim.live.address import make_token
 from vinesim.model.cluster import Cluster
+from vinesim.model.errors import InputError, Problem
 
 CLUSTER, ORIGIN, JOURNAL, PORT = "cluster.yaml", "origin.json", "journal.sqlite", "port"
 
@@ -34,7 +35,10 @@ def prepare(
 
 
 def cluster_in(folder: Path) -> Cluster:
-    """Return the cluster of a folder."""
+    """Return the cluster of a folder. Raises :class:`InputError` if none was started there."""
+    if not (folder / ORIGIN).is_file():
+        remedy = "Start one: vinesim live start CLUSTER.yaml"
+        raise InputError([Problem(str(folder), "the folder of a cluster", "none was started there", remedy)])
     origin = json.loads((folder / ORIGIN).read_text())
     return read_cluster(folder / CLUSTER, folder=Path(origin["folder"]))
 
