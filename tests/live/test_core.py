@@ -117,6 +117,18 @@ def test_an_agent_that_was_given_up_is_fenced(core):
     assert only(core.agent("n1"), "welcome")["epoch"] == 2
 
 
+def test_of_two_agents_of_a_node_the_first_ends_for_good(core):
+    """Ray may start an agent again whose process still runs: it must not register once more and end the new one."""
+    core.agent("n1")
+    hello = {"op": "agent.hello", "node": "n1", "epoch": 0, "ready": [2]}
+    sent = core.turn(("second", hello))
+    assert [(peer, m["is_final"]) for peer, m in sent if m["op"] == "fenced"] == [("n1", True)]
+    core.core.closed("n1")
+    assert core.core.status()["nodes"][1]["state"] == "up"
+    sent = core.request()
+    assert [peer for peer, m in sent if m["op"] == "run"] == ["second"]
+
+
 def test_an_agent_that_comes_back_in_time_goes_on(core):
     core.agent("n1")
     run = only(core.request(), "run")
@@ -210,6 +222,22 @@ def test_a_drained_node_gets_nothing_more_also_after_a_restart(core):
     core.request()
     sent = core.turn(("c", {"op": "client.drain", "n": 1, "node": "n1", "is_draining": False}))
     assert len(every(sent, "run")) == 1
+
+
+def test_nothing_is_kept_of_requests_that_are_over(core):
+    core.agent("n1")
+
+    def kept():
+        one, client = core.core, core.core.clients._all["c"]
+        known = one.decisions._scheduler._decider.requests
+        return [len(x) for x in (one.items, client.items, client.answers, one.nodes.all["n1"].attempts, known.task_job)]
+
+    for n in range(300):
+        run = only(core.request(str(n)), "run")
+        core.end("n1", run["attempt"])
+        core.turn(("c", {"op": "client.confirm", "keys": [str(n)]}), ("n1", {"op": "agent.lease", "at_us": 0.0}))
+    assert kept() == [0, 0, 0, 0, 0]
+    assert core.core.counters.n_done == 300
 
 
 # --- jobs ---

@@ -14,10 +14,10 @@ from vinesim.live.client import LiveError, connect
 from vinesim.model.errors import InputError
 
 
-def run(folder, work):
+def run(folder, work, patience_s=120):
     async def inside():
         async with connect(folder) as session:
-            return await asyncio.wait_for(work(session), 120)
+            return await asyncio.wait_for(work(session), patience_s)
 
     return asyncio.run(inside())
 

@@ -108,7 +108,9 @@ class Agent:
             self._manager = None
             self._gone.set()
 
-    def _received(self, _: Connection, message: Message) -> None:
+    def _received(self, connection: Connection, message: Message) -> None:
+        if self._manager is not None and connection is not self._manager:
+            return  # of a connection that this agent has given up
         handler = getattr(self, f"_on_{message['op']}", None)
         if handler is not None:
             handler(message)

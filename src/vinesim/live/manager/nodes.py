@@ -56,7 +56,9 @@ class Nodes:
         """An agent has connected: a new one, or one that was away for less than its lease."""
         core, node = self._core, self.all.get(message["node"])
         if node is None:
-            core.send(peer, {"op": "fenced", "why": f"the cluster file has no node {message['node']!r}", "is_final": 1})
+            core.send(
+                peer, {"op": "fenced", "why": f"the cluster file has no node {message['node']!r}", "is_final": True}
+            )
             return
         is_back = message["epoch"] == node.epoch and node.state in ("up", "silent") and node.epoch > 0
         if message["epoch"] and not is_back:
@@ -64,7 +66,7 @@ class Nodes:
             core.send(peer, {"op": "fenced", "why": why})
             return
         if node.peer is not None and node.peer is not peer:
-            core.send(node.peer, {"op": "fenced", "why": f"another agent of {node.name} has come"})
+            core.send(node.peer, {"op": "fenced", "why": f"another agent of {node.name} has come", "is_final": True})
             self._by_peer.pop(node.peer, None)
         if not is_back:
             node.epoch += 1
