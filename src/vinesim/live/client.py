@@ -21,7 +21,7 @@ from vinesim.live.wire.messages import packed
 from vinesim.model.errors import InputError, Problem, VineSimError
 
 AGAIN_S = 0.1
-PATIENCE_S = 30.0  # how long a client tries to reach the manager
+PATIENCE_S = 60.0  # how long a client tries to reach the manager
 ANY_BYTES = 2**31
 
 
@@ -56,7 +56,9 @@ class Session:
         self._offers: dict[str, deque[Offer]] = {}
         self._offered = asyncio.Event()
         self._confirm: list[str] = []
-        self._is_closed = False
+        self._is_closed = self._was_connected = False
+        self._welcome: asyncio.Future[dict[str, Any]] | None = None  # awaited while it connects
+        self._lost: LiveError | None = None  # the manager was not found again
         self._again: asyncio.Task[None] | None = None
         self.limit_bytes = ANY_BYTES
 
@@ -118,6 +120,8 @@ class Session:
 
     async def call(self, op: str, **content: Any) -> dict[str, Any]:
         """Make a call and return its answer; it is made again if the connection breaks. Raises :class:`LiveError`."""
+        if self._lost is not None:
+            raise self._lost
         n = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         message = {"op": op, "n": n, **content}
@@ -130,6 +134,8 @@ class Session:
 
     def send_request(self, application: str, payload: Any, size: float) -> tuple[str, asyncio.Future[Any]]:
         """Send a request. Returns its key, and the future of its answer."""
+        if self._lost is not None:
+            raise self._lost
         key = str(next(self._keys))
         message = {"op": "client.request", "key": key, "application": application, "size": size, "payload": payload}
         self._check_size("request, payload", payload)
@@ -181,25 +187,35 @@ class Session:
             try:
                 host, port, token = self._address.read()
                 connection = await connected(host, port, token, ANY_BYTES, self._received, self._closed)
+                await self._hello(connection)
                 break
             except (OSError, Refused) as wrong:
-                if loop.time() > until_s or isinstance(wrong, Refused):
+                # a manager that dies may accept a connection and close it; one with another token does so, too
+                is_final = isinstance(wrong, Refused) and not self._was_connected
+                if loop.time() > until_s or is_final:
                     raise LiveError("lost", f"{self._address}: {wrong}") from None
                 await asyncio.sleep(AGAIN_S)
-        self._connection = connection
-        n = next(self._numbers)
-        welcome: asyncio.Future[dict[str, Any]] = loop.create_future()
-        self._calls[n] = ({}, welcome)
-        connection.send({"op": "client.hello", "n": n, "id": self.id})
-        self.limit_bytes = (await welcome)["limit"]
-        del self._calls[n]
         for message, _ in [*self._calls.values(), *self._requests.values()]:
             connection.send(message)
+
+    async def _hello(self, connection: Connection) -> None:
+        """Say who this is. Raises :class:`OSError` if the connection breaks before the answer."""
+        self._connection, self._was_connected = connection, True
+        self._welcome = asyncio.get_running_loop().create_future()
+        connection.send({"op": "client.hello", "n": 0, "id": self.id})
+        try:
+            self.limit_bytes = (await self._welcome)["limit"]
+        finally:
+            self._welcome = None
 
     def _closed(self, connection: Connection, why: str) -> None:
         if connection is not self._connection or self._is_closed:
             return
         self._connection = None
+        if self._welcome is not None:
+            if not self._welcome.done():
+                self._welcome.set_exception(ConnectionResetError(why))
+            return  # who waits for the welcome tries again
         for answer in self._issued.values():
             if not answer.done():
                 answer.set_exception(LiveError("lost", "the manager ended while the grant was carried out"))
@@ -212,6 +228,7 @@ class Session:
             self._fail_all(lost)
 
     def _fail_all(self, why: LiveError) -> None:
+        self._lost = why
         for answer in [*(a for _, a in self._calls.values()), *(a for _, a in self._requests.values())]:
             if not answer.done():
                 answer.set_exception(why)
@@ -241,6 +258,8 @@ class Session:
                     answer.set_exception(LiveError("failed", message["why"]))
 
     def _answered(self, message: dict[str, Any]) -> None:
+        if message["n"] == 0 and self._welcome is not None and not self._welcome.done():
+            self._welcome.set_result(message)
         if message["n"] not in self._calls:
             return
         answer = self._calls[message["n"]][1]
