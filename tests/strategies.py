@@ -81,6 +81,7 @@ class Limits:
     slowdown: bool = True  # units that share their speed
     horizons: bool = True
     outages: bool = False
+    early: bool = False  # priorities, limits, withdrawals, checkpoints, failures, tasks placed and without end
 
 
 def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str, Any] | None = None) -> vs.Scenario:
@@ -104,7 +105,7 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
     overhead = None
     if dice.integer(0, 2) == 2:
         overhead = np.array([[dice.pick((0.0, 1.0, 2.5)) for _ in range(n_task_types)] for _ in range(n_types)])
-    return vs.Scenario(
+    case = vs.Scenario(
         center,
         _workload(dice, limits, center, speeds),
         policy=policy,
@@ -117,6 +118,58 @@ def build_scenario(dice: Dice, limits: Limits, policy: Any, options: Mapping[str
         outages=_outages(dice, center) if limits.outages else (),
         period_us=dice.pick((5.0, 2.3)),
     )
+    return _ends_early(dice, limits, case) if limits.early else case
+
+
+def _ends_early(dice: Dice, limits: Limits, case: vs.Scenario) -> vs.Scenario:
+    """The scenario with columns about early ends, and failures."""
+    told: dict[str, Any] = {}
+    work, center, speeds = case.workload, case.datacenter, case.affinity
+    jobs, tasks = range(work.n_jobs), range(work.n_tasks)
+    if dice.integer(0, 2):
+        told["priority"] = [dice.pick((0.0, 1.0, 2.5, -1.0)) for _ in jobs]
+    if dice.integer(0, 2) == 2:
+        told |= {"user": [dice.integer(0, 1) for _ in jobs], "user_names": ("ada", "bob")}
+    if dice.integer(0, 2) == 2:
+        told["limit_us"] = [dice.pick((math.inf, 2.0, 5.0, 0.7)) for _ in jobs]
+    if dice.integer(0, 2) == 2:
+        told["withdraw_us"] = [time + dice.pick((math.inf, 0.0, 3.0, 8.5)) for time in work.arrival_us]
+    if dice.integer(0, 1):
+        told["checkpoint_us"] = [dice.pick((1.0, math.inf, 0.4)) for _ in tasks]
+    if dice.integer(0, 1):
+        told["restart_us"] = [dice.pick((0.0, 0.5, 1.25)) for _ in tasks]
+    if dice.integer(0, 4) == 4 and work.times_us is None:
+        told["operations"] = [dice.pick((size, size, size, math.inf)) for size in work.operations]
+    if dice.integer(0, 3) == 3 and work.arrival_us[0] == 0:
+        told["placed"] = _placed(dice, center, speeds, work)
+    failures = []
+    for _ in range(dice.integer(0, 2) if limits.outages else 0):
+        until = vs.Times(dice.pick((5.0, 20.0)), *dice.pick((("exponential",), ("weibull", 0.7), ("constant",))))
+        repair = vs.Times(dice.pick((1.0, 0.0)), dice.pick(("constant", "exponential")))
+        kind = dice.pick((None, center.processor_types[int(center.unit_type[0])].name))
+        failures.append(vs.Failures(until, repair, kind, running=dice.pick(("requeue", "finish"))))
+    return replace(
+        case,
+        workload=replace(work, **told),
+        failures=tuple(failures),
+        preemption=dice.pick(("resume", "checkpoint", "restart")),
+        horizon_us=min(case.horizon_us, 150.0) if failures else case.horizon_us,  # else a task may never be done
+    )
+
+
+def _placed(dice: Dice, center: vs.Datacenter, speeds: np.ndarray, work: vs.Workload) -> np.ndarray:
+    """At most one task on each unit, of jobs that arrive at 0."""
+    placed, left = np.full(work.n_tasks, -1), list(range(center.n_units))
+    kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+    for task in np.flatnonzero(np.repeat(work.arrival_us, np.diff(work.job_first)) == 0):
+        need = 1.0 if work.demand is None or np.isnan(work.demand[task]) else work.demand[task]
+        sizes = [center.processor_types[k].capacity for k in center.unit_type]
+        able = [u for u in left if speeds[center.unit_type[u], kind[task]] > 0]
+        able = [u for u in able if min(need, sizes[u]) == need or work.demand is None or np.isinf(need)]
+        if able and dice.integer(0, 1):
+            placed[task] = dice.pick(able)
+            left.remove(placed[task])
+    return placed
 
 
 def _outages(dice: Dice, center: vs.Datacenter) -> tuple[vs.Outage, ...]:

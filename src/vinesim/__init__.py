@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, ProcessorType, TaskType
     from vinesim.model.datacenter import Datacenter
     from vinesim.model.errors import InputError, InputWarning, PolicyError, Problem, VineSimError
+    from vinesim.model.failure import Failures, Times
     from vinesim.model.network import Network
     from vinesim.model.outage import Outage
     from vinesim.model.plan import Plan
@@ -46,6 +47,7 @@ _HOMES = {
     "model.datacenter": ("Datacenter",),
     "model.errors": ("InputError", "InputWarning", "PolicyError", "Problem", "VineSimError"),
     "model.network": ("Network",),
+    "model.failure": ("Failures", "Times"),
     "model.outage": ("Outage",),
     "model.result": ("ExitReason", "Result", "Table"),
     "model.scenario": ("Scenario",),
@@ -73,6 +75,7 @@ __all__ = [
     "Answer",
     "Datacenter",
     "ExitReason",
+    "Failures",
     "InputError",
     "InputWarning",
     "Network",
@@ -90,6 +93,7 @@ __all__ = [
     "Sweep",
     "Table",
     "TaskType",
+    "Times",
     "VineSimError",
     "Workload",
     "__version__",

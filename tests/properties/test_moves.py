@@ -83,7 +83,7 @@ def result_demand(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_a_sampled_series_knows_where_each_task_was(seed):
     result = run(scenario(seed, sampling_us=7.0))
-    assert len(result.outcome.stays.task) > 3
+    assert len(result.outcome.early.task) > 3
     until = round(result.summary["makespan_us"])
     kinds, demand = result.units["unit_type"], result_demand(seed)
     rows = walk(result, until)
@@ -152,9 +152,9 @@ def test_segments_are_a_table_only_where_a_task_has_more_than_one(tmp_path):
     plain = vs.read_scenario("examples/energy.yaml", ["datacenter.racks[0].units={A: 5, D: 5}"])
     moved = vs.simulate(plain)
     assert moved.segments is not None
-    assert moved.segments.n_rows == plain.workload.n_tasks + len(moved.outcome.stays.task)
+    assert moved.segments.n_rows == plain.workload.n_tasks + len(moved.outcome.early.task)
     stays = vs.simulate(replace(plain, options={"realloc": "new"}))
-    assert (stays.outcome.stays, stays.segments) == (None, None)
+    assert (stays.outcome.early, stays.segments) == (None, None)
     write_result(tmp_path / "moved", moved)
     assert (tmp_path / "moved" / "segments.parquet").exists()
     write_result(tmp_path / "moved", stays)

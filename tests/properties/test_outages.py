@@ -28,7 +28,7 @@ def test_nothing_begins_on_a_node_that_is_down_and_every_task_ends_once(name):
         if not case.outages:
             continue
         done = vs.simulate(case, engine="reference")
-        tasks, lost = done.tasks, done.outcome.lost
+        tasks, lost = done.tasks, done.outcome.early
         n_lost += len(lost.task)
         for outage in case.outages:
             here = (tasks["rack"] == outage.rack) & (tasks["shelf"] == outage.shelf)

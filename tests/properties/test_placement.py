@@ -416,7 +416,7 @@ def test_new_tasks_first_by_hand():
     def run(**options):
         case = vs.Scenario(center, work, policy="rr", options=options, affinity=np.ones((1, 1)), sampling_us=1e7)
         result = vs.simulate(case)
-        stays = result.outcome.stays
+        stays = result.outcome.early
         return result.tasks["unit"].tolist(), None if stays is None else stays.end_us.tolist()
 
     assert run(order="old_first") == ([0, 1, 2], [])

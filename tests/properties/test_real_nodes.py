@@ -51,7 +51,7 @@ def test_tasks_hold_what_they_demand_and_no_unit_is_over_its_capacity(name):
         assert list(wrong(case, done)) == [], seed
         if done.outcome.held is not None:
             n_several += len(done.outcome.held.row)
-            n_lost += 0 if done.outcome.lost_held is None else len(done.outcome.lost_held.row)
+            n_lost += 0 if done.outcome.early_held is None else len(done.outcome.early_held.row)
     assert n_several > N_SCENARIOS
     assert n_lost > 0 or not policies()[name]().can_requeue
 

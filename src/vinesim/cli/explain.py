@@ -81,8 +81,9 @@ def _headline(found: "Waiting") -> list[str]:
     which = "" if found.n_tasks == 1 else f", the last to start of its {found.n_tasks:,} tasks"
     lines = [first, f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}, requests {wants}."]
     if found.lost_runs:
-        runs = ", ".join(f"on unit {r.unit} from {_time(r.begin_us)} to {_time(r.end_us)}" for r in found.lost_runs)
-        lines.append(f"It had run before, until an outage: {runs}.")
+        spans = [(run, f"from {_time(run.begin_us)} to {_time(run.end_us)}") for run in found.lost_runs]
+        runs = [f"on unit {run.unit} {span} ({run.outcome})" for run, span in spans]
+        lines.append(f"It had run before: {', '.join(runs)}.")
     if found.moves:
         lines.append(f"Later it was moved {found.moves:,} times.")
     return lines

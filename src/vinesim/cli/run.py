@@ -72,7 +72,9 @@ def run(
     with watching(found.workload.n_tasks, quiet=as_json) as (on_progress, on_message):
         result = simulate(found, engine=engine, percentiles=percentiles, on_progress=on_progress, on_message=on_message)  # type: ignore[arg-type]
     if out is not None:
-        write_result(out, result, (lambda draft: write_record(draft, found)) if explain else None)
+        write_result(
+            out, result, (lambda draft: write_record(draft, found, result.outcome.failures)) if explain else None
+        )
     if as_json:
         sys.stdout.write(to_json(result.summary))
         if result.exit_reason != "ALL_DONE":

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vinesim.engine import sharing
+from vinesim.engine import progress, sharing
 from vinesim.engine.contract import (
     CANNOT_RUN,
     IS_DOWN,
@@ -14,12 +14,32 @@ from vinesim.engine.contract import (
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
 )
-from vinesim.engine.holding import forget_rest, hold_rest, index_room, is_in_use, release_rest, renew_node, set_load
+from vinesim.engine.holding import hold_rest, index_room, is_in_use, release_rest, renew_node, set_load
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.indexed import group_of
 from vinesim.state.kernel import inlined, kernel, not_negative
-from vinesim.state.layout import DOWN, DROPPED, OVERFULL, PENDING
+from vinesim.state.layout import DOWN, DROP, DROPPED, OVERFULL, PENDING
+
+
+@inlined
+def arrive(model, state):
+    """ARRIVAL: the next job arrives and its tasks become pending. Returns the job."""
+    run = state.run[0]
+    job = run.next_job
+    first, end = model.job_first[job], model.job_first[job + 1]
+    run.next_job = job + 1
+    run.n_arrived = end
+    run.n_pending += end - first
+    if model.task_group.shape[0] == 0:
+        state.group_pending[0] += end - first
+        return job
+    for task in range(first, end):
+        group = model.task_group[task]
+        if state.group_pending[group] == 0:
+            insert(state.heads, state.heads_1, state.heads_2, 0, task)
+        state.group_pending[group] += 1
+    return job
 
 
 @inlined
@@ -65,8 +85,8 @@ def broken_rule(model, state, action, may_overcommit):
         return UNKNOWN_TASK
     if state.task_unit[task] != PENDING:
         return NOT_PENDING
-    if action.n_tasks == 0 and unit == -1:
-        return 0  # dropped
+    if action.kind == DROP:
+        return 0
     if unit < 0 or unit >= model.unit_type.shape[0]:
         return UNKNOWN_UNIT
     if model.affinity[not_negative(model.unit_type[unit]), queries.task_type(model, state, task)] <= 0.0:
@@ -93,7 +113,7 @@ def perform(model, state, action, may_overcommit):
         run.error, run.error_task, run.error_unit = rule, action.task, action.unit
         return False
     task, unit = not_negative(action.task), action.unit
-    if action.n_tasks == 0:
+    if action.kind == DROP:
         state.task_unit[task] = DROPPED
         run.n_done += 1
         _take_from_group(model, state, task)
@@ -101,13 +121,16 @@ def perform(model, state, action, may_overcommit):
     unit = not_negative(unit)
     transfer = queries.transfer_us(model, state, task, unit)
     execution = queries.execution_us(model, state, task, unit)
+    execution *= progress.share_left(model, state, task)
     if action.n_tasks > 1:
         transfer, execution = _join(model, state, task, unit, action.n_tasks, transfer, execution)
     elif model.task_factor.shape[0] > 0:
         execution *= model.task_factor[task]
     now = run.now_us
-    start_us, finish_us = now + transfer, now + transfer + execution
-    if not (now < finish_us and finish_us < np.inf) and transfer + execution != 0.0:
+    start_us = now + transfer
+    execution, finish_us = progress.begin(model, state, task, transfer, execution)
+    is_wrong = not (now < finish_us and finish_us < np.inf) and transfer + execution != 0.0
+    if is_wrong and (finish_us < np.inf or not progress.never_ends(model, state, task)):
         sharing.note_out_of_time(state, task, unit, transfer + execution)
         return False
     state.task_unit[task] = unit
@@ -119,7 +142,7 @@ def perform(model, state, action, may_overcommit):
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
         if not sharing.start(model, state, task, unit, load, transfer + execution):
             return False
-    else:
+    elif finish_us < np.inf:
         event_queue.push(state, task)
     set_load(model, state, unit, load)
     state.unit_tasks[unit] += 1
@@ -138,7 +161,8 @@ def _join(model, state, task, unit, count, transfer, execution):
     for _ in range(count - 1):
         follower = _next_of_group(model, state, follower)
         transfer += queries.transfer_us(model, state, follower, unit)
-        execution += queries.execution_us(model, state, follower, unit) - overhead
+        share = progress.share_left(model, state, follower)
+        execution += (queries.execution_us(model, state, follower, unit) - overhead) * share
         state.task_follower[last] = follower
         last = follower
     if model.task_factor.shape[0] > 0:
@@ -168,6 +192,7 @@ def finish(model, state, task):
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     if is_shared and not sharing.finish(model, state, task, unit, load):
         return np.int64(-1)
+    progress.close(model, state, task)
     follower = state.task_follower[task]
     while follower >= 0:
         state.task_finish_us[follower] = run.now_us
@@ -241,30 +266,6 @@ def set_open(model, state, units, is_open):
         state.unit_open[unit] = model.unit_capacity[unit] if is_open else DOWN
         index_room(model, state, unit, had_room)
         renew_node(model, state, unit)
-
-
-@kernel
-def interrupt(model, state, tasks, is_follower):
-    """Remove running tasks, in increasing order, from their units, which run nothing else; they are pending again."""
-    run = state.run[0]
-    run.interrupted = tasks[0] if tasks.shape[0] > 0 else -1
-    for i in range(tasks.shape[0]):
-        task = tasks[i]
-        unit = np.int64(state.task_unit[task])
-        if model.unit_parallelism[unit] < model.unit_capacity[unit]:
-            sharing.forget(model, state, unit)
-        elif not is_follower[i]:
-            event_queue.cancel(state, task)
-        state.unit_tasks[unit] = 0
-        forget_rest(model, state, task, unit)
-        set_load(model, state, unit, 0.0)
-        state.task_unit[task] = PENDING
-        state.task_follower[task] = -1
-        state.task_init_us[task] = np.nan
-        state.task_start_us[task] = np.nan
-        state.task_finish_us[task] = np.nan
-        state.task_interrupted[task] = tasks[i + 1] if i + 1 < tasks.shape[0] else -1
-        _return_to_group(model, state, task)
 
 
 @inlined

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
 from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, LEFT, NO_EVENTS, BrokenContract, OutOfTime, Unplaced
-from vinesim.engine.outages import OutageClock
-from vinesim.engine.outcome import collect, why_stalled
+from vinesim.engine.ends import joined, may_end_early
+from vinesim.engine.outages import OutageClock, begin_placed, has_pauses
+from vinesim.engine.outcome import collect, why_over
 from vinesim.engine.patience import Patience, Progress
 from vinesim.engine.periods import PeriodClock
 from vinesim.engine.run import Run
@@ -70,19 +71,20 @@ class Attempt:
     def _run_on(self, engine: str) -> Ended | None:
         """Run it to its end; None where the other engine is to take over."""
         scenario, policy, model = self.scenario, self.policy, self.model
-        has_outages = len(scenario.outages) > 0
+        ends_early = may_end_early(scenario, self.online)
         new_run = _runs_of(engine)
-        run = new_run(model, self.online, stream_seed(scenario.seed, "policy"), policy.may_overcommit, has_outages)
+        run = new_run(model, self.online, stream_seed(scenario.seed, "policy"), policy.may_overcommit, ends_early)
         for name, contents in self.plan.scratch.items():
             getattr(run.scratch, name)[:] = contents
         clock = PeriodClock(policy, run, model, scenario) if isinstance(policy, BatchPolicy) else None
-        outages = OutageClock(run, model, scenario) if has_outages else None
+        outages = OutageClock(run, model, scenario) if has_pauses(scenario) else None
         patience = Patience(run, self.name, scenario.workload.n_tasks, self.on_progress, self.on_message)
         try:
             with announce_compilation(policy, self.on_message):
                 ready = time.perf_counter()
                 run.compile()
                 compile_s = time.perf_counter() - ready
+                begin_placed(run, model, scenario)
                 ended = self._advance(run, clock, outages, patience)
         except BrokenContract as broken:
             raise broken.as_policy_error(self.name, run.now_us) from None
@@ -122,14 +124,16 @@ class Attempt:
             if why == AT_HORIZON:
                 return ExitReason.HORIZON, ""
             if why == NO_EVENTS:
-                return ExitReason.STALLED, why_stalled(scenario, model, run)
+                return why_over(scenario, model, run)
             if why == AT_PAUSE and outages is not None:
+                if outages.only_fails and run.is_idle:
+                    return why_over(scenario, model, run)
                 outages.tick()
             if why == AT_PAUSE and clock is not None:
                 if clock.next_us >= scenario.horizon_us:
                     return ExitReason.HORIZON, ""  # what is placed now would not run
                 if not clock.tick():
-                    return ExitReason.STALLED, why_stalled(scenario, model, run)
+                    return why_over(scenario, model, run)
             took = time.perf_counter() - begun
             chunk = max(FIRST_CHUNK, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
             if patience.looks_up():
@@ -142,12 +146,11 @@ class Attempt:
         scenario, model, run, clock = self.scenario, self.model, ended.run, ended.clock
         accounts = None if clock is None else clock.accounts
         may_overcommit, proven = self.policy.may_overcommit, self.plan.proven
-        outcome = collect(scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, proven)
-        if ended.outages is not None:
-            outcome = replace(outcome, lost=ended.outages.lost(), lost_held=ended.outages.lost_held())
-        if clock is not None and clock.moves is not None:
-            outcome = replace(outcome, stays=clock.moves.stays())
-        return outcome
+        ends_early = may_end_early(scenario, self.online)
+        outcome = collect(scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, ends_early, proven)
+        moves = None if clock is None or clock.moves is None else clock.moves.ends()
+        failures = () if ended.outages is None else tuple(ended.outages.failures.had)
+        return replace(outcome, early=joined(outcome.early, moves), failures=failures)
 
 
 def _runs_of(engine: str) -> Callable[..., Run]:

@@ -18,11 +18,13 @@ import numpy as np
 import vinesim.state.indexed  # noqa: F401  registers the compiled queries
 from vinesim.engine import block, loop, steps
 from vinesim.engine.beside import Left, beside
-from vinesim.engine.contract import BROKEN, LEFT, asked, broken
+from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken
+from vinesim.engine.ends import with_killed
 from vinesim.engine.guards import QUERIES, guarded, guarded_module
 from vinesim.engine.machine_code import BLOCK, digest_of, kernels
+from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.declarations import functions_of
+from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import queries
 from vinesim.state.build import build_state
 from vinesim.state.kernel import kept, policy_call, policy_kernel
@@ -46,7 +48,8 @@ def bound(decide: Any) -> Bound:
     """
     digest = digest_of(decide)
     if digest not in _loops:
-        made = kept(loop.run_events, digest, {"decide": _kernel_of(decide, {})})
+        bindings = {"decide": _kernel_of(decide, {}), "PREEMPTS": may_preempt(decide)}
+        made = kept(loop.run_events, digest, bindings)
         _loops[digest] = Bound(made, queries.random_free in functions_of(decide))
     return _loops[digest]
 
@@ -103,10 +106,10 @@ def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> 
 class CompiledRun:
     """One run of the compiled engine: the loop bound to a policy, the model, and the state it changes."""
 
-    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
+    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, ends_early: bool = False):
         self.model = model
         made = bound(policy.decide)
-        self.state = build_state(model, seed, made.counts_free, has_outages)
+        self.state = build_state(model, seed, made.counts_free, ends_early)
         self._decide = policy.decide
         self._loop = made.loop
         self._options = build_options(policy.values_of_options())
@@ -134,7 +137,18 @@ class CompiledRun:
             return LEFT
         if why == BROKEN:
             raise broken(self.state.run[0])
+        if why == NEED_ROOM:
+            run = self.state.run[0]
+            self._make_room(int(run["n_arrived"] - run["n_done"] - run["n_pending"]))
+            return GO_ON
         return why
+
+    def _make_room(self, n_more: int) -> None:
+        """Make the log of early ends long enough for more rows, and for all the units that tasks may then hold."""
+        run, state = self.state.run[0], self.state
+        ended = longer(state.ended, int(run["n_ended"]), n_more)
+        held = longer(state.ended_held, int(run["n_ended_held"]), len(state.held_unit))
+        self.state = state._replace(ended=ended, ended_held=held)
 
     def _call(self, horizon_us: float, pause_us: float, max_events: int) -> int:
         return asked(
@@ -169,13 +183,45 @@ class CompiledRun:
         """Mark the units' node as down; they take no more tasks."""
         _step(steps.set_open_all)(self.model, self.state, units, False)
 
-    def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
+    def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
         """Make the running tasks, in increasing order, pending again: all those on their units."""
-        _step(steps.interrupt_all)(self.model, self.state, tasks, is_follower)
+        self._make_room(len(tasks))
+        if not _step(steps.interrupt_all)(self.model, self.state, tasks, why):
+            raise broken(self.state.run[0])
 
-    def ask_after_outage(self) -> None:
+    def withdraw(self, jobs: np.ndarray) -> None:
+        """Drop the pending tasks of jobs that have arrived, and end those that run."""
+        self._make_room(int(np.diff(self.model.job_first)[jobs].sum()))
+        if not _step(steps.withdraw_all)(self.model, self.state, jobs):
+            raise broken(self.state.run[0])
+
+    def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
+        """Let the first jobs arrive at 0 without asking the policy, and start some of their tasks."""
+        if not _step(steps.begin_all)(self.model, self.state, tasks, units, n_jobs, self._may_overcommit):
+            raise broken(self.state.run[0])
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing will finish or arrive, and the policy waits for no time."""
+        run = self.state.run[0]
+        is_quiet = run["queue_levels"] == 0 and run["queue_now"] < 0 and run["timer_us"] == math.inf
+        return bool(is_quiet and run["next_job"] == len(self.model.job_arrival_us))
+
+    def early_ends(self) -> EarlyEnds:
+        """Return the segments that ended before their tasks were done, in the order of time."""
+        state = self.state
+        log = state.ended[: int(state.run[0]["n_ended"])]
+        killed = np.flatnonzero(state.task_killed) if len(state.task_killed) else np.empty(0, np.int64)
+        return with_killed(EarlyEnds.of(log.tolist()), killed, self.columns(), state.task_left, self.followers())
+
+    def early_held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the units that tasks held beside their own in segments that ended early."""
+        found = self.state.ended_held[: int(self.state.run[0]["n_ended_held"])]
+        return found[:, 0], found[:, 1].astype(np.int32)
+
+    def ask(self, after_outage: bool) -> None:
         """Ask the policy next, at this instant."""
-        self.state.run["had_outage"] = 1
+        self.state.run["had_outage"] = after_outage
         self.state.run["timer_us"] = self.state.run["now_us"]
 
     def set_clock(self, now_us: float) -> None:
@@ -225,6 +271,15 @@ class CompiledRun:
         """Return the tasks that were consolidated with another task, their leader."""
         following = self.state.task_follower
         return np.sort(following[following >= 0]).astype(np.int64)
+
+
+def longer(log: np.ndarray, n: int, n_more: int) -> np.ndarray:
+    """Return a log of which n rows are used with room for more; if it must grow, it is at least twice as long."""
+    if n + n_more <= len(log):
+        return log
+    found = np.zeros((max(n + n_more, 2 * len(log)), *log.shape[1:]), log.dtype)
+    found[:n] = log[:n]
+    return found
 
 
 @cache

@@ -12,11 +12,12 @@ from vinesim.model.scenario import Scenario
 from vinesim.state.layout import Model
 
 # Why an engine stopped handling events; LEFT: it did not stop, but the waiting thread has left it.
-GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT = range(6)
+# NEED_ROOM: the log of early ends may become too short in the next event.
+GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT, NEED_ROOM = range(7)
 
 # The rules that a policy may break; RULES has their words.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_UNTIL_THE_PAST = range(1, 8)
-SHARES_SPEED, IS_DOWN, NO_ROOM_BESIDE = 8, 9, 10
+SHARES_SPEED, IS_DOWN, NO_ROOM_BESIDE, NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED = range(8, 14)
 OUT_OF_TIME = -1  # in place of a rule: the clock cannot represent the time of a task, whatever the policy did
 
 RULES = (
@@ -31,6 +32,9 @@ RULES = (
     "a batch policy may move a task only between units whose tasks do not share their speed",
     "a policy may start a task only on a unit whose node is up, not in an outage",
     "a policy may start a task only where its other units and its companions fit, even if it declares may_overcommit",
+    "a policy may preempt or move only a task that runs, of consolidated ones the leader",
+    "a policy may not preempt or move a task at the event at which it started it",
+    "a policy may not move tasks that are consolidated",
     "a batch policy must return one unit for each task, -1 to leave it as it is",
 )
 

@@ -95,17 +95,6 @@ def release_rest(model, state, task, unit):
     node_index.renew(model, state, np.int64(model.unit_node[unit]))
 
 
-@with_several_units(without=_holds_no_more, inline=False)
-def forget_rest(model, state, task, unit):
-    """Let an interrupted task hold nothing: all that ran at its node is interrupted."""
-    for i in range(model.task_held[task], model.task_held[task + 1]):
-        other = np.int64(state.held_unit[i])
-        if other >= 0:
-            state.held_unit[i] = -1
-            state.unit_held[other] = 0
-            set_load(model, state, other, 0.0)
-
-
 def _has_no_index(model, state, unit):
     pass
 

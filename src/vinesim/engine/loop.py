@@ -6,13 +6,15 @@ functions around it are its steps. Its meaning, for the reader, is in ``engine/r
 
 import numpy as np
 
-from vinesim.engine.actions import finish, perform
-from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, BROKEN, GO_ON, NO_EVENTS, WAIT_UNTIL_THE_PAST
+from vinesim.engine import preemption
+from vinesim.engine.actions import arrive, finish, perform
+from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, BROKEN, GO_ON, NEED_ROOM, NO_EVENTS, WAIT_UNTIL_THE_PAST
 from vinesim.state import event_queue
-from vinesim.state.bits import insert
 from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import inlined
-from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, TIMER, View
+from vinesim.state.layout import ARRIVAL, FINISH, NOTHING, OUTAGE, PREEMPT, TIMER, View
+
+PREEMPTS = False  # whether the policy preempts or moves tasks; bound with it, so that the loop of others has none of it
 
 
 def decide(model, state, view):
@@ -20,29 +22,18 @@ def decide(model, state, view):
 
 
 @inlined
-def arrive(model, state):
-    """ARRIVAL: the next job arrives and its tasks become pending. Returns the job."""
-    run = state.run[0]
-    job = run.next_job
-    first, end = model.job_first[job], model.job_first[job + 1]
-    run.next_job = job + 1
-    run.n_arrived = end
-    run.n_pending += end - first
-    if model.task_group.shape[0] == 0:
-        state.group_pending[0] += end - first
-        return job
-    for task in range(first, end):
-        group = model.task_group[task]
-        if state.group_pending[group] == 0:
-            insert(state.heads, state.heads_1, state.heads_2, 0, task)
-        state.group_pending[group] += 1
-    return job
-
-
-@inlined
 def next_arrival_us(model, state):
     job = state.run[0].next_job
     return model.job_arrival_us[job] if job < model.job_arrival_us.shape[0] else np.inf
+
+
+@inlined
+def has_log_room(state):
+    """Whether the log of early ends has room for the segments of all running tasks, and all that they hold."""
+    run = state.run[0]
+    n_running = run.n_arrived - run.n_done - run.n_pending
+    n_held = state.held_unit.shape[0]
+    return run.n_ended + n_running <= state.ended.shape[0] and run.n_ended_held + n_held <= state.ended_held.shape[0]
 
 
 def run_events(
@@ -61,12 +52,16 @@ def run_events(
     It pauses for what is done in Python: a period of a batch policy, or an outage.
     Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER. After each event the policy is asked until it
     wants nothing more; it is not asked while nothing is pending, or while no unit has room unless it may over-commit. A
-    policy that sees every event is asked at least once after each, whatever is pending, and even if no unit has room.
+    policy that sees every event is asked at least once after each, whatever is pending, and even if no unit has room;
+    one that preempts is asked even if no unit has room. It stops before an event that could end more segments than the
+    log has room for.
     """
     model, state, scratch = by_reference(model_arrays), by_reference(state_arrays), by_reference(scratch_arrays)
     run = state.run[0]
-    asks_when_full = may_overcommit or sees_every_event
+    asks_when_full = may_overcommit or sees_every_event or PREEMPTS
     for _ in range(max_events):
+        if PREEMPTS and not has_log_room(state):
+            return NEED_ROOM
         finish_us, arrival_us = event_queue.next_us(state), next_arrival_us(model, state)
         now = min(min(finish_us, arrival_us), min(pause_us, run.timer_us))
         if now == np.inf:
@@ -96,12 +91,17 @@ def run_events(
         while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
             must_ask = False
             action = decide(model, state, view)
-            if action.task == -1:
+            if action.kind == NOTHING:
                 run.timer_us = action.until_us
                 if not action.until_us > now:
                     run.error, run.error_task = WAIT_UNTIL_THE_PAST, -1
                     return BROKEN
                 break
+            if PREEMPTS and action.kind >= PREEMPT:
+                if not preemption.stop(model, state, action):
+                    return BROKEN
+                if action.kind == PREEMPT:
+                    continue
             if not perform(model, state, action, may_overcommit):
                 return BROKEN
         if run.n_pending == 0:

@@ -13,8 +13,8 @@ from vinesim.state.machine_code import is_kept
 LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
 PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
-    *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "holding", "loop", "sharing")),
-    *(f"engine/{name}.py" for name in ("steps", "wrong_line")),
+    *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "holding", "loop", "preemption")),
+    *(f"engine/{name}.py" for name in ("progress", "sharing", "steps", "wrong_line")),
     *(f"state/{name}.py" for name in ("bits", "by_reference", "demand", "disk_cache", "event_queue", "indexed")),
     *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "node_index", "part", "queries")),
     *(f"state/{name}.py" for name in ("skew_heap", "without_blas")),

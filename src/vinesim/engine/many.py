@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
+from vinesim.engine.ends import may_end_early
 from vinesim.engine.machine_code import BLOCK
 from vinesim.engine.simulate import check_options, simulate, unit_order_of
 from vinesim.engine.tier import Engine, check_engine, is_worth_compiling
@@ -108,7 +109,7 @@ def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
         isinstance(policy, OnlinePolicy)
         and policy.compiled
         and not policy.plans
-        and not scenario.outages
+        and not may_end_early(scenario, policy)
         and not scenario.workload.has_vectors
         and unit_order_of(policy, scenario) is None
     )

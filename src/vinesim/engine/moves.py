@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vinesim.model.result import Stays
+from vinesim.model.result import MOVED, EarlyEnds
 
 
 class Moves:
@@ -10,16 +10,17 @@ class Moves:
 
     def __init__(self, n_tasks: int):
         self._came_us = np.full(n_tasks, -np.inf)  # last move of each task
-        self._stays: list[Stays] = []
+        self._rows: list[tuple[float, ...]] = []
 
-    def add(self, task: np.ndarray, unit: np.ndarray, init_us: np.ndarray, now_us: float) -> None:
-        """Add tasks that leave their units now; ``init_us`` is when each was given to its first unit."""
+    def add(self, task: np.ndarray, unit: np.ndarray, init_us: np.ndarray, start_us: np.ndarray, now_us: float) -> None:
+        """Add tasks that leave their units now; they were given to their first units at ``init_us`` and began to
+        execute, on any, at ``start_us``."""
         begin_us = np.maximum(init_us, self._came_us[task])
-        self._stays.append(Stays(task, unit.astype(np.int32), begin_us, np.full(len(task), now_us)))
+        started_us = np.maximum(start_us, begin_us)
+        columns = (task.tolist(), unit.tolist(), begin_us.tolist(), started_us.tolist())
+        self._rows += [(*row, now_us, np.nan, MOVED, False) for row in zip(*columns, strict=True)]
         self._came_us[task] = now_us
 
-    def stays(self) -> Stays:
+    def ends(self) -> EarlyEnds:
         """Return all stays on units that were left, in the order in which they ended."""
-        if not self._stays:
-            return Stays(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
-        return Stays(*map(np.concatenate, zip(*self._stays, strict=True)))
+        return EarlyEnds.of(self._rows)

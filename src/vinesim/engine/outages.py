@@ -1,102 +1,185 @@
-"""Outages: nodes go down and come up between the events of the loop."""
+"""What happens between the events of the loop: nodes go down and come up, jobs are withdrawn."""
 
+import heapq
 import math
 from collections import defaultdict
 
 import numpy as np
 
-from vinesim.engine.outcome import held_of
 from vinesim.engine.run import Run
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage, units_of
-from vinesim.model.result import Held, Lost
+from vinesim.model.result import FAILED, INTERRUPTED
 from vinesim.model.scenario import Scenario
+from vinesim.model.streams import stream
+from vinesim.model.workload import NOT_PLACED
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.state.layout import Model
 
+UP, DOWN = 0, 1  # the order of what happens at the same time
+
+
+class FailureClock:
+    """The random failures of one run, drawn one after another."""
+
+    def __init__(self, scenario: Scenario):
+        self._processes = []  # of each entry: its times, its random stream
+        self._ahead: list[tuple[float, int, int, tuple[int, int]]] = []  # (time, UP or DOWN, entry, node)
+        self.n_down = 0
+        self.had: list[Outage] = []  # failures so far; those that are not over are up at infinity
+        self._open: dict[tuple[int, tuple[int, int]], int] = {}  # (entry, node) -> its failure in ``had``
+        for i, failures in enumerate(scenario.failures):
+            random, nodes = stream(scenario.seed, f"failures.{i}"), failures.nodes(scenario.datacenter)
+            self._processes.append((failures, random))
+            for node, time in zip(nodes, failures.until.draw(random, len(nodes)).tolist(), strict=True):
+                heapq.heappush(self._ahead, (time, DOWN, i, node))
+
+    @property
+    def next_us(self) -> float:
+        """Return when the next node fails or is repaired."""
+        return self._ahead[0][0] if self._ahead else math.inf
+
+    def at(self, time_us: float) -> tuple[list[Outage], list[Outage]]:
+        """Return the failures that end and those that begin at a time."""
+        ended, begun, now = [], [], []
+        while self._ahead and self._ahead[0][0] == time_us:
+            now.append(heapq.heappop(self._ahead))
+        for _, what, i, node in now:  # a repair that takes no time comes next
+            failures, random = self._processes[i]
+            times = failures.repair if what == DOWN else failures.until
+            following = time_us + float(times.draw(random, 1)[0])
+            heapq.heappush(self._ahead, (following, UP if what == DOWN else DOWN, i, node))
+            if what == DOWN:
+                self.n_down += 1
+                self._open[i, node] = len(self.had)
+                begun.append(Outage(*node, time_us, math.inf, failures.running))
+                self.had.append(begun[-1])
+            else:
+                self.n_down -= 1
+                row = self._open.pop((i, node))
+                over = self.had[row]
+                self.had[row] = Outage(*node, over.down_us, time_us, over.running)
+                ended.append(over)
+        return ended, begun
+
 
 class OutageClock:
-    """The outages of one run: when the next one begins or ends, what it does, and what was lost."""
+    """The pauses of one run: when the next one is, and what is done in it."""
 
     def __init__(self, run: Run, model: Model, scenario: Scenario):
-        self.run = run
-        rack, shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
-        self._units = {outage: units_of(outage, rack, shelf) for outage in scenario.outages}
+        self.run, self.failures = run, FailureClock(scenario)
+        self._rack, self._shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
+        self._n_down = np.zeros(len(model.unit_node), np.int32)  # outages and failures of each unit's node
         self._ends: dict[float, list[Outage]] = defaultdict(list)
         self._begins: dict[float, list[Outage]] = defaultdict(list)
+        self._withdrawn: dict[float, list[int]] = defaultdict(list)
         for outage in scenario.outages:
             self._begins[outage.down_us].append(outage)
             if outage.up_us < math.inf:
                 self._ends[outage.up_us].append(outage)
-        self._times = sorted({*self._begins, *self._ends})
+        withdraw_us = scenario.workload.withdraw_us
+        if withdraw_us is not None:
+            for job in np.flatnonzero(withdraw_us < math.inf).tolist():
+                self._withdrawn[float(withdraw_us[job])].append(job)
+        self._times = sorted({*self._begins, *self._ends, *self._withdrawn})
         self._n_done = 0
-        self._lost: list[Lost] = []
-        self._model = model
-        self._held: list[Held] = []
 
     @property
     def next_us(self) -> float:
-        """Return when the next outage begins or ends; infinite if none does."""
-        return self._times[self._n_done] if self._n_done < len(self._times) else math.inf
+        """Return when something happens next; infinite if nothing does."""
+        listed = self._times[self._n_done] if self._n_done < len(self._times) else math.inf
+        return min(listed, self.failures.next_us)
+
+    @property
+    def only_fails(self) -> bool:
+        """Whether nodes can only fail from now on, which starts nothing."""
+        return self._n_done == len(self._times) and self.failures.n_down == 0
 
     def tick(self) -> None:
-        """Bring nodes up, then take nodes down; then the policy must be asked."""
+        """Bring nodes up, then take nodes down, then withdraw jobs; then the policy must be asked."""
         time_us = self.next_us
-        for outage in self._ends[time_us]:
-            self.run.open(self._units[outage])
-        begun = self._begins[time_us]
-        for outage in begun:
-            self.run.close(self._units[outage])
-        requeued = [self._units[outage] for outage in begun if outage.running == "requeue"]
-        self._interrupt(np.concatenate(requeued) if requeued else np.empty(0, np.int64), time_us)
-        self.run.ask_after_outage()
-        self._n_done += 1
+        ended, begun = self.failures.at(time_us)
+        is_listed = self._n_done < len(self._times) and self._times[self._n_done] == time_us
+        withdrawn = []
+        if is_listed:
+            ended, withdrawn = self._ends[time_us] + ended, self._withdrawn[time_us]
+            self._n_done += 1
+        listed = self._begins[time_us] if is_listed else []
+        for outage in ended:
+            self._count(outage, -1)
+        for outage in (*listed, *begun):
+            self._count(outage, 1)
+        why = np.zeros(len(self._n_down), np.int64)
+        for outages, reason in ((begun, FAILED), (listed, INTERRUPTED)):
+            for outage in outages:
+                if outage.running == "requeue":
+                    why[units_of(outage, self._rack, self._shelf)] = reason
+        if ended or begun or listed:
+            self._interrupt(why, time_us)
+        if withdrawn:
+            self.run.withdraw(np.array(withdrawn, np.int64))
+        self.run.ask(bool(ended or begun or listed))
 
-    def _interrupt(self, units: np.ndarray, time_us: float) -> None:
-        """Make what runs on the units pending again, and record it as lost."""
+    def _count(self, outage: Outage, change: int) -> None:
+        """Note that an outage of a node begins or ends; the node is down while it has any."""
+        units = units_of(outage, self._rack, self._shelf)
+        self._n_down[units] += change
+        if change > 0:
+            self.run.close(units)
+        else:
+            self.run.open(units[self._n_down[units] == 0])
+
+    def _interrupt(self, why: np.ndarray, time_us: float) -> None:
+        """Make what runs on the units with a reason pending again."""
         columns = self.run.columns()
         unit = columns["task_unit"]
-        tasks = np.flatnonzero(np.isin(unit, units) & (unit >= 0) & (columns["task_finish_us"] > time_us))
-        is_follower = np.isin(tasks, self.run.followers())
-        if len(tasks):
-            start_us = columns["task_start_us"][tasks]
-            end_us = np.full(len(tasks), time_us)
-            self._note_held(tasks)
-            self._lost.append(
-                Lost(tasks, unit[tasks], columns["task_init_us"][tasks], start_us.copy(), end_us, is_follower)
-            )
-        self.run.interrupt(tasks, is_follower)
+        tasks = np.flatnonzero((unit >= 0) & (why[np.maximum(unit, 0)] > 0) & (columns["task_finish_us"] > time_us))
+        self.run.interrupt(tasks, why[unit[tasks]])
 
-    def _note_held(self, tasks: np.ndarray) -> None:
-        """Record what the tasks hold beside their own units, as rows of what is about to be lost."""
-        if len(self._model.kind_units) == 0:
-            return
-        held, first = held_of(self._model, self.run), sum(len(lost.task) for lost in self._lost)
-        mine = np.isin(held.row, tasks)
-        row = first + np.searchsorted(tasks, held.row[mine])
-        self._held.append(Held(row, held.unit[mine], held.amount[mine]))
 
-    def lost_held(self) -> Held | None:
-        """Return what the lost runs of tasks held beside their own units; None where no task holds several."""
-        return Held(*map(np.concatenate, zip(*self._held, strict=True))) if self._held else None
+def has_pauses(scenario: Scenario) -> bool:
+    """Whether something happens between the events of the loop."""
+    return bool(scenario.outages or scenario.failures or scenario.workload.withdraw_us is not None)
 
-    def lost(self) -> Lost:
-        """Return all lost runs of tasks, in the order in which they were lost."""
-        if not self._lost:
-            nothing = np.empty(0)
-            whole = np.empty(0, np.int64)
-            return Lost(whole, whole.astype(np.int32), nothing, nothing, nothing, np.empty(0, bool))
-        return Lost(*map(np.concatenate, zip(*self._lost, strict=True)))
+
+def begin_placed(run: Run, model: Model, scenario: Scenario) -> None:
+    """Start the tasks that run from the beginning; the policy is asked about the others of their instant next."""
+    placed = scenario.workload.placed
+    if placed is None or (placed == NOT_PLACED).all():
+        return
+    number = np.empty(len(model.unit_order), np.int64)
+    number[model.unit_order] = np.arange(len(number))
+    tasks = np.flatnonzero(placed != NOT_PLACED)
+    run.begin_placed(tasks, number[placed[tasks]], int(model.task_job[tasks[-1]]) + 1)
+    run.ask(False)
 
 
 def check_policy(scenario: Scenario, policy: Policy) -> None:
-    """Raise :class:`InputError` for a policy that does not support outages."""
-    name = title_of(policy)
-    if not isinstance(policy, OnlinePolicy):
-        raise InputError([Problem("outages", f"an online policy; {name} is a batch policy", "outages")])
-    if policy.plans:
-        raise InputError([Problem("outages", f"none; {name} plans before the run", "outages")])
-    if not policy.can_requeue and any(outage.running == "requeue" for outage in scenario.outages):
-        expected = f"outages with running: finish; {name} keeps tasks in its scratch and does not take them back"
+    """Raise :class:`InputError` for a policy that does not support what happens in the scenario between its events."""
+    name, work = title_of(policy), scenario.workload
+    where = {
+        "outages": bool(scenario.outages),
+        "failures": bool(scenario.failures),
+        "workload.withdraw": work.withdraw_us is not None,
+        "workload.placed": work.placed is not None,
+    }
+    has_limits = work.limit_us is not None
+    problems = []
+    for what in (what for what, is_there in where.items() if is_there):
+        if not isinstance(policy, OnlinePolicy):
+            problems.append(Problem(what, f"an online policy; {name} is a batch policy", what))
+        elif policy.plans:
+            problems.append(Problem(what, f"none; {name} plans before the run", what))
+        elif what.startswith("workload") and policy.keeps_tasks:
+            expected = f"none; {name} keeps tasks in its scratch and must see each of them arrive and end"
+            problems.append(Problem(what, expected, what))
+    if has_limits and isinstance(policy, OnlinePolicy) and policy.plans:
+        problems.append(Problem("workload.limit", f"none; {name} plans before the run", "limits"))
+    if problems:
+        raise InputError(problems)
+    requeues = "requeue" in {*(o.running for o in scenario.outages), *(f.running for f in scenario.failures)}
+    if requeues and isinstance(policy, OnlinePolicy) and not policy.can_requeue:
+        where_ = "outages" if scenario.outages else "failures"
+        expected = f"{where_} with running: finish; {name} keeps tasks in its scratch and does not take them back"
         remedy = "Or choose another policy. A policy of one's own declares keeps_tasks and takes_back."
-        raise InputError([Problem("outages", expected, "requeue", remedy)])
+        raise InputError([Problem(where_, expected, "requeue", remedy)])

@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.engine.run import Run
 from vinesim.metrics.periods import PeriodAccounts
 from vinesim.model.arrays import distinct
-from vinesim.model.result import ExitReason, Held, Outcome
+from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.state.demand import amounts
 from vinesim.state.layout import PENDING, Model, has_shared_speed
@@ -23,43 +23,68 @@ def collect(
     words: str,
     accounts: PeriodAccounts | None,
     may_overcommit: bool,
+    ends_early: bool,
     proven: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Return the columns that the engine filled. A task that was running when the run was cut off has no finish, and
     one whose data was still in transfer has no start."""
     columns = run.columns()
+    early, early_held = run.early_ends() if ends_early else None, None
     columns["task_unit"] = np.maximum(columns["task_unit"], PENDING)  # dropped tasks did not start
     end_us = min(run.now_us, scenario.horizon_us) if reason is not ExitReason.HORIZON else scenario.horizon_us
     if reason is not ExitReason.ALL_DONE:
         for name in ("task_start_us", "task_finish_us"):
             columns[name][columns[name] > end_us] = np.nan
     followers = run.followers()
+    if early is not None:
+        is_over = early.end_us <= end_us  # others would be killed later
+        early_held = _early_held(model, run, early) if len(model.kind_units) else None
+        early = EarlyEnds(*(column[is_over] for column in early))
+        last = early.task[early.is_last]
+        columns["task_finish_us"][last] = np.nan
+        in_transfer = columns["task_start_us"][last] > early.end_us[early.is_last]
+        columns["task_start_us"][last[in_transfer]] = np.nan
     return Outcome(
         task_unit=columns["task_unit"],
         task_init_us=columns["task_init_us"],
         task_start_us=columns["task_start_us"],
         task_finish_us=columns["task_finish_us"],
         unit_order=model.unit_order,
-        shares_units=may_share_units(model, may_overcommit) or len(followers) > 0,
+        shares_units=may_share_units(model, may_overcommit)
+        or len(followers) > 0
+        or (early is not None and bool(early.is_follower.any())),
         exit_reason=reason,
         reason=words,
         end_us=end_us,
         n_events=run.n_events,
         followers=followers,
+        early=early,
         periods=None if accounts is None else accounts.table(),
         unit_energy=None if accounts is None or not accounts.has_power else accounts.unit_energy,
         proven=proven,
-        held=held_of(model, run) if len(model.kind_units) else None,
+        held=_held(model, run) if len(model.kind_units) else None,
+        early_held=early_held,
     )
 
 
-def held_of(model: Model, run: Run) -> Held:
+def _held(model: Model, run: Run) -> Held:
     """Return what tasks hold, or held last, of units beside the one that they run on."""
     task, unit = run.held()
-    own, kind = run.columns()["task_unit"][task], _kinds(model, task)
+    return Held(task, unit, _amounts(model, task, run.columns()["task_unit"][task], unit))
+
+
+def _early_held(model: Model, run: Run, early: EarlyEnds) -> Held:
+    """Return the same of segments that ended early and were not the last of their tasks."""
+    place, unit = run.early_held()
+    row = np.flatnonzero(early.why != KILLED)[place]  # the tasks that limits ended were added to the log
+    return Held(row, unit, _amounts(model, early.task[row], early.unit[row], unit))
+
+
+def _amounts(model: Model, task: np.ndarray, own: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """[H] what tasks that run on ``own`` hold of ``unit``."""
     is_lead = model.unit_type[unit] == model.unit_type[own]
     lead = amounts(model.task_demand[task], model.unit_capacity[unit])
-    return Held(task, unit, np.where(is_lead, lead, model.kind_companion[kind, model.unit_type[unit]]))
+    return np.where(is_lead, lead, model.kind_companion[_kinds(model, task), model.unit_type[unit]])
 
 
 def _kinds(model: Model, tasks: np.ndarray) -> np.ndarray:
@@ -71,6 +96,14 @@ def _kinds(model: Model, tasks: np.ndarray) -> np.ndarray:
 def may_share_units(model: Model, may_overcommit: bool) -> bool:
     """Whether several tasks can be on a unit at the same time, even if none are consolidated."""
     return has_shared_speed(model) or len(model.task_demand) > 0 or may_overcommit
+
+
+def why_over(scenario: Scenario, model: Model, run: Run) -> tuple[ExitReason, str]:
+    """Return why a run ends that has no events left and tasks that are not done, and more in words."""
+    if run.n_pending == 0:
+        n_left = scenario.workload.n_tasks - run.n_done
+        return ExitReason.ENDLESS, f"{n_left} tasks run, and none of them ever ends"
+    return ExitReason.STALLED, why_stalled(scenario, model, run)
 
 
 def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:

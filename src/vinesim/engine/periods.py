@@ -55,8 +55,9 @@ class PeriodClock:
         moved = (tasks.unit >= 0) & (placed >= 0) & (placed != tasks.unit)
         run.place(tasks.task, placed.astype(np.int64), moved)
         if self.moves is not None and moved.any():
-            init_us = run.columns()["task_init_us"]
-            self.moves.add(tasks.task[moved], tasks.unit[moved], init_us[tasks.task[moved]], run.now_us)
+            columns, gone = run.columns(), tasks.task[moved]
+            init_us, start_us = columns["task_init_us"][gone], columns["task_start_us"][gone]
+            self.moves.add(gone, tasks.unit[moved], init_us, start_us, run.now_us)
         finish_us = self._note(tasks.unit[moved])
         next_us = min(finish_us, self._next_arrival_us())
         is_left, is_placed = (tasks.unit < 0) & (placed < 0), (tasks.unit < 0) & (placed >= 0)

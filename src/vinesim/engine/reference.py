@@ -16,18 +16,24 @@ import numpy as np
 from vinesim.engine import contract
 from vinesim.engine.beside import Left, left_when
 from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, OutOfTime, asked
+from vinesim.engine.ends import with_killed
+from vinesim.engine.reference_ends import Progress, interrupt, leave, stop, withdraw
 from vinesim.model.errors import PolicyError
+from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
 from vinesim.state.layout import (
     ARRIVAL,
     DOWN,
+    DROP,
     DROPPED,
     FINISH,
     FULL,
+    NOTHING,
     OUTAGE,
     OVERFULL,
     PENDING,
+    PREEMPT,
     TIMER,
     Action,
     Model,
@@ -38,10 +44,20 @@ from vinesim.state.scratch import build_scratch, plain_options
 TWO_64 = 2**64
 
 
+class Ones(dict[int, float]):
+    """What is left of each task where no segment ends early."""
+
+    def __missing__(self, task: int) -> float:
+        return 1.0
+
+
+ONES = Ones()
+
+
 class ReferenceState:
     """The clock, the task queue and the units."""
 
-    def __init__(self, model: Model, seed: int):
+    def __init__(self, model: Model, seed: int, ends_early: bool = False):
         n_units, n_tasks = len(model.unit_type), len(model.task_operations)
         self.model = model
         self.now_us = 0.0
@@ -52,6 +68,8 @@ class ReferenceState:
         self.sequence = 0
         self.queued: dict[int, int] = {}  # task -> sequence of its valid event
         self.task_unit = [-1] * n_tasks
+        self.task_left: Any = [1.0] * n_tasks if ends_early else ONES
+        self.attained_us = [0.0] * n_tasks if ends_early else []
         self.task_init_us = [math.nan] * n_tasks
         self.task_start_us = [math.nan] * n_tasks
         self.task_finish_us = [math.nan] * n_tasks
@@ -68,6 +86,7 @@ class ReferenceState:
         self.work_due: dict[int, float] = {}
         self.n_events = 0
         self.random_state = seed
+        self.progress = Progress(self) if ends_early else None  # where segments may end early
 
     def group_of(self, task: int) -> int:
         return self.model.task_group[task] if len(self.model.task_group) else 0
@@ -136,6 +155,13 @@ class ReferenceState:
             load = self.unit_load[unit] - self.amount_held(task, unit)
             self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
 
+    # --- what is left of tasks ---
+
+    def left_now(self, task: int) -> float:
+        is_running = self.task_unit[task] >= 0 and task in self.running[self.task_unit[task]]
+        done = self.progress.share_done(task) if is_running and self.progress is not None else 0.0
+        return float(self.task_left[task] * (1.0 - done))
+
     # --- units that share their speed ---
 
     def is_shared(self, unit: int) -> bool:
@@ -157,22 +183,30 @@ class ReferenceState:
             first = min(self.running[unit], key=lambda task: self.work_due[task])
             left = max(0.0, self.work_due[first] - self.work_done[unit])
             finish_us = self.now_us + left / self.speed(unit, load)
+            finish_us = max(finish_us, self.task_start_us[first])  # rounding must not put it before
+            if self.progress is not None:
+                first, finish_us = self.progress.or_killed(unit, first, finish_us)
             if finish_us == math.inf:
+                if self.work_due[first] == math.inf:
+                    return  # none of them ever ends
                 raise OutOfTime(first, unit, left / self.speed(unit, load))
-            self.task_finish_us[first] = max(finish_us, self.task_start_us[first])  # rounding must not put it before
+            self.task_finish_us[first] = finish_us
             self.queue_finish(first)
 
-    def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:
-        """Raise OutOfTime if the task's time does not advance the clock, or ends beyond the range of numbers."""
-        if not self.now_us < self.now_us + transfer + execution < math.inf and transfer + execution != 0.0:
-            raise OutOfTime(task, unit, transfer + execution)
+    def check_time(self, started: list[int], unit: int, service: float, finish_us: float) -> None:
+        """Raise OutOfTime if the time of tasks that start as one does not advance the clock, or ends beyond the range
+        of numbers though none of them has operations without end."""
+        is_wrong = not self.now_us < finish_us < math.inf and service != 0.0
+        ends = finish_us < math.inf or max(self.model.task_operations[task] for task in started) < math.inf
+        if is_wrong and ends:
+            raise OutOfTime(started[0], unit, service)
 
 
 def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     """Start the tasks of an action, or drop its task, after checking that the policy may ask for it."""
     model, task, unit = state.model, action.task, action.unit
     check(state, action, may_overcommit)
-    if action.n_tasks == 0:
+    if action.kind == DROP:
         state.task_unit[task] = DROPPED
         state.pending.remove(task)
         return
@@ -181,20 +215,24 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     if action.n_tasks > 1:
         started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
     transfer = queries.transfer_us(model, state, task, unit)
-    execution = queries.execution_us(model, state, task, unit)
+    left = state.task_left
+    execution = queries.execution_us(model, state, task, unit) * left[task]
     overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)]
     for follower in started[1:]:
         transfer += queries.transfer_us(model, state, follower, unit)
-        execution += queries.execution_us(model, state, follower, unit) - overhead
+        execution += (queries.execution_us(model, state, follower, unit) - overhead) * left[follower]
     if len(model.task_factor):
         execution *= model.task_factor[task]
-    state.check_time(task, unit, transfer, execution)
+    finish_us = state.now_us + transfer + execution
+    if state.progress is not None:
+        execution, finish_us = state.progress.begin(started, transfer, execution)
+    state.check_time(started, unit, transfer + execution, finish_us)
     for one in started:
         state.task_unit[one] = unit
         state.task_init_us[one] = state.now_us
         state.task_start_us[one] = state.now_us + transfer
         known = not state.is_shared(unit)
-        state.task_finish_us[one] = state.now_us + transfer + execution if known else math.inf
+        state.task_finish_us[one] = finish_us if known else math.inf
         state.pending.remove(one)
     state.followers[task] = started[1:]
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
@@ -205,7 +243,8 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         state.requeue_first(unit, load)
     else:
         state.running[unit].append(task)
-        state.queue_finish(task)
+        if finish_us < math.inf:
+            state.queue_finish(task)
     state.unit_load[unit] = load
     state.hold_rest(task)
 
@@ -219,8 +258,8 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = contract.UNKNOWN_TASK
     elif state.task_unit[task] != PENDING:
         rule = contract.NOT_PENDING
-    elif action.n_tasks == 0 and unit == -1:
-        rule = 0  # dropped
+    elif action.kind == DROP:
+        rule = 0
     elif not 0 <= unit < len(model.unit_type):
         rule = contract.UNKNOWN_UNIT
     elif model.affinity[model.unit_type[unit], state.task_type_of(task)] <= 0:
@@ -244,19 +283,11 @@ def finish(state: ReferenceState) -> tuple[int, int]:
     _, _, task = heapq.heappop(state.time_machine)
     del state.queued[task]
     unit = state.task_unit[task]
-    load = state.unit_load[unit] - queries.demand(state.model, state, task, unit)
-    if len(state.running[unit]) == 1 and not state.held_by[unit]:
-        load = 0.0
-    if state.is_shared(unit):
-        state.advance_work(unit)
-        state.running[unit].remove(task)
-        state.requeue_first(unit, load)
-    else:
-        state.running[unit].remove(task)
+    if state.progress is not None:
+        state.progress.close(task)
+    leave(state, task)
     for follower in state.followers[task]:
         state.task_finish_us[follower] = state.now_us
-    state.unit_load[unit] = load
-    state.release_rest(task)
     return task, unit
 
 
@@ -275,12 +306,14 @@ def run_events(
     scratch: Any,
     may_overcommit: bool,
     sees_every_event: bool,
+    preempts: bool,
     horizon_us: float,
     pause_us: float,
     max_events: int,
 ) -> int:
     """Handle events in the order (time, kind, sequence); return why it stopped, like engine/loop.py."""
     model = state.model
+    asks_when_full = may_overcommit or sees_every_event or preempts
     for _ in range(max_events):
         finish_us = state.next_finish_us()
         arrival_us = state.next_arrival_us()
@@ -303,7 +336,7 @@ def run_events(
         state.n_events += 1
         view = View(now, event, unit, job, task, options, scratch)
         must_ask = sees_every_event
-        while must_ask or (state.pending and (may_overcommit or sees_every_event or has_room(state))):
+        while must_ask or (state.pending and (asks_when_full or has_room(state))):
             must_ask = False
             action = asked(decide, decide, model, state, view)
             if not isinstance(action, Action):
@@ -311,12 +344,15 @@ def run_events(
                     f"policy {decide.__qualname__}: must return start(...), wait_until(...) or nothing(), "
                     f"returned {action!r}"
                 )
-            if action.task == -1:
+            if action.kind == NOTHING:
                 state.timer_us = action.until_us
                 if not action.until_us > now:
                     raise BrokenContract(contract.WAIT_UNTIL_THE_PAST, -1, -1)
                 break
-            start(state, action, may_overcommit)
+            if action.kind >= PREEMPT:
+                stop(state, action)
+            if action.kind != PREEMPT:
+                start(state, action, may_overcommit)
         if not state.pending:
             state.timer_us = math.inf  # the waiting tasks have started
     return GO_ON
@@ -330,14 +366,17 @@ def has_room(state: ReferenceState) -> bool:
 class ReferenceRun:
     """One run of the reference engine, with the same methods as the compiled engine's."""
 
-    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, has_outages: bool = False):
+    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, ends_early: bool = False):
         lists: Any = {name: getattr(model, name).tolist() for name in ("task_group", "group_task_type")}
-        self.state = ReferenceState(model._replace(**lists), seed)  # as lists they are read three times as fast
+        self.state = ReferenceState(
+            model._replace(**lists), seed, ends_early
+        )  # as lists they are read three times as fast
         self._decide = policy.decide
         self._options = plain_options(policy.values_of_options())
         self.scratch = build_scratch(policy.scratch, model)
         self._may_overcommit = may_overcommit
         self._sees_every_event = policy.sees_every_event
+        self._preempts = policy.preempts
 
     def compile(self) -> None:
         """Do nothing: nothing is compiled."""
@@ -356,6 +395,7 @@ class ReferenceRun:
                     self.scratch,
                     self._may_overcommit,
                     self._sees_every_event,
+                    self._preempts,
                     horizon_us,
                     pause_us,
                     max_events,
@@ -404,26 +444,37 @@ class ReferenceRun:
         for unit in units:
             self.state.unit_open[unit] = DOWN
 
-    def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
-        state = self.state
-        state.interrupted = tasks.tolist()
-        for unit in sorted({state.task_unit[task] for task in state.interrupted}):
-            for task in state.running[unit]:
-                state.queued.pop(task, None)
-                state.followers[task] = []
-            state.advance_work(unit)
-            state.running[unit] = []
-            state.unit_load[unit] = 0.0
-        for task in state.interrupted:
-            for unit in state.held.pop(task, []):
-                state.held_by[unit].remove(task)
-                state.unit_load[unit] = 0.0
-            state.task_unit[task] = PENDING
-            state.task_init_us[task] = state.task_start_us[task] = state.task_finish_us[task] = math.nan
-        state.pending = sorted(state.pending + state.interrupted)
+    def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
+        interrupt(self.state, tasks.tolist(), why.tolist())
 
-    def ask_after_outage(self) -> None:
-        self.state.had_outage = True
+    def withdraw(self, jobs: np.ndarray) -> None:
+        withdraw(self.state, jobs)
+
+    def early_ends(self) -> EarlyEnds:
+        progress = self.state.progress
+        assert progress is not None
+        killed = np.array(sorted(progress.killed), np.int64)
+        left = np.array(self.state.task_left)
+        return with_killed(EarlyEnds.of(progress.ended), killed, self.columns(), left, self.followers())
+
+    def early_held(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.state.progress is not None
+        found = np.array(self.state.progress.ended_held, np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1].astype(np.int32)
+
+    def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
+        for _ in range(n_jobs):
+            arrive(self.state)
+        for task, unit in zip(tasks.tolist(), units.tolist(), strict=True):
+            start(self.state, queries.start(task, unit), self._may_overcommit)
+
+    @property
+    def is_idle(self) -> bool:
+        state = self.state
+        return min(state.next_finish_us(), state.next_arrival_us(), state.timer_us) == math.inf
+
+    def ask(self, after_outage: bool) -> None:
+        self.state.had_outage = after_outage
         self.state.timer_us = self.state.now_us
 
     def set_clock(self, now_us: float) -> None:

@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from vinesim.model.result import EarlyEnds
+
 
 class Run(Protocol):
     """A run of one scenario's model under one policy. Tasks and units are numbered as in the model."""
@@ -68,8 +70,25 @@ class Run(Protocol):
     def close(self, units: np.ndarray) -> None:
         """Mark the units' node as down; they take no more tasks."""
 
-    def interrupt(self, tasks: np.ndarray, is_follower: np.ndarray) -> None:
+    def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
         """Make the running tasks, in increasing order, pending again: all those on their units."""
 
-    def ask_after_outage(self) -> None:
+    def withdraw(self, jobs: np.ndarray) -> None:
+        """Drop the pending tasks of jobs that have arrived, and end those that run."""
+
+    def early_ends(self) -> EarlyEnds:
+        """Return the segments that ended before their tasks were done, in the order of time; of runs that log them."""
+
+    def early_held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the units that tasks held beside their own in segments that ended early, without the last ones of
+        tasks: the position of each segment among those that no limit ended [H], and unit [H] int32."""
+
+    def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
+        """Let the first jobs arrive at 0 without asking the policy, and start some of their tasks."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing will finish or arrive, and the policy waits for no time."""
+
+    def ask(self, after_outage: bool) -> None:
         """Ask the policy next, at this instant."""

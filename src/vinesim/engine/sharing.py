@@ -10,7 +10,9 @@ egalitarian processor sharing.
 import numpy as np
 
 from vinesim.engine.contract import OUT_OF_TIME
+from vinesim.engine.progress import first_killed
 from vinesim.state import event_queue
+from vinesim.state.indexed import with_early_ends
 from vinesim.state.kernel import inlined, kernel
 
 
@@ -54,12 +56,38 @@ def requeue(model, state, unit, load):
     if first >= 0:
         left = max(0.0, state.work_due[first] - state.work_done[unit])
         finish_us = state.run[0].now_us + left / speed(model, unit, load)
+        finish_us = max(finish_us, state.task_start_us[first])  # rounding must not put it before
+        first, finish_us = _or_killed(model, state, unit, first, finish_us)
+        state.work_event[unit] = first
         if finish_us == np.inf:
+            if state.work_due[first] == np.inf:  # none of them ever ends
+                state.work_event[unit] = -1
+                return True
             note_out_of_time(state, first, unit, left / speed(model, unit, load))
             return False
-        state.task_finish_us[first] = max(finish_us, state.task_start_us[first])  # rounding must not put it before
+        state.task_finish_us[first] = finish_us
         event_queue.push(state, first)
     return True
+
+
+def _due(model, state, unit, first, finish_us):
+    return first, finish_us
+
+
+@with_early_ends(without=_due, inline=False)
+def _or_killed(model, state, unit, first, finish_us):
+    """Return which task of the unit ends first, and when: the one that is due first, or one that its limit ends."""
+    if state.task_killed.shape[0] == 0:
+        return first, finish_us
+    killed, limit_us = first_killed(model, state, unit)
+    task = np.int64(state.work_first[unit])
+    while task >= 0:
+        state.task_killed[task] = 0
+        task = np.int64(state.work_next[task])
+    if limit_us < finish_us:
+        state.task_killed[killed] = 1
+        return killed, max(limit_us, state.run[0].now_us)
+    return first, finish_us
 
 
 @inlined
@@ -82,10 +110,11 @@ def start(model, state, task, unit, load, service_us):
 
 @inlined
 def finish(model, state, task, unit, load):
-    """Let a task whose finish was taken from the event queue leave the unit, whose load becomes ``load``. Returns
-    whether the next finish there is a finite number."""
+    """Let a task whose finish is not in the event queue, or no more, leave the unit, whose load becomes ``load``.
+    Returns whether the next finish there is a finite number."""
     advance(model, state, unit)
-    state.work_event[unit] = -1
+    if state.work_event[unit] == task:
+        state.work_event[unit] = -1
     last, other = np.int64(-1), state.work_first[unit]
     while other != task:
         last, other = other, state.work_next[other]
@@ -97,11 +126,9 @@ def finish(model, state, task, unit, load):
 
 
 @kernel
-def forget(model, state, unit):
-    """Forget all tasks of the unit: they are interrupted."""
-    advance(model, state, unit)
-    queued = state.work_event[unit]
-    if queued >= 0:
-        event_queue.cancel(state, queued)
-    state.work_event[unit] = -1
-    state.work_first[unit] = -1
+def leave(model, state, task, unit, load):
+    """Let a running task leave the unit, whose load becomes ``load``. Returns whether the next finish there is a
+    finite number."""
+    if state.work_event[unit] == task:
+        event_queue.cancel(state, task)
+    return finish(model, state, task, unit, load)

@@ -57,8 +57,7 @@ def simulate(
     policy = resolve(scenario.policy, scenario.options)
     code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
     check_demands(scenario, policy)
-    if scenario.outages:
-        check_policy(scenario, policy)
+    check_policy(scenario, policy)
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()
     work = scenario.workload
     tier = Tier(engine, policy, online.decide, work.n_tasks, work.n_jobs + work.n_tasks)
@@ -84,6 +83,8 @@ def simulate(
         **resources_of(scenario),
         "events": outcome.n_events,
         "reason": ended.words,
+        **({"failures": len(outcome.failures)} if scenario.failures else {}),
+        **({"preemption": scenario.preemption} if online.preempts else {}),
         "wall_s": time.perf_counter() - begun - ended.compile_s - plan.took_s,
         "compile_s": ended.compile_s,
         **({"plan_s": plan.took_s} if online.plans else {}),

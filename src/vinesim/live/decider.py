@@ -19,7 +19,7 @@ from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.policies.registry import resolve
-from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, TIMER, Action, View
+from vinesim.state.layout import ARRIVAL, DROP, FINISH, OUTAGE, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
 
@@ -224,7 +224,7 @@ class Decider:
         """Do what the policy wants: return a grant once all gang members have started, None for a dropped task."""
         started = self._started(action)
         task, job = started[0], self.requests.task_job[started[0]]
-        if action.n_tasks == 0:
+        if action.kind == DROP:
             if task == self.requests.job_first[job]:
                 self.dropped.append(job)
             self.ended.append(task)
@@ -276,4 +276,6 @@ def usable(policy: Any) -> OnlinePolicy:
         raise InputError([Problem("policy", "an online policy", f"{name}, a batch policy")])
     if policy.plans:
         raise InputError([Problem("policy", "a policy that decides online", f"{name}, which plans the whole workload")])
+    if policy.preempts:
+        raise InputError([Problem("policy", "a policy that lets tasks end", f"{name}, which declares preempts")])
     return policy

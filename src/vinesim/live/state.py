@@ -29,7 +29,7 @@ class LiveState(ReferenceState):
     def queue_finish(self, task: int) -> None:
         """Do nothing: the finish time is unknown."""
 
-    def check_time(self, task: int, unit: int, transfer: float, execution: float) -> None:
+    def check_time(self, started: list[int], unit: int, service: float, finish_us: float) -> None:
         """Do nothing: the time is unknown."""
 
     def advance_work(self, unit: int) -> None:

@@ -27,6 +27,7 @@ from vinesim.model.arrays import distinct
 from vinesim.model.catalog import CURVE_SHARES, ProcessorType
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
+from vinesim.model.result import MOVED
 from vinesim.model.scenario import Scenario
 
 JOULE_PER_W_US = 1e-6
@@ -80,7 +81,8 @@ def energy_by_unit(
 
 def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like: np.ndarray) -> np.ndarray:
     """Energy of the moves, charged to the units that the tasks left; the shape is that of ``like``."""
-    left, at_us = segments.unit[..., segments.moved], segments.end_us[..., segments.moved]
+    moved = segments.ended_by(MOVED)
+    left, at_us = segments.unit[..., moved], segments.end_us[..., moved]
     if not left.size:
         return np.zeros_like(like)
     weights = np.ones(len(left)) if rate is None else rate.at(at_us)

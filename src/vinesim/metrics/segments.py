@@ -1,8 +1,8 @@
 """Segments: which task held how much of which unit, from when to when, and why it ended.
 
-A task has one segment, or several if outages interrupted it or a batch policy moved it. A segment has one row, or one
-for each unit where the task held several. All results about units start here: how long they were active, how much of
-them was allocated, their energy, the pictures and explanations.
+A task has one segment, or several if outages interrupted it or a policy preempted or moved it. A segment has one row,
+or one for each unit where the task held several. All results about units start here: how long they were active, how
+much of them was allocated, their energy, the pictures and explanations.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.result import Outcome, Table
+from vinesim.model.result import CUT, FINISHED, MOVED, OUTCOMES, EarlyEnds, Outcome, Table
 from vinesim.state.demand import amounts
 
-OUTCOMES = ("finished", "unfinished", "moved", "interrupted")  # why a segment ended; unfinished: the run ended
-FINISHED, UNFINISHED, MOVED, INTERRUPTED = range(4)
 NO_AMOUNTS = np.empty(0)
 Stretches = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # unit, begin, end, us; and a level, such as a load
 
@@ -33,8 +31,7 @@ class Segments:
     begin_us: np.ndarray  # [..., S] float64: when it was given to the unit; NaN: never
     start_us: np.ndarray  # [..., S] float64: when its data was there and it began to execute; NaN: never
     finish_us: np.ndarray  # [..., S] float64: when it left the unit; NaN: it was there when the run ended
-    moved: slice  # segments ended by a move
-    interrupted: slice  # segments ended by an outage
+    why: np.ndarray | None  # [S] int8: why each ended, of OUTCOMES; None: none ended early
     followers: np.ndarray  # segments of tasks consolidated behind a leader, which holds the unit for all
     run_end_us: Any  # [...] us
     demand: Any  # [N] of the tasks, or ONE_SLOT for all
@@ -46,9 +43,15 @@ class Segments:
     @property
     def outcome(self) -> np.ndarray:
         """[S] why each segment ended, of OUTCOMES; for a single run."""
-        found = np.where(np.isnan(self.finish_us), UNFINISHED, FINISHED)
-        found[self.moved], found[self.interrupted] = MOVED, INTERRUPTED
-        return np.array(OUTCOMES)[found[self.row]]
+        found = np.where(np.isnan(self.finish_us), CUT, FINISHED)
+        return np.array(OUTCOMES)[found if self.why is None else np.where(self.why == FINISHED, found, self.why)]
+
+    def ended_by(self, *why: int) -> np.ndarray:
+        """[S] bool: which segments ended early for one of these reasons, each in its first row; for a single run, or
+        where none did."""
+        if self.why is None:
+            return np.zeros(self.unit.shape[-1], bool)
+        return np.isin(self.why, why) & (self.row == np.arange(len(self.row)))
 
     @property
     def n_units(self) -> int:
@@ -113,45 +116,40 @@ class Segments:
 
 def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments:
     """Return the segments of a run, or of K runs. ``demand`` is [N], or one for all; ``capacity`` [U] of the units."""
-    task = np.arange(outcome.task_unit.shape[-1])
+    task, why = np.arange(outcome.task_unit.shape[-1]), None
     unit, begin, start = outcome.task_unit, outcome.task_init_us, outcome.task_start_us
     finish, followers = outcome.task_finish_us, outcome.followers
-    moved = interrupted = slice(len(task), len(task))
-    if outcome.stays is not None:
-        stays = outcome.stays
+    if outcome.early is not None:
+        early, last = outcome.early, outcome.early.is_last
+        why, finish = np.zeros(len(task), np.int8), finish.copy()
+        why[early.task[last]], finish[early.task[last]] = early.why[last], early.end_us[last]
         came_us = np.full(len(task), -np.inf)
-        np.maximum.at(came_us, stays.task, stays.end_us)
-        stay_start = np.maximum(start[stays.task], stays.begin_us)
-        stay_start = np.where(stay_start <= stays.end_us, stay_start, np.nan)
-        task, unit = np.append(task, stays.task), np.append(unit, stays.unit)
-        begin = np.append(np.maximum(begin, came_us), stays.begin_us)
-        start = np.append(np.maximum(start, came_us), stay_start)
-        finish = np.append(finish, stays.end_us)
-        moved = slice(moved.start, len(task))
-    if outcome.lost is not None:
-        lost = outcome.lost
-        followers = np.append(followers, len(task) + np.flatnonzero(lost.is_follower))
-        task, unit = np.append(task, lost.task), np.append(unit, lost.unit)
-        begin, finish = np.append(begin, lost.init_us), np.append(finish, lost.end_us)
-        start = np.append(start, np.where(lost.start_us <= lost.end_us, lost.start_us, np.nan))
-        interrupted = slice(moved.stop, len(task))
+        is_moved = early.why == MOVED
+        np.maximum.at(came_us, early.task[is_moved], early.end_us[is_moved])
+        begin, start = np.maximum(begin, came_us), np.maximum(start, came_us)
+        early_row = len(task) + np.cumsum(~last) - 1
+        early = EarlyEnds(*(column[~last] for column in early))
+        followers = np.append(followers, len(task) + np.flatnonzero(early.is_follower))
+        task, unit, why = np.append(task, early.task), np.append(unit, early.unit), np.append(why, early.why)
+        begin, finish = np.append(begin, early.init_us), np.append(finish, early.end_us)
+        start = np.append(start, np.where(early.start_us <= early.end_us, early.start_us, np.nan))
     row, further = np.arange(len(task)), NO_AMOUNTS
     if outcome.held is not None:
         of, unit_of, further = outcome.held
-        if outcome.lost_held is not None:
-            of = np.append(of, interrupted.start + outcome.lost_held.row)
-            unit_of = np.append(unit_of, outcome.lost_held.unit)
-            further = np.append(further, outcome.lost_held.amount)
+        if outcome.early_held is not None:
+            of = np.append(of, early_row[outcome.early_held.row])
+            unit_of = np.append(unit_of, outcome.early_held.unit)
+            further = np.append(further, outcome.early_held.amount)
         row, unit = np.append(row, of), np.append(unit, unit_of)
         task, begin, start, finish = task[row], begin[row], start[row], finish[row]
+        why = None if why is None else why[row]
     return Segments(
         task=task,
         unit=unit,
         begin_us=begin,
         start_us=start,
         finish_us=finish,
-        moved=moved,
-        interrupted=interrupted,
+        why=why,
         followers=followers.astype(np.int64),
         run_end_us=outcome.end_us,
         demand=demand,

@@ -31,9 +31,9 @@ def summarize(
         summary["jobs"]["warm_up"]["rule"] = warm_up
     if result.periods is not None:
         summary["periods"] = _plain(_periods(result.periods))
-    if tables.outcome.lost is not None:
-        lost = tables.outcome.lost
-        summary["outages"] = _plain({"restarts": len(lost.task), "lost_us": (lost.end_us - lost.init_us).sum()})
+    if tables.interruptions is not None:
+        rows, spent = tables.interruptions
+        summary["outages"] = _plain({"restarts": len(rows), "lost_us": spent.sum()})
     if tables.outcome.proven is not None:
         summary["bound"] = _bound(tables, **tables.outcome.proven)
     return {**summary, "exit_reason": str(tables.outcome.exit_reason), "provenance": result.provenance}

@@ -10,7 +10,7 @@ from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 
@@ -150,13 +150,9 @@ class Tables:
         job = np.repeat(np.arange(work.n_jobs, dtype=np.int32), self.counts)
         started = outcome.task_unit >= 0
         where = np.where(started, outcome.task_unit, 0)
-        held, lost = {}, {}
+        held = {}
         if outcome.shares_units:
             held["amount"] = np.where(started, self.segments.amount[: work.n_tasks], np.nan)
-        if outcome.lost is not None:
-            rows, spent = outcome.lost.task, outcome.lost.end_us - outcome.lost.init_us
-            lost["restarts"] = np.bincount(rows, minlength=work.n_tasks).astype(np.int32)
-            lost["lost_us"] = np.bincount(rows, spent, minlength=work.n_tasks).astype(np.float64)
         return Table(
             {
                 "task": np.arange(work.n_tasks),
@@ -172,9 +168,28 @@ class Tables:
                 "start_us": outcome.task_start_us,
                 "finish_us": outcome.task_finish_us,
                 **held,
-                **lost,
+                **self._early_end_columns(),
             }
         )
+
+    @cached_property
+    def interruptions(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """[L] the tasks that outages interrupted, and how long they had held their units then, us; None: no outages."""
+        early = self.outcome.early
+        if early is None or not (self.scenario.outages or self.scenario.failures):
+            return None
+        found = np.isin(early.why, (INTERRUPTED, FAILED))
+        return early.task[found], (early.end_us - early.init_us)[found]
+
+    def _early_end_columns(self) -> dict[str, np.ndarray]:
+        """How often outages interrupted each task, and the time that it had held units then."""
+        if self.interruptions is None:
+            return {}
+        (rows, spent), n_tasks = self.interruptions, self.scenario.workload.n_tasks
+        return {
+            "restarts": np.bincount(rows, minlength=n_tasks).astype(np.int32),
+            "lost_us": np.bincount(rows, spent, minlength=n_tasks).astype(np.float64),
+        }
 
     def jobs(self) -> Table:
         """Return one row per job."""
@@ -252,14 +267,8 @@ def _renumber(outcome: Outcome, order: np.ndarray) -> Outcome:
     place[order] = np.arange(len(order), dtype=np.int32)
     number = place[outcome.unit_order]
     unit = np.where(outcome.task_unit >= 0, number[outcome.task_unit], np.int32(-1))
-    lost = outcome.lost
-    if lost is not None:
-        lost = lost._replace(unit=number[lost.unit])
-    stays = outcome.stays
-    if stays is not None:
-        stays = stays._replace(unit=number[stays.unit])
-    held, lost_held = (
-        None if some is None else some._replace(unit=number[some.unit]) for some in (outcome.held, outcome.lost_held)
-    )
-    changed = {"task_unit": unit, "unit_order": order, "lost": lost, "stays": stays}
-    return Outcome(**{**vars(outcome), **changed, "held": held, "lost_held": lost_held})
+    changed: dict[str, Any] = {"task_unit": unit, "unit_order": order}
+    for name in ("early", "held", "early_held"):
+        some = getattr(outcome, name)
+        changed[name] = None if some is None else some._replace(unit=number[some.unit])
+    return Outcome(**{**vars(outcome), **changed})

@@ -30,11 +30,12 @@ WHERE (held.task <> $task OR held.begin_us < $until_us)
 
 @dataclass(frozen=True)
 class LostRun:
-    """A run of the waiting task that was ended by an outage."""
+    """A run of the waiting task that ended before its last start."""
 
     unit: int
     begin_us: float
     end_us: float
+    outcome: str  # why it ended, of model.result.OUTCOMES
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Waiting:
     rack: int | None
     shelf: int | None
     moves: int  # to other units after its start
-    lost_runs: list[LostRun]  # ended by outages before the start above
+    lost_runs: list[LostRun]  # before the start above
     policy: str
     exit_reason: str
     types: list[TypeOfUnit] = field(default_factory=list)
@@ -141,7 +142,7 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         rack=None if unit is None else int(units["rack"][unit]),
         shelf=None if unit is None else int(units["shelf"][unit]),
         moves=max(0, len(started) - 1),
-        lost_runs=[LostRun(where, begin, end) for where, begin, end, outcome in own if outcome == "interrupted"],
+        lost_runs=[LostRun(*run) for run in own if init_us is None or run[1] < init_us],
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
     )

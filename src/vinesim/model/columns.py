@@ -39,7 +39,7 @@ TASKS_SHARED = (
     ),
 )
 TASKS_OUTAGES = (
-    Column("restarts", "int32", "", False, "How often an outage interrupted it; only in scenarios with outages"),
+    Column("restarts", "int32", "", False, "How often an outage interrupted it; only with outages or failures"),
     Column("lost_us", "float64", "us", False, "Time that it held units in the interrupted runs"),
 )
 SEGMENTS = (
@@ -49,7 +49,14 @@ SEGMENTS = (
     Column("begin_us", "float64", "us", False, "When it was given to the unit"),
     Column("start_us", "float64", "us", True, "When it began to execute there; missing: it did not"),
     Column("end_us", "float64", "us", True, "When it left the unit; missing: it was there when the run ended"),
-    Column("outcome", "str", "", False, "Why the segment ended: finished, unfinished, moved or interrupted"),
+    Column(
+        "outcome",
+        "str",
+        "",
+        False,
+        "Why the segment ended: finished, preempted, moved, killed (by its limit), interrupted (by an outage), "
+        "failed (by a random failure), withdrawn or unfinished (the run ended)",
+    ),
     Column("amount", "float64", "capacity", False, "What it held of the unit's capacity, as in tasks"),
 )
 SEGMENTS_PARTS = (

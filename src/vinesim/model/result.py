@@ -1,6 +1,6 @@
 """The result of a run: tables, numbers, why it ended, and where it came from."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vinesim.model.energy_parts import EnergyParts
+from vinesim.model.outage import Outage
 
 
 class ExitReason(StrEnum):
@@ -17,6 +18,7 @@ class ExitReason(StrEnum):
     ALL_DONE = "ALL_DONE"  # every task has finished
     HORIZON = "HORIZON"  # the scenario's horizon came first
     STALLED = "STALLED"  # some pending tasks can never run
+    ENDLESS = "ENDLESS"  # only tasks that never end are left
     INTERRUPTED = "INTERRUPTED"  # it was stopped from outside
 
 
@@ -61,32 +63,45 @@ class Table(Mapping[str, np.ndarray]):
         write_table(path, self._columns)
 
 
-class Lost(NamedTuple):
-    """Runs of tasks that an outage interrupted, L of them; a task can have several."""
+FINISHED, PREEMPTED, MOVED, KILLED, INTERRUPTED, FAILED, WITHDRAWN, CUT = range(8)  # why a segment ended
+OUTCOMES = ("finished", "preempted", "moved", "killed", "interrupted", "failed", "withdrawn", "unfinished")
+
+
+class EarlyEnds(NamedTuple):
+    """Segments that ended before their tasks were done, L of them in the order of time; a task can have several.
+
+    The task columns are the last segment of each task. A KILLED or WITHDRAWN task has no later one, so that its row
+    here says when the segment in the columns ended; every other row is an earlier segment.
+    """
 
     task: np.ndarray  # [L] int64
     unit: np.ndarray  # [L] int32, numbered as in the outcome
-    init_us: np.ndarray  # [L] float64
-    start_us: np.ndarray
-    end_us: np.ndarray  # when its node went down
+    init_us: np.ndarray  # [L] float64: when it was given to the unit
+    start_us: np.ndarray  # [L] float64: when its data was there; it may be after the end
+    end_us: np.ndarray  # [L] float64
+    left: np.ndarray  # [L] float64: share of the task's work that is then left
+    why: np.ndarray  # [L] int8: of OUTCOMES
     is_follower: np.ndarray  # [L] bool: it was consolidated with another task, its leader
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, ...]] = ()) -> "EarlyEnds":
+        """Return them from rows of plain values."""
+        columns = zip(*rows, strict=True) if rows else [()] * len(cls._fields)
+        dtypes = (np.int64, np.int32, np.float64, np.float64, np.float64, np.float64, np.int8, bool)
+        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=True)))
+
+    @property
+    def is_last(self) -> np.ndarray:
+        """[L] bool: nothing of the task came later."""
+        return (self.why == KILLED) | (self.why == WITHDRAWN)
 
 
 class Held(NamedTuple):
     """The units that tasks held beside the one that they ran on, H of them."""
 
-    row: np.ndarray  # [H] int64: the task; of runs that an outage interrupted, the row in Lost
+    row: np.ndarray  # [H] int64: the task; of segments that ended early, the row in EarlyEnds
     unit: np.ndarray  # [H] int32, numbered as in the outcome
     amount: np.ndarray  # [H] float64: of the unit's capacity
-
-
-class Stays(NamedTuple):
-    """The stays of running tasks on units that a batch policy then moved them away from, S stays."""
-
-    task: np.ndarray  # [S] int64
-    unit: np.ndarray  # [S] int32, numbered as in the outcome
-    begin_us: np.ndarray  # [S] float64
-    end_us: np.ndarray  # when the task went to its next unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +119,13 @@ class Outcome:
     end_us: float  # the clock at the end
     n_events: int
     followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks consolidated behind a leader
-    lost: Lost | None = None  # in scenarios with outages
+    early: EarlyEnds | None = None  # of runs in which segments may end early
+    failures: tuple[Outage, ...] = ()  # random failures of nodes, as they were drawn
     periods: Mapping[str, np.ndarray] | None = None
     unit_energy: EnergyParts | None = None  # [U] J each, if the periods of a batch policy were accounted for
-    stays: Stays | None = None  # where tasks were before they moved, for a policy that moves them
     proven: Mapping[str, Any] | None = None  # objective, bound_us and status, for a policy that plans
-    held: Held | None = None  # where tasks hold several units
-    lost_held: Held | None = None  # the same of the runs in lost
+    held: Held | None = None  # by the last segments of tasks, where tasks hold several units
+    early_held: Held | None = None  # by the other segments, those in early that were not the last of their tasks
 
 
 class Result:
@@ -156,7 +171,7 @@ class Result:
 
     @cached_property
     def segments(self) -> Table | None:
-        """One row per stay of a task on a unit; None if no task was interrupted or on two units."""
+        """One row per stay of a task on a unit; None if each task had one at most, until it was done."""
         return self._tables["segments"]()
 
     @cached_property

@@ -14,13 +14,16 @@ from vinesim.model.application import Application, with_deadlines, wrong_applica
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
 from vinesim.model.datacenter import Datacenter
+from vinesim.model.digest import IF_GIVEN
 from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.failure import Failures, wrong_failures
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
-from vinesim.model.workload import Workload
+from vinesim.model.workload import NOT_PLACED, Workload
 
 MAX_SAMPLES = 10_000_000  # of the utilisation over time
+PREEMPTION = ("resume", "checkpoint", "restart")  # what a task keeps of its work when a policy preempts or moves it
 PERIOD_US = 10e6  # the batch period of the energy-aware scheduler thesis
 
 
@@ -47,6 +50,8 @@ class Scenario:
     electricity: Electricity = field(default_factory=Electricity)  # price and carbon intensity, and PUE
     outages: tuple[Outage, ...] = ()  # times when nodes are down
     applications: tuple[Application, ...] = ()  # client-server applications; they set deadlines for their requests
+    failures: tuple[Failures, ...] = field(default=(), metadata=IF_GIVEN)  # nodes that go down at random
+    preemption: str = field(default="resume", metadata=IF_GIVEN)  # of PREEMPTION
     period_us: float = PERIOD_US  # a batch policy places tasks at multiples of this time
 
     def __post_init__(self) -> None:
@@ -155,6 +160,11 @@ class Scenario:
             problems.append(Problem("processor_types", "a dynamic_power of all types in use, or of none", found))
         object.__setattr__(self, "outages", tuple(self.outages))
         problems += wrong_outages(self.outages, center)
+        object.__setattr__(self, "failures", tuple(self.failures))
+        problems += wrong_failures(self.failures, center)
+        if self.preemption not in PREEMPTION:
+            problems.append(Problem("preemption", "one of " + ", ".join(PREEMPTION), repr(self.preemption)))
+        problems += self._wrong_placed()
         if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
         elif self.sampling_us is not None:
@@ -209,6 +219,24 @@ class Scenario:
         named += [(f"workload.lead_sets[{i}]", name) for i, names in enumerate(work.lead_sets) for name in names]
         expected = "a processor type, one of " + ", ".join(known)
         return [Problem(where, expected, repr(name)) for where, name in named if name not in known][:10]
+
+    def _wrong_placed(self) -> list[Problem]:
+        """Find tasks that run from the beginning on a unit that does not exist or cannot run them."""
+        work, center = self.workload, self.datacenter
+        if work.placed is None:
+            return []
+        kind = np.repeat(work.job_task_type, np.diff(work.job_first))
+        is_unit = (work.placed >= 0) & (work.placed < center.n_units)
+        able = np.where(is_unit, self.affinity[center.unit_type[np.where(is_unit, work.placed, 0)], kind] > 0, False)
+        if work.lead_types is not None:
+            names = [p.name for p in center.processor_types]
+            may_lead = np.array([[name in some for name in names] for some in (*work.lead_sets, names)])
+            able &= may_lead[work.lead_types, center.unit_type[np.where(is_unit, work.placed, 0)]]
+        expected = f"-1, or a unit that can run it, 0 to {center.n_units - 1}"
+        return [
+            Problem(f"workload.placed[{t}]", expected, str(work.placed[t]))
+            for t in np.flatnonzero((work.placed != NOT_PLACED) & ~able)[:10]
+        ]
 
     def _wrong_times(self, times_us: np.ndarray) -> list[Problem]:
         """Check that there is a measured time wherever the affinity says that the type can run the task."""

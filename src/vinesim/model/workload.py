@@ -18,6 +18,7 @@ WHOLE_UNIT = math.inf  # as a task's demand: all the capacity of the unit that r
 ONE_SLOT = math.nan  # as a task's demand if none is given: 1, or all of a smaller unit
 NO_PREFERENCE = -1
 ANY_LEAD = -1  # as a task's lead types: any that can run it
+NOT_PLACED = -1
 
 # the columns that are one array each, in the order of their checks: type and length
 COLUMNS = {
@@ -37,6 +38,13 @@ COLUMNS = {
     "estimate_us": (np.float64, "tasks"),
     "units": (np.int32, "tasks"),
     "lead_types": (np.int32, "tasks"),
+    "priority": (np.float64, "jobs"),
+    "user": (np.int32, "jobs"),
+    "limit_us": (np.float64, "jobs"),
+    "withdraw_us": (np.float64, "jobs"),
+    "checkpoint_us": (np.float64, "tasks"),
+    "restart_us": (np.float64, "tasks"),
+    "placed": (np.int32, "tasks"),
 }
 
 
@@ -73,6 +81,14 @@ class Workload:
     companions: Mapping[str, np.ndarray] | None = field(default=None, metadata=IF_GIVEN)
     lead_types: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] int32: of lead_sets, or ANY_LEAD
     lead_sets: tuple[tuple[str, ...], ...] = field(default=(), metadata=IF_GIVEN)  # processor types of a lead
+    priority: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: higher is more urgent
+    user: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int32: index into user_names
+    user_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)
+    limit_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: a task is killed after so long
+    withdraw_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: when the job is withdrawn
+    checkpoint_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64: work between checkpoints
+    restart_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64: what resuming takes
+    placed: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] int32: unit that runs it at 0, NOT_PLACED
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -140,6 +156,38 @@ class Workload:
         """Whether a task holds more than a part of one unit, or asks for certain processor types."""
         return self.units is not None or self.companions is not None or self.lead_types is not None
 
+    @property
+    def may_end_early(self) -> bool:
+        """Whether a task may leave its unit before it is done, runs from the beginning, or never ends."""
+        limits = (self.limit_us, self.withdraw_us, self.placed)
+        return any(column is not None for column in limits) or bool(np.isinf(self.operations).any())
+
+    def _wrong_ends(self) -> list[Problem]:
+        """Find wrong values of the columns that say when jobs and tasks end early, begin or resume."""
+        never, problems = "0 or more, or infinite for never", []
+        checks = {
+            "priority": ("a finite number", lambda values: np.isfinite(values)),
+            "user": (f"a user, 0 to {len(self.user_names) - 1}", lambda v: (v >= 0) & (v < len(self.user_names))),
+            "limit_us": ("a time above 0, or infinite for none", lambda values: values > 0),
+            "withdraw_us": (f"{never}, and not before its arrival", lambda values: values >= self.arrival_us),
+            "checkpoint_us": ("a time above 0, or infinite for none", lambda values: values > 0),
+            "restart_us": ("a finite time, 0 or more", lambda values: np.isfinite(values) & (values >= 0)),
+        }
+        for name, (expected, is_right) in checks.items():
+            values = getattr(self, name)
+            for i in () if values is None else np.flatnonzero(~is_right(values))[:5]:
+                problems.append(Problem(f"workload.{name}[{i}]", expected, f"{values[i]:g}"))
+        if self.placed is not None:
+            arrival_us = np.repeat(self.arrival_us, np.diff(self.job_first))
+            for i in np.flatnonzero((self.placed != NOT_PLACED) & (arrival_us > 0))[:5]:
+                expected = "only tasks whose jobs arrive at 0"
+                problems.append(Problem(f"workload.placed[{i}]", expected, f"an arrival at {arrival_us[i]:g} us"))
+        if self.times_us is not None or (self.time_factor is not None and not (self.time_factor > 0).all()):
+            for i in np.flatnonzero(np.isinf(self.operations))[:5]:
+                expected = "a finite number, as there are measured times or time factors of 0"
+                problems.append(Problem(f"workload.operations[{i}]", expected, "inf"))
+        return problems
+
     def _check(self) -> None:
         if not self.n_jobs or not self.n_tasks:
             raise InputError([Problem("workload", "at least one job with a task", "none")])
@@ -155,9 +203,13 @@ class Workload:
             if value is None:
                 continue
             bad = np.flatnonzero(~(np.isfinite(value) & (value >= 0)))[:5]
+            if name == "operations":  # infinite: it never ends
+                bad = np.flatnonzero(np.isnan(value) | (value < 0))[:5]
             if name == "deadline_us":
                 bad = np.flatnonzero(np.isnan(value) | (value < 0))[:5]
             problems += [Problem(f"workload.{name}[{i}]", "a finite number, 0 or more", f"{value[i]}") for i in bad]
+        if not problems:
+            problems += self._wrong_ends()
         if self.demand is not None:
             expected = "0 or more, infinite for the whole unit, or NaN for one slot"
             for t in np.flatnonzero(self.demand < 0)[:5]:

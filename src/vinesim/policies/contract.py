@@ -167,6 +167,7 @@ class OnlinePolicy(Policy):
     ] = {}  # name -> (dtype, size: one of state.scratch.SIZES, or a product of them: groups*types*256)
     keeps_tasks: ClassVar[bool] = False  # keeps tasks in its scratch; by default, where that has room for each task
     takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
+    preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
     starts_gangs: ClassVar[bool] = False  # starts all members of a gang at one decision point
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 

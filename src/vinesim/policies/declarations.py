@@ -17,6 +17,9 @@ from vinesim.state.scratch import SIZES, is_size
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
 
+NEEDS_PREEMPTS = {queries.left, queries.attained_us, queries.is_running, queries.next_running}
+
+
 def check_declarations(policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not follow the contract."""
     name = title_of(policy)
@@ -26,6 +29,13 @@ def check_declarations(policy: Policy) -> None:
     if not isinstance(policy, OnlinePolicy):
         return
     used = functions_of(policy.decide)
+    if may_preempt(policy.decide) != policy.preempts:
+        does = "calls preempt or move" if may_preempt(policy.decide) else "calls neither preempt nor move"
+        expected = f"preempts = {not policy.preempts}, as it {does}"
+        raise InputError([Problem(f"policy {name}", expected, f"preempts = {policy.preempts}")])
+    if not policy.preempts and (found := sorted(query.__name__ for query in NEEDS_PREEMPTS & used)):
+        expected = f"preempts = True, as it calls {', '.join(found)}"
+        raise InputError([Problem(f"policy {name}", expected, "preempts = False")])
     problems = [
         Problem(
             f"policy {name}",
@@ -38,6 +48,11 @@ def check_declarations(policy: Policy) -> None:
     ]
     if problems:
         raise InputError(problems)
+
+
+def may_preempt(decide: Any) -> bool:
+    """Whether a policy's ``decide`` can preempt or move running tasks."""
+    return not {queries.preempt, queries.move}.isdisjoint(functions_of(decide))
 
 
 def _faults(policy: Policy) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ REASONS = {
     "ALL_DONE": "Every task has finished.",
     "HORIZON": "The run reached the horizon of the scenario before the last task was done.",
     "STALLED": "Some pending tasks can never run.",
+    "ENDLESS": "Only tasks that never end are left.",
     "INTERRUPTED": "The run was interrupted.",
 }
 MAX_PERIODS = 2000

@@ -9,17 +9,27 @@ from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scenario import Scenario
+from vinesim.model.scenario import PREEMPTION, Scenario
 from vinesim.model.workload import NO_PREFERENCE, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
-from vinesim.state.layout import PENDING, RUN, Model, State, has_shared_speed
+from vinesim.state.layout import ENDED, PENDING, RUN, Model, State, has_shared_speed
 from vinesim.state.node_rooms import node_rooms
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
-GROUP_KEYS = ("task_type", "preferred_type", "data_node", "data_rack", "application", "member", "requests")
+GROUP_KEYS = (
+    "task_type",
+    "preferred_type",
+    "data_node",
+    "data_rack",
+    "application",
+    "member",
+    "requests",
+    "priority",
+    "user",
+)
 NOT_PROVIDED = -1.0
 
 
@@ -84,6 +94,12 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         job_first=work.job_first,
         job_deadline_us=NOTHING_F8 if work.deadline_us is None else work.deadline_us,
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
+        job_limit_us=NOTHING_F8 if work.limit_us is None else work.limit_us,
+        job_priority=NOTHING_F8 if work.priority is None else work.priority,
+        job_user=NOTHING_I4 if work.user is None else work.user,
+        task_checkpoint_us=NOTHING_F8 if work.checkpoint_us is None else work.checkpoint_us,
+        task_restart_us=NOTHING_F8 if work.restart_us is None else work.restart_us,
+        preemption=np.array([PREEMPTION.index(scenario.preemption)]),
         task_operations=work.operations,
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
@@ -243,6 +259,8 @@ def _group(
         ("data_rack", None if data_node is None else work.data_rack),
         ("application", None if work.application is None else np.repeat(work.application, counts)),
         ("member", _member_of_gang(scenario) if "member" in keys else None),
+        ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
+        ("user", None if work.user is None else np.repeat(work.user, counts)),
         ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
     ]
     stride, sizes = {"task_type": 1}, {}
@@ -322,6 +340,11 @@ def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> di
     }
 
 
+def _codes(values: np.ndarray) -> np.ndarray:
+    """[n] int64: the position of each value among the distinct ones."""
+    return np.unique(values, return_inverse=True)[1]
+
+
 def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
     """[N] int64: equal for tasks that request the same."""
     code = np.zeros(len(next(iter(requests.values()))), np.int64)
@@ -331,10 +354,11 @@ def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
     return code
 
 
-def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: bool = False) -> State:
+def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: bool = False) -> State:
     """Return the state before the first event: every unit idle, no job arrived.
 
-    ``counts_free`` keeps the counts of units with room that make ``random_free`` fast.
+    ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
+    needed where segments may end before their tasks are done.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
@@ -351,6 +375,8 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
         if counts_free:
             free_count[row] = np.bincount(members >> 12, minlength=free_count.shape[1])
     heads = bit_levels.empty(1, n_tasks if n_groups > 1 else 1)
+    n_early = n_tasks if ends_early else 0
+    running = bit_levels.empty(1, max(1, n_early))
     group_head = np.zeros(n_groups, np.int64)
     if n_groups > 1:
         found, first = np.unique(model.task_group, return_index=True)
@@ -363,7 +389,18 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
         task_start_us=np.full(n_tasks, np.nan),
         task_finish_us=np.full(n_tasks, np.nan),
         task_follower=np.full(n_tasks, -1, np.int32),
-        task_interrupted=np.full(n_tasks if has_outages else 0, -1, np.int32),
+        task_interrupted=np.full(n_early, -1, np.int32),
+        task_left=np.ones(n_tasks) if ends_early else np.empty(0, np.int8),  # by this type loops are compiled
+        task_before_us=np.zeros(n_early),
+        task_work_us=np.zeros(n_early),
+        task_attained_us=np.zeros(n_early),
+        task_event=np.full(n_early, -1, np.int64),
+        task_killed=np.zeros(n_early if len(model.job_limit_us) else 0, np.uint8),
+        running=running[0],
+        running_1=running[1],
+        running_2=running[2],
+        ended=np.zeros(0, ENDED),
+        ended_held=np.zeros((0, 2), np.int64),
         unit_open=np.array(model.unit_capacity),
         unit_load=np.zeros(n_units),
         unit_tasks=np.zeros(n_units, np.int32),
@@ -381,7 +418,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, has_outages: 
         queue_min_us=np.zeros(8 * 256),
         queue_used=np.zeros(8 * 4, np.uint64),
         queue_next=np.full(n_tasks, -1, np.int32),
-        queue_previous=np.full(n_tasks if is_shared or has_outages else 0, -1, np.int32),
+        queue_previous=np.full(n_tasks if is_shared or ends_early else 0, -1, np.int32),
         work_done=np.zeros(n_units),
         work_at_us=np.zeros(n_units),
         work_due=np.zeros(n_tasks if is_shared else 0),

@@ -6,6 +6,7 @@ compare the two over whole runs.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from numba.core.typing.templates import infer_global
 from vinesim.state import event_queue, node_index, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
-from vinesim.state.kernel import holds_several, inlined, kernel, not_negative, part
-from vinesim.state.layout import FULL, OVERFULL, PENDING, Action
+from vinesim.state.kernel import ends_early, holds_several, inlined, kernel, not_negative, part
+from vinesim.state.layout import DROP, FULL, MOVE, NOTHING, OVERFULL, PENDING, PREEMPT, START, Action
 from vinesim.state.part import Choice, PartType
 
 INTEGER_BITS = np.uint64(11)
@@ -24,37 +25,43 @@ _forms: dict[Callable[..., Any], Any] = {}  # Numba refers to them weakly
 
 
 def compiled_form_of(
-    query: Callable[..., Any], inline: bool = True, without: Callable[..., Any] | None = None
+    query: Callable[..., Any],
+    inline: bool = True,
+    without: Callable[..., Any] | None = None,
+    where: Callable[..., bool] = holds_several,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make ``body`` what compiled code runs for a call of ``query``; long bodies stay calls, which compile faster.
 
-    ``without`` is what it runs instead where no task holds several units: loops for such tasks and for others are
-    compiled apart, so that one costs the other nothing.
+    ``without`` is what it runs instead where no task holds several units, or where something else does not hold: loops
+    are compiled apart for both, so that one costs the other nothing.
     """
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         form = part(body, inline)
-        _forms[query] = form if without is None else Choice(holds_several, form, part(without, inline))
+        _forms[query] = form if without is None else Choice(where, form, part(without, inline))
         infer_global(query, PartType(_forms[query]))
         return body
 
     return register
 
 
-def with_several_units(
-    without: Callable[..., Any], inline: bool = True
+def _only(
+    where: Callable[..., bool], without: Callable[..., Any], inline: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make of a body a function for compiled code that does ``without`` where no task holds several units. The first
-    argument of both is the model."""
+    """Make of a body a function for compiled code that does ``without`` elsewhere. The first arguments of both are the
+    model and the state."""
 
     def register(body: Callable[..., Any]) -> Callable[..., Any]:
         def stub(*args: Any) -> Any:
             raise NotImplementedError(f"{body.__name__} is for compiled code")
 
-        compiled_form_of(stub, inline, without)(body)
+        compiled_form_of(stub, inline, without, where)(body)
         return stub
 
     return register
+
+
+with_several_units, with_early_ends = partial(_only, holds_several), partial(_only, ends_early)
 
 
 # These bodies work in both engines: the queries that they call are answered from the indexes here.
@@ -83,27 +90,37 @@ compiled_form_of(queries.rest_fits, inline=False, without=nothing_else)(queries.
 
 @compiled_form_of(queries.nothing)
 def nothing():
-    return Action(np.int64(-1), np.int64(0), np.int64(-1), np.inf)
+    return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), np.inf)
 
 
 @compiled_form_of(queries.wait_until)
 def wait_until(time_us):
-    return Action(np.int64(-1), np.int64(0), np.int64(-1), float(time_us))
+    return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), float(time_us))
 
 
 @compiled_form_of(queries.start)
 def start(task, unit):
-    return Action(np.int64(task), np.int64(1), np.int64(unit), np.inf)
+    return Action(np.int64(START), np.int64(task), np.int64(1), np.int64(unit), np.inf)
 
 
 @compiled_form_of(queries.start_consolidated)
 def start_consolidated(task, count, unit):
-    return Action(np.int64(task), np.int64(count), np.int64(unit), np.inf)
+    return Action(np.int64(START), np.int64(task), np.int64(count), np.int64(unit), np.inf)
 
 
 @compiled_form_of(queries.drop)
 def drop(task):
-    return Action(np.int64(task), np.int64(0), np.int64(-1), np.inf)
+    return Action(np.int64(DROP), np.int64(task), np.int64(0), np.int64(-1), np.inf)
+
+
+@compiled_form_of(queries.preempt)
+def preempt(task):
+    return Action(np.int64(PREEMPT), np.int64(task), np.int64(1), np.int64(-1), np.inf)
+
+
+@compiled_form_of(queries.move)
+def move(task, unit):
+    return Action(np.int64(MOVE), np.int64(task), np.int64(1), np.int64(unit), np.inf)
 
 
 @compiled_form_of(queries.more_at_once)
@@ -188,6 +205,73 @@ def estimate_us(model, state, task):
         total += queries.time_on_type_us(model, state, task, p)
         n += 1
     return total / n
+
+
+@compiled_form_of(queries.remaining_us)
+def remaining_us(model, state, task):
+    return max(0.0, queries.estimate_us(model, state, task) * queries.left(model, state, task))
+
+
+@compiled_form_of(queries.left, inline=False)
+def left(model, state, task):
+    if not queries.is_running(model, state, task):
+        return state.task_left[task]
+    return state.task_left[task] * (1.0 - share_done(model, state, task))
+
+
+@kernel
+def share_done(model, state, task):
+    """Return which share of the work of its present segment a running task has done, 0 to 1."""
+    work = state.task_work_us[task]
+    return work_done_us(model, state, task) / work if work > 0.0 else 0.0
+
+
+@kernel
+def work_done_us(model, state, task):
+    """Return the us of work that a running task has had in its present segment, at full speed, without its transfer and
+    its restart."""
+    before, work = state.task_before_us[task], state.task_work_us[task]
+    unit, now = np.int64(state.task_unit[task]), state.run[0].now_us
+    served = now - state.task_init_us[task]
+    if model.unit_parallelism[unit] < model.unit_capacity[unit]:
+        load, parallelism = state.unit_load[unit], model.unit_parallelism[unit]
+        speed = 1.0 if load <= parallelism else parallelism / load
+        done = state.work_done[unit] + (now - state.work_at_us[unit]) * speed
+        served = before + work - max(0.0, state.work_due[task] - done) if work < np.inf else 0.0
+    return min(max(served - before, 0.0), work)
+
+
+@compiled_form_of(queries.attained_us)
+def attained_us(model, state, task):
+    so_far = state.task_attained_us[task]
+    if queries.is_running(model, state, task):
+        return so_far + (state.run[0].now_us - state.task_init_us[task])
+    return so_far
+
+
+@compiled_form_of(queries.priority)
+def priority(model, state, task):
+    return model.job_priority[model.task_job[task]] if model.job_priority.shape[0] > 0 else 0.0
+
+
+@compiled_form_of(queries.user)
+def user(model, state, task):
+    return np.int64(model.job_user[model.task_job[task]]) if model.job_user.shape[0] > 0 else np.int64(-1)
+
+
+@compiled_form_of(queries.unit_of)
+def unit_of(model, state, task):
+    return np.int64(state.task_unit[task])
+
+
+@compiled_form_of(queries.is_running)
+def is_running(model, state, task):
+    return contains(state.running, 0, task)
+
+
+@compiled_form_of(queries.next_running)
+def next_running(model, state, task=-1):
+    return np.int64(at_or_after(state.running, state.running_1, state.running_2, 0, task + 1))
 
 
 @compiled_form_of(queries.meets)

@@ -48,10 +48,16 @@ def not_negative(typing_context, number):
     return types.int64(number), codegen
 
 
-def holds_several(model: Any) -> bool:
+def holds_several(model: Any, *others: Any) -> bool:
     """Whether tasks hold several units, by the type of a model's reference: 8-bit numbers where they do not."""
     arrays = model.target
     return bool(arrays.types[arrays.fields.index("kind_units")].dtype != types.int8)
+
+
+def ends_early(model: Any, state: Any, *others: Any) -> bool:
+    """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
+    arrays = state.target
+    return bool(arrays.types[arrays.fields.index("task_left")].dtype != types.int8)
 
 
 def kept(source: Any, digest: str, names: dict[str, Any], **options: Any) -> Any:

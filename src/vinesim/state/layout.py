@@ -16,6 +16,8 @@ SLACK = 1e-6  # of a capacity, added to rooms in the index of nodes: what is rou
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
+NOTHING, START, DROP, PREEMPT, MOVE = range(5)  # kinds of actions; from PREEMPT on they end a segment
+RESUME, CHECKPOINT, RESTART = range(3)  # what a preempted task keeps: all, all up to its last checkpoint, nothing
 
 
 class Model(NamedTuple):
@@ -40,6 +42,12 @@ class Model(NamedTuple):
     job_arrival_us: np.ndarray  # [J] float64: not decreasing
     job_first: np.ndarray  # [J + 1] int64: first task of each job
     job_deadline_us: np.ndarray  # [J] float64, or [0] if no job has one
+    job_limit_us: np.ndarray  # [J] float64: its tasks are killed after so long on a unit; or [0] if no job has one
+    job_priority: np.ndarray  # [J] float64: higher is more urgent; or [0] if all are equal
+    job_user: np.ndarray  # [J] int32, or [0] if there are no users
+    task_checkpoint_us: np.ndarray  # [N] float64: work between checkpoints, inf = none; or [0] if no task has any
+    task_restart_us: np.ndarray  # [N] float64: what resuming it takes, or [0]
+    preemption: np.ndarray  # [1] int64: what a preempted task keeps: RESUME, CHECKPOINT or RESTART
     task_job: np.ndarray  # [N] int32
     task_operations: np.ndarray  # [N] float64
     task_data_bytes: np.ndarray  # [N] float64, or [0] if no task has data
@@ -88,6 +96,8 @@ RUN = np.dtype(
         ("n_pending", "i8"),  # tasks that have arrived and not started
         ("n_with_room", "i8"),  # units whose load is below their capacity
         ("n_done", "i8"),
+        ("n_ended", "i8"),  # rows of the log of early ends
+        ("n_ended_held", "i8"),  # units that these held beside their own
         ("had_outage", "i8"),  # nodes went down or came up since the policy was last asked
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
@@ -105,6 +115,21 @@ RUN = np.dtype(
 )
 
 
+ENDED = np.dtype(  # a row of the log of early ends; see model.result.EarlyEnds
+    [
+        ("task", "i8"),
+        ("unit", "i8"),
+        ("init_us", "f8"),
+        ("start_us", "f8"),
+        ("end_us", "f8"),
+        ("left", "f8"),
+        ("why", "i8"),
+        ("is_follower", "i8"),
+    ],
+    align=True,
+)
+
+
 class State(NamedTuple):
     """What a run changes; all of it is allocated before the run."""
 
@@ -114,7 +139,18 @@ class State(NamedTuple):
     task_start_us: np.ndarray  # [N] float64: when its data was there
     task_finish_us: np.ndarray  # [N] float64: when it finishes, as currently known
     task_follower: np.ndarray  # [N] int32: the next follower of the same leader, -1 = none
-    task_interrupted: np.ndarray  # [N] int32: the next such task, -1 = none; [0] without outages
+    task_interrupted: np.ndarray  # [N] int32: the next such task, -1 = none; [0] where none ends early, as the next
+    task_left: np.ndarray  # [N] float64: share of its work that was left when it was last given to a unit
+    task_before_us: np.ndarray  # [N] float64: on its unit now: us of transfer and restart, before its work
+    task_work_us: np.ndarray  # [N] float64: on its unit now: us of work, with that of its followers
+    task_attained_us: np.ndarray  # [N] float64: us on the units that it has left
+    task_event: np.ndarray  # [N] int64: number of the event at which it was given to a unit; -1: never
+    task_killed: np.ndarray  # [N] uint8: its limit ends it, not its finish; [0] without limits
+    running: np.ndarray  # [1, N / 64] uint64: the running tasks, leaders only, one bit each
+    running_1: np.ndarray
+    running_2: np.ndarray
+    ended: np.ndarray  # [L] of ENDED: the log of early ends; more room is made between calls of the loop
+    ended_held: np.ndarray  # [M, 2] int64: of these, row and a unit that it held beside its own
     unit_open: np.ndarray  # [U] float64: its capacity, DOWN while its node is down
     unit_load: np.ndarray  # [U] float64: demand of the tasks that run on it
     unit_tasks: np.ndarray  # [U] int32: number of tasks running on it; consolidated tasks count as one
@@ -162,9 +198,10 @@ class View(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What a policy wants: start ``n_tasks`` tasks on a unit, drop a task (``n_tasks`` 0), or nothing before
+    """What a policy wants: to start ``n_tasks`` tasks on a unit, to drop, preempt or move a task, or nothing before
     ``until_us``."""
 
+    kind: int  # NOTHING, START, DROP, PREEMPT or MOVE
     task: int
     n_tasks: int
     unit: int

@@ -84,7 +84,7 @@ class Part(CPUDispatcher):
 
 
 class Choice:
-    """Two parts in the place of one: which of them compiled code calls depends on the type of the first argument."""
+    """Two parts in the place of one: which of them compiled code calls depends on the types of the arguments."""
 
     is_compiling = False  # neither calls itself
 
@@ -92,7 +92,7 @@ class Choice:
         self._takes_first, self._first, self._second = takes_first, first, second
 
     def _of(self, args: Any) -> Part:
-        return self._first if self._takes_first(args[0]) else self._second
+        return self._first if self._takes_first(*args) else self._second
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self._of(args).get_call_template(args, kws)

@@ -8,34 +8,45 @@ import math
 from typing import Any
 
 from vinesim.state.demand import amount_of
-from vinesim.state.layout import FULL, OVERFULL, Action
+from vinesim.state.layout import DROP, FULL, MOVE, NOTHING, OVERFULL, PREEMPT, START, Action
 
 LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # tiers of distance from a task's data
 
 
 def nothing() -> Action:
     """Return the action of a policy that has nothing more to start until the next event."""
-    return Action(-1, 0, -1, math.inf)
+    return Action(NOTHING, -1, 0, -1, math.inf)
 
 
 def wait_until(time_us: float) -> Action:
     """Start nothing now, but ask again at that time at the latest."""
-    return Action(-1, 0, -1, time_us)
+    return Action(NOTHING, -1, 0, -1, time_us)
 
 
 def start(task: int, unit: int) -> Action:
     """Start a pending task on a unit."""
-    return Action(task, 1, unit, math.inf)
+    return Action(START, task, 1, unit, math.inf)
 
 
 def start_consolidated(task: int, count: int, unit: int) -> Action:
     """Start the first ``count`` pending tasks of the group that ``task`` leads, consolidated into one, on a unit."""
-    return Action(task, count, unit, math.inf)
+    return Action(START, task, count, unit, math.inf)
 
 
 def drop(task: int) -> Action:
     """Drop a pending task: it never runs. Its job has no finish, and misses its deadline."""
-    return Action(task, 0, -1, math.inf)
+    return Action(DROP, task, 0, -1, math.inf)
+
+
+def preempt(task: int) -> Action:
+    """Take a running task, and those consolidated behind it, from its unit: they are pending again, with the work that
+    is left. The policy must declare ``preempts``, as for ``move``."""
+    return Action(PREEMPT, task, 1, -1, math.inf)
+
+
+def move(task: int, unit: int) -> Action:
+    """Take a running task from its unit and start it on another one, with the work that is left."""
+    return Action(MOVE, task, 1, unit, math.inf)
 
 
 def more_at_once(model: Any, state: Any) -> bool:
@@ -131,6 +142,49 @@ def estimate_us(model: Any, state: Any, task: int) -> float:
             total += time_on_type_us(model, state, task, p)
             n += 1
     return total / n
+
+
+def remaining_us(model: Any, state: Any, task: int) -> float:
+    """Return the estimated run time of what is left of a task now, running or pending; 0 once it has run longer."""
+    return max(0.0, estimate_us(model, state, task) * left(model, state, task))
+
+
+def left(model: Any, state: Any, task: int) -> float:
+    """Return the share of a task's work that is left now. The policy must declare ``preempts``."""
+    return state.left_now(task)
+
+
+def attained_us(model: Any, state: Any, task: int) -> float:
+    """Return how long a task has held units so far. The policy must declare ``preempts``."""
+    return state.attained_us[task] + (state.now_us - state.task_init_us[task] if is_running(model, state, task) else 0)
+
+
+def priority(model: Any, state: Any, task: int) -> float:
+    """Return the priority of a task's job, higher is more urgent; 0 if the workload has none."""
+    return model.job_priority[model.task_job[task]] if len(model.job_priority) else 0.0
+
+
+def user(model: Any, state: Any, task: int) -> int:
+    """Return the user of a task's job, -1 if the workload has none."""
+    return model.job_user[model.task_job[task]] if len(model.job_user) else -1
+
+
+def unit_of(model: Any, state: Any, task: int) -> int:
+    """Return the unit on which a task runs or ran last; below 0 for a task that is pending or was dropped."""
+    return state.task_unit[task]
+
+
+def is_running(model: Any, state: Any, task: int) -> bool:
+    """Whether a task runs, other than behind the leader of consolidated tasks. The policy must declare ``preempts``."""
+    unit = state.task_unit[task]
+    return unit >= 0 and task in state.running[unit]
+
+
+def next_running(model: Any, state: Any, task: int = -1) -> int:
+    """Return the first running task with a number above ``task``, -1 if there is none; consolidated tasks count as
+    their leader. The policy must declare ``preempts``."""
+    found = [other for tasks in state.running for other in tasks if other > task]
+    return min(found, default=-1)
 
 
 def meets(model: Any, state: Any, task: int, unit: int, share: float = 1.0) -> bool:

@@ -6,6 +6,7 @@ when tasks ran.
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
 from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.outage import Outage
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ANY_LEAD, ONE_SLOT
 
@@ -47,8 +49,9 @@ class ExplainRecord:
         return found
 
 
-def write_record(folder: Path, scenario: Scenario) -> None:
-    """Write both files. Raises OSError."""
+def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = ()) -> None:
+    """Write both files; ``failures`` are those of the run. Raises OSError."""
+    outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
         "processor_types": [p.name for p in types],
@@ -56,7 +59,7 @@ def write_record(folder: Path, scenario: Scenario) -> None:
         "lead_sets": work.lead_sets,
         "attributes": [dict(p.attributes) for p in types],
         "affinity": scenario.affinity.tolist(),
-        "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in scenario.outages],
+        "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in outages],
     }
     (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
     columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}

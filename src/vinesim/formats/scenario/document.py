@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from vinesim.formats.scenario.datacenter_parts import DatacenterPart
 from vinesim.formats.scenario.distribution_parts import DistributionPart
 from vinesim.formats.scenario.network_part import NetworkPart
-from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, OutagePart
+from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, FailurePart, OutagePart
 from vinesim.formats.scenario.type_parts import AffinityPart, OverheadPart, PowerPart, PricesPart, ProcessorTypePart
 from vinesim.formats.scenario.values import Name, PositiveTime
 from vinesim.formats.scenario.workload_parts import NOT_OF_A_KIND, ApplicationPart, ArrivalsPart, WorkloadPart
@@ -65,6 +65,10 @@ class ScenarioDocument(Part):
         None, description="Sampling interval of the utilisation; without it there is no time series."
     )
     outages: list[OutagePart] | None = Field(None, description="Nodes that go down and come up during the run.")
+    failures: list[FailurePart] | None = Field(None, description="Nodes that fail at random during the run.")
+    preemption: Literal["resume", "checkpoint", "restart"] = Field(
+        "resume", description="What a task keeps of its work when a policy preempts or moves it."
+    )
     period: PositiveTime = Field(
         PERIOD_US,
         description="Batch policies (rr, bf and others) place tasks at multiples of this time; default 10 s. Other "

@@ -18,7 +18,7 @@ from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenar
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
-from vinesim.formats.scenario.run_parts import AccountingPart, OutagePart
+from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, table
 from vinesim.formats.scenario.workload import Workloads
@@ -29,6 +29,7 @@ from vinesim.model.application import Application
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.failure import Failures, Times
 from vinesim.model.network import PAPER, PRESETS, Network
 from vinesim.model.outage import Outage
 from vinesim.model.python_file import split_file
@@ -140,6 +141,8 @@ class _Builder:
                 accounting=_accounting(document.accounting),
                 electricity=electricity,
                 outages=_outages(document.outages),
+                failures=_failures(document.failures),
+                preemption=document.preemption,
                 applications=workloads.applications if applications is None else applications,
             )
             if check_demands is not None:
@@ -229,7 +232,7 @@ class _Builder:
                 continue
             name = re.split(r"[.:\[]", problem.where)[0]
             section = _SECTIONS.get(name, name)
-            item = re.match(r"outages\[(\d+)\]", problem.where)
+            item = re.match(r"(?:outages|failures)\[(\d+)\]", problem.where)
             path = (section,) if item is None else (section, int(item[1]))
             self.source.adopt(InputError([problem]), path)
 
@@ -239,6 +242,23 @@ def _outages(parts: Sequence[OutagePart] | None) -> tuple[Outage, ...]:
         Outage(part.rack, part.shelf, part.down, math.inf if part.up is None else part.up, part.running)
         for part in parts or ()
     )
+
+
+def _failures(parts: Sequence[FailurePart] | None) -> tuple[Failures, ...]:
+    return tuple(
+        Failures(
+            _times(part.until),
+            _times(part.repair),
+            part.type,
+            None if part.rack is None or part.shelf is None else (part.rack, part.shelf),
+            part.running,
+        )
+        for part in parts or ()
+    )
+
+
+def _times(part: TimesPart) -> Times:
+    return Times(part.mean, part.distribution, 1.0 if part.shape is None else part.shape)
 
 
 def _accounting(part: AccountingPart | None) -> Accounting:

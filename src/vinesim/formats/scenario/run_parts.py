@@ -4,9 +4,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from vinesim.formats.scenario.values import FileName, Index, Number, Time
+from vinesim.formats.scenario.values import FileName, Index, Name, Number, Positive, Time
 from vinesim.formats.source.parts import Part, wrong
 from vinesim.model.accounting import EnergyReading, SlavReading
+from vinesim.model.failure import Kind
 from vinesim.model.outage import Running
 
 
@@ -20,6 +21,33 @@ class OutagePart(Part):
     running: Running = Field(
         "requeue", description="Tasks running there: lost and pending again (requeue), or allowed to end (finish)."
     )
+
+
+class TimesPart(Part):
+    """A distribution of times."""
+
+    mean: Time = Field(description="Its mean.")
+    distribution: Kind = Field("exponential", description="Its kind.")
+    shape: Positive | None = Field(None, description="Shape of a Weibull distribution; below 1: failures come early.")
+
+
+class FailurePart(Part):
+    """Nodes that fail at random and are repaired, again and again."""
+
+    type: Name | None = Field(None, description="All nodes with a unit of this processor type; by default all nodes.")
+    rack: Index | None = Field(None, description="Rack of one node.")
+    shelf: Index | None = Field(None, description="Shelf of one node.")
+    until: TimesPart = Field(description="Time from the start, or the last repair, to the next failure of a node.")
+    repair: TimesPart = Field(description="Time that the node is then down.")
+    running: Running = Field("requeue", description="As for an outage.")
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> "FailurePart":
+        if (self.rack is None) != (self.shelf is None):
+            raise wrong("rack and shelf together", "one of them", "Give both.")
+        if self.rack is not None and self.type is not None:
+            raise wrong("a type, or a rack and shelf", "both", "Keep one.")
+        return self
 
 
 class AccountingPart(Part):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from vinesim.formats.scenario.workload_columns import (
     COMPANION,
     LIMITS,
+    NEVER,
     NULLABLE,
     TIME_ANYWHERE,
     WHOLE,
@@ -18,13 +19,16 @@ from vinesim.formats.source.table_source import TableSource, name_of, text_of
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
+LEAST = {"job_id": "", "priority": "", "limit_us": " above 0", "checkpoint_us": " above 0", "units": ", 1 or more"}
+
 
 def number_of(name: str, cell: str | None) -> str:
     """Return the cell as a number in SQL; null if it holds none."""
     if cell is not None and is_amount(name):
         return amount_of(name, cell)
     number = f"TRY_CAST({cell} AS {kind_of(name)})"
-    return f"CASE WHEN {cell}::VARCHAR = '{WHOLE}' THEN 'inf'::DOUBLE ELSE {number} END" if name == "demand" else number
+    word = {"demand": WHOLE, "operations": NEVER}.get(name)
+    return f"CASE WHEN {cell}::VARCHAR = '{word}' THEN 'inf'::DOUBLE ELSE {number} END" if word else number
 
 
 def amount_of(name: str, cell: str) -> str:
@@ -42,8 +46,14 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
     """Return an SQL condition that is true if the cell holds no valid number for the column."""
     number = amount_of(name, cell) if is_amount(name) else f"TRY_CAST({cell} AS DOUBLE)"
     right = f"{number} >= 0 AND {number} < 'inf'::DOUBLE"
-    if name == "deadline_us":
+    if name in ("deadline_us", "withdraw_us"):
         right = f"{number} >= 0 AND NOT isnan({number})"
+    if name in ("limit_us", "checkpoint_us"):
+        right = f"{number} > 0 AND NOT isnan({number})"
+    if name == "priority":
+        right = f"abs({number}) < 'inf'::DOUBLE"
+    if name == "operations":
+        right = f"{cell}::VARCHAR = '{NEVER}' OR ({number} >= 0 AND NOT isnan({number}))"
     if name == "demand":
         right = f"{cell} = '{WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # in numbers, NaN counts as null
     if kind_of(name) in LIMITS:
@@ -76,13 +86,16 @@ def wrong_cells(
     for i, row in enumerate(columns["_row"]):
         for ours in wrong:
             if columns[f"is {ours}"][i]:
-                least = "" if ours == "job_id" else ", 1 or more" if ours == "units" else ", 0 or more"
-                expected = ("a whole number" if kind_of(ours) in LIMITS else "a number") + least
-                expected += (
-                    f", or {WHOLE}" if ours == "demand" else ", or with a unit: 16 GiB" if is_amount(ours) else ""
-                )
-                found.append((row, match[ours][0], expected, columns[f"text {ours}"][i]))
+                found.append((row, match[ours][0], _expected(ours), columns[f"text {ours}"][i]))
     return source.cells(found[:MAX_PROBLEMS])
+
+
+def _expected(ours: str) -> str:
+    """Return what a cell of a column of numbers should hold, in words."""
+    kind = "a whole number" if kind_of(ours) in LIMITS else "a number"
+    least = LEAST.get(ours, ", 0 or more")
+    word = {"demand": WHOLE, "operations": NEVER}.get(ours)
+    return kind + least + (f", or {word}" if word else ", or with a unit: 16 GiB" if is_amount(ours) else "")
 
 
 def check_names(source: TableSource, cells: Mapping[str, str], names: Mapping[str, list[str]]) -> None:

@@ -1,5 +1,6 @@
 """The columns of a workload's table: their names, the units they may have, and which of them a file has."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import fields
@@ -19,7 +20,7 @@ COLUMNS = {
     "arrival_us": ("DOUBLE", "when the job arrives, us"),
     "deadline_us": ("DOUBLE", "when it should be done, us; all null: no deadlines"),
     "application": ("VARCHAR", "name of the application the job belongs to; all null: no applications"),
-    "operations": ("DOUBLE", "number of operations of the task, its size; default 1"),
+    "operations": ("DOUBLE", "number of operations of the task, its size; never (infinity): it never ends; default 1"),
     "data_bytes": ("DOUBLE", "bytes to transfer to the unit; default 0"),
     "data_rack": ("INTEGER", "where the data is; default rack 0"),
     "data_shelf": ("INTEGER", "where the data is; default shelf 0"),
@@ -27,6 +28,12 @@ COLUMNS = {
     "demand": ("DOUBLE", "what it takes of its unit's capacity; whole (infinity): all of it; null or absent: one slot"),
     "estimate_us": ("DOUBLE", "the scheduler's estimate of the task's run time, us"),
     "time_factor": ("DOUBLE", "factor on the task's run time, unknown to every scheduler"),
+    "priority": ("DOUBLE", "the job's priority, higher is more urgent, may be below 0; empty: 0"),
+    "user": ("VARCHAR", "name of the job's user; all null: no users"),
+    "limit_us": ("DOUBLE", "its tasks are killed after so long on a unit, us; empty: never"),
+    "withdraw_us": ("DOUBLE", "when the job is withdrawn, us; empty: never"),
+    "checkpoint_us": ("DOUBLE", "work of the task between its checkpoints, us; empty: it has none"),
+    "restart_us": ("DOUBLE", "what resuming the task takes, us; empty: 0"),
     "time_us.TYPE": ("DOUBLE", "measured time on a processor type, us; null where it cannot run the task"),
     "request.NAME": ("DOUBLE", "minimum of a resource that the unit's type must provide, such as request.cores"),
 }
@@ -58,6 +65,7 @@ COMPANION = re.compile(r"companion\.(.+)")
 OF_JOB = tuple(name for name, (_, of) in WORKLOAD_COLUMNS.items() if of == "jobs" and name in COLUMNS)
 OPTIONAL = tuple(item.name for item in fields(Workload) if item.default is None and item.name in COLUMNS)
 DEFAULTS = {"operations": "1", "data_bytes": "0", "data_rack": "0", "data_shelf": "0", "preferred_type": "NULL"}
+EMPTY = dict.fromkeys(("limit_us", "withdraw_us", "checkpoint_us"), math.inf) | {"priority": 0.0, "restart_us": 0.0}
 UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 PERIOD, TIME_ANYWHERE = ALTERNATIVES
@@ -67,6 +75,7 @@ NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED)
 LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
 REQUEST = re.compile(r"request\.(.+)")
 METADATA = "vinesim.task_types"
+NEVER = "never"  # the operations of a task that never ends, in text; infinity in a column of numbers
 WHOLE = "whole"  # the demand for a whole unit, in text; infinity in a column of numbers
 ONLY_TYPE = "TASK"
 
@@ -88,7 +97,7 @@ def is_set(name: str) -> bool:
 
 def may_be_text(name: str) -> bool:
     """Whether a Parquet column may be text although its values are numbers."""
-    return name == "demand" or is_amount(name)
+    return name in ("demand", "operations") or is_amount(name)
 
 
 def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> dict[str, tuple[str, float]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.scenario.workload_columns import OF_JOB, ONLY_TYPE, OPTIONAL, TIME_ANYWHERE
+from vinesim.formats.scenario.workload_columns import EMPTY, OF_JOB, ONLY_TYPE, OPTIONAL, TIME_ANYWHERE
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, Problem
@@ -37,6 +37,10 @@ def to_workload(
             times_us[:, p] = np.ma.filled(table.pop(name).astype(np.float64), np.nan)
     if isinstance(table.get("demand"), np.ma.MaskedArray):
         table["demand"] = table["demand"].filled(np.nan)
+    for name, value in EMPTY.items():
+        cells = table.get(name)
+        if isinstance(cells, np.ma.MaskedArray) and not cells.mask.all():
+            table[name] = cells.filled(value)
     for name, values in table.items():
         n_null = int(np.ma.getmaskarray(values).sum()) if isinstance(values, np.ma.MaskedArray) else 0
         if n_null and not (name in OPTIONAL and n_null == len(values)):
@@ -44,9 +48,10 @@ def to_workload(
             problems += source.cells([(int(row_of[row]), match[name][0], "a value, or none in all rows", None)])
         elif not n_null:
             columns[name] = np.asarray(values)
-    if (columns.get("application", np.zeros(1)) < 0).all():
-        del columns["application"]
-    for name in ("task_type", "application"):
+    for name in ("application", "user"):
+        if (columns.get(name, np.zeros(1)) < 0).all():
+            del columns[name]
+    for name in ("task_type", "application", "user"):
         for row in np.flatnonzero(columns.get(name, np.zeros(0)) < 0)[:5]:
             problems += source.cells([(int(row_of[row]), match[name][0], "a name", None)])
     if problems:
@@ -77,6 +82,7 @@ def to_workload(
         times_us=times_us,
         requests=requests or None,
         application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
+        user_names=tuple(names["user"]) if "user" in columns else (),
         **columns | demands,
     )
 

@@ -65,6 +65,8 @@ def read_with_places(
     names = {"task_type": [t.name for t in task_types], "preferred_type": [p.name for p in processor_types]}
     if "application" in match:
         names["application"] = application_names_of(used_names(source, cells["application"]))
+    if "user" in match:
+        names["user"] = used_names(source, cells["user"])
     check_names(source, cells, names)
     sets = {name: used_names(source, cells[name]) for name in match if is_set(name)}
     wrong = {

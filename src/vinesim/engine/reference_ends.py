@@ -1,0 +1,166 @@
+"""How segments end early in the reference engine: the twin of engine/progress.py and engine/preemption.py."""
+
+import math
+from typing import Any
+
+from vinesim.engine import contract
+from vinesim.engine.contract import BrokenContract
+from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
+from vinesim.state import queries
+from vinesim.state.layout import CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME, Action
+
+
+class Progress:
+    """How far running tasks have come, and the log of early ends."""
+
+    def __init__(self, state: Any):
+        self.state = state
+        self.before: dict[int, float] = {}  # running leader -> us of transfer and restart before its work
+        self.work: dict[int, float] = {}  # running leader -> us of work
+        self.event: dict[int, int] = {}  # task -> number of the event at which it was given to a unit
+        self.killed: set[int] = set()  # its limit ends it, not its finish
+        self.ended: list[tuple[Any, ...]] = []  # rows of EarlyEnds
+        self.ended_held: list[tuple[int, int]] = []  # (row there, unit that it held beside its own)
+
+    def limit_us(self, task: int) -> float:
+        """How long a task may be on a unit."""
+        model = self.state.model
+        return float(model.job_limit_us[model.task_job[task]]) if len(model.job_limit_us) else math.inf
+
+    def begin(self, started: list[int], transfer: float, work: float) -> tuple[float, float]:
+        """As in engine/progress.py; the leader is the first."""
+        state, task, restart = self.state, started[0], 0.0
+        for member in started:
+            if member in self.event and len(state.model.task_restart_us):
+                restart += state.model.task_restart_us[member]
+            self.event[member] = state.n_events
+        self.before[task], self.work[task] = transfer + restart, work
+        finish_us = state.now_us + transfer + (restart + work)
+        limit_us = state.now_us + self.limit_us(task)
+        if limit_us < finish_us:
+            self.killed.add(task)
+        return restart + work, min(finish_us, limit_us)
+
+    def work_done_us(self, task: int) -> float:
+        """As in state/indexed.py."""
+        state, before, work = self.state, self.before[task], self.work[task]
+        unit = state.task_unit[task]
+        served = state.now_us - state.task_init_us[task]
+        if state.is_shared(unit):
+            done = state.work_done[unit] + (state.now_us - state.work_at_us[unit]) * state.speed(
+                unit, state.unit_load[unit]
+            )
+            served = before + work - max(0.0, state.work_due[task] - done) if work < math.inf else 0.0
+        return min(max(served - before, 0.0), work)
+
+    def share_done(self, task: int) -> float:
+        """As in state/indexed.py."""
+        return self.work_done_us(task) / self.work[task] if self.work[task] > 0 else 0.0
+
+    def share_kept(self, task: int, keeps: int) -> float:
+        """As in engine/preemption.py."""
+        model = self.state.model
+        if keeps == RESTART:
+            return 0.0
+        if keeps == RESUME:
+            return self.share_done(task)
+        every = model.task_checkpoint_us[task] if len(model.task_checkpoint_us) else math.inf
+        if not (self.work[task] > 0 and every < math.inf):
+            return 0.0
+        return min(math.floor(self.work_done_us(task) / every) * every / self.work[task], 1.0)
+
+    def close(self, task: int) -> None:
+        """As in engine/progress.py."""
+        state, is_killed = self.state, task in self.killed
+        kept = 1.0 - self.share_done(task) if is_killed else 0.0
+        for member in [task, *state.followers[task]]:
+            state.attained_us[member] += state.now_us - state.task_init_us[member]
+            state.task_left[member] *= kept
+            if is_killed:
+                self.killed.add(member)
+
+    def or_killed(self, unit: int, first: int, finish_us: float) -> tuple[int, float]:
+        """As in engine/sharing.py."""
+        state = self.state
+        running = state.running[unit]
+        self.killed.difference_update(running)
+        limits = [state.task_init_us[task] + self.limit_us(task) for task in running]
+        limit_us = min(limits)
+        if not limit_us < finish_us:
+            return first, finish_us
+        killed = running[limits.index(limit_us)]
+        self.killed.add(killed)
+        return killed, max(limit_us, state.now_us)
+
+
+def leave(state: Any, task: int) -> None:
+    """Remove a task from its unit, and from the others that it holds."""
+    unit = state.task_unit[task]
+    load = state.unit_load[unit] - queries.demand(state.model, state, task, unit)
+    if len(state.running[unit]) == 1 and not state.held_by[unit]:
+        load = 0.0
+    state.queued.pop(task, None)
+    if state.is_shared(unit):
+        state.advance_work(unit)
+        state.running[unit].remove(task)
+        state.requeue_first(unit, load)
+    else:
+        state.running[unit].remove(task)
+    state.unit_load[unit] = load
+    state.release_rest(task)
+
+
+def end(state: Any, task: int, why: int, keeps: int) -> None:
+    """End the segment of a running task, and of its followers, now."""
+    progress, unit = state.progress, state.task_unit[task]
+    lost = 1.0 - progress.share_kept(task, keeps)
+    leave(state, task)
+    progress.killed.discard(task)
+    if why != WITHDRAWN:
+        progress.ended_held += [(len(progress.ended), held) for held in state.held.pop(task, [])]
+    members = [task, *state.followers[task]]
+    for member in members:
+        state.task_left[member] *= lost
+        times = (state.task_init_us[member], state.task_start_us[member], state.now_us)
+        progress.ended.append((member, unit, *times, state.task_left[member], why, member != task))
+        state.attained_us[member] += state.now_us - state.task_init_us[member]
+        state.task_finish_us[member] = math.nan
+        if why != WITHDRAWN:
+            state.task_unit[member] = PENDING
+            state.task_init_us[member] = state.task_start_us[member] = math.nan
+    if why != WITHDRAWN:
+        state.followers[task] = []
+        state.pending = sorted(state.pending + members)
+
+
+def stop(state: Any, action: Action) -> None:
+    """End the segment of the task that a policy preempts or moves."""
+    task, rule = action.task, 0
+    if not 0 <= task < int(state.model.job_first[state.next_job]) or not queries.is_running(state.model, state, task):
+        rule = contract.NOT_RUNNING
+    elif state.progress.event[task] == state.n_events:
+        rule = contract.JUST_STARTED
+    elif action.kind == MOVE and state.followers[task]:
+        rule = contract.IS_CONSOLIDATED
+    if rule:
+        raise BrokenContract(rule, task, action.unit)
+    end(state, task, MOVED if action.kind == MOVE else PREEMPTED, int(state.model.preemption[0]))
+
+
+def interrupt(state: Any, tasks: list[int], why: list[int]) -> None:
+    """End the segments of running tasks, in increasing order, and of their followers among these, by an outage."""
+    state.interrupted = tasks
+    for task, reason in zip(tasks, why, strict=True):
+        if queries.is_running(state.model, state, task):
+            end(state, task, reason, CHECKPOINT)
+
+
+def withdraw(state: Any, jobs: Any) -> None:
+    """Drop the pending tasks of some jobs, and end those that run; consolidated ones go on."""
+    first = state.model.job_first
+    for task in (task for job in jobs for task in range(int(first[job]), int(first[job + 1]))):
+        if state.task_unit[task] == PENDING:
+            state.task_unit[task] = DROPPED
+            state.pending.remove(task)
+        elif queries.is_running(state.model, state, task) and not state.followers[task]:
+            end(state, task, WITHDRAWN, RESUME)

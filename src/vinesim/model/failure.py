@@ -1,0 +1,77 @@
+"""Random failures of nodes: drawn times until a node goes down and until it is repaired, again and again."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import Problem
+from vinesim.model.outage import Running
+
+Kind = Literal["exponential", "weibull", "constant"]
+
+
+@dataclass(frozen=True)
+class Times:
+    """A distribution of times with a mean, us; ``shape`` is that of the Weibull distribution."""
+
+    mean_us: float
+    distribution: Kind = "exponential"
+    shape: float = 1.0
+
+    def draw(self, random: np.random.Generator, n: int) -> np.ndarray:
+        """[n] us."""
+        if self.distribution == "exponential":
+            return random.exponential(self.mean_us, n)
+        if self.distribution == "weibull":
+            return self.mean_us / math.gamma(1.0 + 1.0 / self.shape) * random.weibull(self.shape, n)
+        return np.full(n, self.mean_us)
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Nodes that fail at random, each independently of the others; a repaired node is as good as new.
+
+    ``until`` is the time from the start of the run, or from the last repair, to the next failure; ``repair`` the time
+    that the node is then down. They concern one node (rack, shelf), or all nodes with a unit of a processor type, or
+    all nodes. ``running`` is that of an outage.
+    """
+
+    until: Times
+    repair: Times
+    processor_type: str | None = None
+    node: tuple[int, int] | None = None
+    running: Running = "requeue"
+
+    def nodes(self, center: Datacenter) -> list[tuple[int, int]]:
+        """Return the (rack, shelf) of the nodes that fail, in increasing order."""
+        chosen = np.ones(center.n_units, bool)
+        if self.processor_type is not None:
+            names = [kind.name for kind in center.processor_types]
+            chosen = center.unit_type == (names.index(self.processor_type) if self.processor_type in names else -1)
+        places = set(zip(center.rack[chosen].tolist(), center.shelf[chosen].tolist(), strict=True))
+        return sorted(places if self.node is None else places & {self.node})
+
+
+def wrong_failures(failures: Sequence[Failures], center: Datacenter) -> Iterator[Problem]:
+    """Yield what is wrong with them: distributions, and nodes that do not exist."""
+    for i, one in enumerate(failures):
+        where = f"failures[{i}]"
+        for name, times, least in (("until", one.until, "above 0"), ("repair", one.repair, "0 or more")):
+            if not (math.isfinite(times.mean_us) and times.mean_us >= 0) or (name == "until" and times.mean_us == 0):
+                yield Problem(f"{where}.{name}.mean", f"a finite time, {least}", f"{times.mean_us:g} us")
+            if times.distribution not in get_args(Kind):
+                yield Problem(f"{where}.{name}.distribution", "one of " + ", ".join(get_args(Kind)), times.distribution)
+            if not (math.isfinite(times.shape) and times.shape > 0):
+                yield Problem(f"{where}.{name}.shape", "a number above 0", f"{times.shape:g}")
+            if times.shape != 1.0 and times.distribution != "weibull":
+                found = f"{times.shape:g} for the distribution {times.distribution}"
+                yield Problem(f"{where}.{name}.shape", "none: only weibull has a shape", found)
+        if one.running not in get_args(Running):
+            yield Problem(f"{where}.running", "one of " + ", ".join(get_args(Running)), repr(one.running))
+        if not one.nodes(center):
+            found = repr(one.processor_type if one.node is None else one.node)
+            yield Problem(where, "a node, or a processor type, with a unit", found)
