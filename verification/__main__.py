@@ -7,9 +7,9 @@ of meaning, each of which the tests must notice.
 
 import sys
 
-from verification import coverage, generators, plans, queues, requests
+from verification import coverage, early_ends, generators, plans, queues, requests
 from verification.wrong_policies import __main__ as wrong_policies
 
-PARTS = (requests, coverage, generators, wrong_policies)
+PARTS = (requests, early_ends, coverage, generators, wrong_policies)
 
 sys.exit(max(queues.main(), plans.main(), *(part.main([]) for part in PARTS)))

@@ -229,8 +229,9 @@ class Tables:
         )
 
     def segments_table(self) -> Table | None:
-        """Return one row per segment; None if no task has more than one, because the table of tasks has it all."""
-        return self.segments.table() if len(self.segments.task) > self.scenario.workload.n_tasks else None
+        """Return one row per segment; None if none ended early, because the table of tasks has it all."""
+        early = self.outcome.early
+        return None if early is None or not len(early.task) else self.segments.table()
 
     def _unit_energy_columns(self) -> dict[str, np.ndarray]:
         """The unit's energy by state, if it is known."""
