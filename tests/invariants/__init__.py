@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import vinesim as vs
-from tests.invariants import applications, energy, numbers, promises, room, tables, times
+from tests.invariants import applications, energy, numbers, progress, promises, room, tables, times
 from tests.invariants.facts import Facts
 from tests.properties.held_plainly import Folder
 
@@ -21,6 +21,8 @@ RULES: tuple[Rule, ...] = (
     times.times_in_order,
     times.segments_follow_one_another,
     times.service_time,
+    progress.work_done_is_work_asked,
+    progress.limits_are_kept,
     times.nothing_on_a_node_that_is_down,
     room.amounts_are_the_demands,
     room.units_can_run_their_tasks,

@@ -14,6 +14,9 @@ from tests.properties.held_plainly import Folder, Hold
 from vinesim.policies.contract import BatchPolicy
 
 
+ENDS_RUN = ("interrupted", "failed", "preempted")  # outcomes after which a task is pending again
+
+
 class Facts:
     """Units are in (rack, shelf) order, as in the tables."""
 
@@ -33,6 +36,19 @@ class Facts:
         self.reason = folder.summary["exit_reason"]
         self.makespan = folder.makespan
         self.is_batch = isinstance(policy, BatchPolicy)
+
+    @property
+    def outages(self) -> tuple[vs.Outage, ...]:
+        """The listed outages and the random failures."""
+        return (*self.scenario.outages, *self.folder.failures)
+
+    @property
+    def keeps_progress(self) -> bool:
+        """Whether tasks may go on where they were left, are killed, withdrawn, or never end."""
+        work = self.work
+        told = (work.checkpoint_us, work.restart_us, work.withdraw_us, work.limit_us)
+        preempts = getattr(self.policy, "preempts", False)
+        return preempts or any(column is not None for column in told) or bool(np.isinf(work.operations).any())
 
     @property
     def n_units(self) -> int:
@@ -111,8 +127,10 @@ class Facts:
         return found
 
     def last_run(self, task: int) -> list[Hold]:
-        """Where the task was from its last start on: several holds if it was moved."""
-        return [h for h in self.holds_of.get(task, []) if h.outcome != "interrupted"]
+        """Where the task was from its last start on: several holds if a batch policy moved it."""
+        mine = self.holds_of.get(task, [])
+        ends = ENDS_RUN if self.is_batch else (*ENDS_RUN, "moved")
+        return mine[max((i + 1 for i, h in enumerate(mine) if h.outcome in ends), default=0) :]
 
     @cached_property
     def holds_on(self) -> dict[int, list[Hold]]:
@@ -157,7 +175,7 @@ class Facts:
     def moments(self) -> list[float]:
         """Every time up to the run's end at which something happened."""
         times = {*self.arrival, *(t for h in self.folder.holds for t in (h.begin, h.end))}
-        times |= {t for outage in self.scenario.outages for t in (outage.down_us, outage.up_us)}
+        times |= {t for outage in self.outages for t in (outage.down_us, outage.up_us)}
         return sorted(t for t in times if math.isfinite(t) and t <= self.makespan)
 
     def load(self, unit: int, time: float) -> float:
@@ -179,7 +197,7 @@ class Facts:
     def is_down(self, unit: int, time: float) -> bool:
         return any(
             (outage.rack, outage.shelf) == self.place[unit] and outage.down_us <= time < outage.up_us
-            for outage in self.scenario.outages
+            for outage in self.outages
         )
 
     def is_missing(self, value: Any) -> bool:

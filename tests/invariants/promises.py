@@ -17,7 +17,7 @@ MEETS_REQUESTS |= {"llf", "ff", "ffd", "bf", "bfd", "dcbf", "abf"}
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
     """Of a policy that promises it: no task starts before an older one."""
-    if not facts.policy.starts_in_order or facts.scenario.outages:
+    if not facts.policy.starts_in_order or facts.outages:
         return
     begins = [row["init_us"] for row in facts.folder.tasks]
     for task, (before, after) in enumerate(itertools.pairwise(begins)):
@@ -44,6 +44,8 @@ def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
     """Of a policy that promises it, for equal demands: from the loads and queues right after every event."""
     demands = np.array(facts.demand)
     is_equal = np.isnan(demands).all() or (demands == demands[0]).all()
+    if facts.work.withdraw_us is not None:
+        return  # what is withdrawn waits no more
     if not facts.policy.work_conserving or facts.is_batch or not is_equal or facts.policy.may_overcommit:
         return
     if facts.work.has_vectors:  # what they lacked is checked with the explanations
@@ -51,9 +53,10 @@ def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
     capacity = np.array([facts.capacity(unit) for unit in range(facts.n_units)])
     speed = facts.scenario.affinity[facts.unit_type][:, facts.kind]
     last_begin = [run[0].begin if (run := facts.last_run(t)) else np.inf for t in range(len(facts.job))]
+    is_endless = np.isinf(facts.work.operations).any()
     for time in facts.moments:
-        if time == facts.scenario.horizon_us:
-            continue  # what was to come then was cut off
+        if time == facts.scenario.horizon_us or (is_endless and time == facts.makespan):
+            continue  # what was to come then, or runs on, was cut off
         load = np.array([facts.load(unit, time) for unit in range(facts.n_units)])
         is_up = np.array([not facts.is_down(unit, time) for unit in range(facts.n_units)])
         for task, begin in enumerate(last_begin):

@@ -1,5 +1,6 @@
 """The tables themselves: each row once, under its columns, and why the run ended."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -93,22 +94,28 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
 def exit_reason(facts: Facts) -> Iterator[str]:
     """The reason is what the tables show."""
     rows, reason, words = facts.folder.tasks, facts.reason, facts.folder.summary["provenance"]["reason"]
-    left = [row for row in rows if facts.is_missing(row["finish_us"])]
+    over = {task for task, holds in facts.holds_of.items() if holds[-1].outcome in ("killed", "withdrawn")}
+    left = [row for row in rows if facts.is_missing(row["finish_us"]) and row["task"] not in over]
+    may_drop = facts.policy.may_drop or facts.work.withdraw_us is not None
     waiting = [row for row in left if row["unit"] < 0]
     if reason == "ALL_DONE":
-        if len(left) > len(waiting) or (waiting and not facts.policy.may_drop):
+        if len(left) > len(waiting) or (waiting and not may_drop):
             yield f"ALL_DONE, but task {left[0]['task']} did not end"
-        if not left and facts.makespan != max(row["finish_us"] for row in rows):
+        if not left and not over and facts.makespan != max(row["finish_us"] for row in rows):
             yield f"the makespan {facts.makespan} is not the last finish"
     elif reason == "HORIZON":
         if not left or facts.makespan != facts.scenario.horizon_us:
             yield "HORIZON, but nothing was cut off there"
     elif reason == "STALLED":
-        if len(left) > len(waiting) or not waiting:
+        endless = [row for row in left if math.isinf(facts.work.operations[row["task"]])]
+        if len(left) > len(waiting) + len(endless) or not waiting:
             yield "STALLED, but tasks run, or none waits"
         if any(arrival > facts.makespan for arrival in facts.arrival):
             yield "STALLED, but jobs are to come"
+    elif reason == "ENDLESS":
+        if not all(row["unit"] >= 0 for row in left) and not may_drop:
+            yield "ENDLESS, but tasks wait"
     else:
         yield f"{reason} is no way that a run ends by itself"
-    if bool(words) != (reason == "STALLED"):
+    if bool(words) != (reason in ("STALLED", "ENDLESS")):
         yield f"{reason} with the words {words!r}"

@@ -26,7 +26,7 @@ def segments_follow_one_another(facts: Facts) -> Iterator[str]:
     n_lost = 0
     for row in facts.folder.tasks:
         task, mine, run = row["task"], facts.holds_of.get(row["task"], []), facts.last_run(row["task"])
-        lost = [h for h in mine if h.outcome == "interrupted"]
+        lost = [h for h in mine if h.outcome in ("interrupted", "failed")]
         n_lost += len(lost)
         if row.get("restarts", 0) != len(lost):
             yield f"task {task} restarted {row.get('restarts', 0)} times, and was interrupted {len(lost)} times"
@@ -42,12 +42,15 @@ def segments_follow_one_another(facts: Facts) -> Iterator[str]:
         is_done = not facts.is_missing(end)
         if (run[0].begin, run[-1].unit) != (row["init_us"], row["unit"]):
             yield f"task {task}: its segments begin and end elsewhere than the task"
-        if (run[-1].end, run[-1].outcome) != ((end, "finished") if is_done else (facts.makespan, "unfinished")):
+        expected = (end, "finished") if is_done else (facts.makespan, "unfinished")
+        is_over = not is_done and run[-1].outcome in ("killed", "withdrawn")
+        if (run[-1].end, run[-1].outcome) != expected and not is_over:
             yield f"task {task}: its last segment ends {run[-1].outcome} at {run[-1].end}"
         if any(a.end != b.begin or a.outcome != "moved" or a.unit == b.unit for a, b in itertools.pairwise(run)):
             yield f"task {task}: a segment does not go on where the one before it ends"
-    if facts.folder.has_segments != (len(facts.folder.holds) > sum(row["unit"] >= 0 for row in facts.folder.tasks)):
-        yield "there is a table of segments though each task has one, or the reverse"
+    ended_early = any(hold.outcome not in ("finished", "unfinished") for hold in facts.folder.holds)
+    if facts.folder.has_segments != ended_early:
+        yield "there is a table of segments though none ended early, or the reverse"
     summed = facts.folder.summary.get("outages", {"restarts": 0})["restarts"]
     if summed != n_lost:
         yield f"the summary counts {summed} restarts, the segments {n_lost}"
@@ -55,7 +58,10 @@ def segments_follow_one_another(facts: Facts) -> Iterator[str]:
 
 def service_time(facts: Facts) -> Iterator[str]:
     """From init to finish a task gets its transfer, its overhead and its execution on the unit where it began: to the
-    bit on a unit of its own speed, in all on a unit that shares its speed. Consolidated tasks add up."""
+    bit on a unit of its own speed, in all on a unit that shares its speed. Consolidated tasks add up. What goes on where
+    it was left is checked by ``work_done_is_work_asked``."""
+    if facts.keeps_progress:
+        return
     for tasks, is_sure in facts.consolidated:
         task = tasks[0]
         row, run = facts.folder.tasks[task], facts.last_run(task)
@@ -96,14 +102,14 @@ def nothing_on_a_node_that_is_down(facts: Facts) -> Iterator[str]:
     interrupted by an outage."""
     for hold in facts.folder.holds:
         ended = False
-        for outage in facts.scenario.outages:
+        for outage in facts.outages:
             if (outage.rack, outage.shelf) != facts.place[hold.unit]:
                 continue
             if outage.down_us < hold.begin < outage.up_us:
                 yield f"task {hold.task} begins at {hold.begin} on unit {hold.unit}, which is down"
-            is_there = hold.begin <= outage.down_us < hold.end
+            is_there = hold.begin <= outage.down_us < hold.end and not hold.begin == outage.down_us == outage.up_us
             if outage.running == "requeue" and is_there and outage.down_us < facts.makespan:
                 yield f"task {hold.task} runs on past {outage.down_us} on unit {hold.unit}, which is down"
             ended |= outage.running == "requeue" and hold.end == outage.down_us
-        if hold.outcome == "interrupted" and not ended:
+        if hold.outcome in ("interrupted", "failed") and not ended:
             yield f"task {hold.task} was interrupted at {hold.end} on unit {hold.unit} by no outage"

@@ -44,6 +44,7 @@ class Folder:
         self.names = summary["provenance"]["processor_types"]
         self.capacity = [unit["capacity"] for unit in self.units]
         self.has_segments = "segments" in tables
+        self.failures: tuple = ()  # as they were drawn; a folder does not have them
         self.holds = self._segments() if self.has_segments else self._tasks()
 
     @classmethod
@@ -56,7 +57,9 @@ class Folder:
     def of(cls, result):
         """The same without the files."""
         tables = {name: dict(table) for name in TABLES if (table := getattr(result, name)) is not None}
-        return cls(None, tables, json.loads(to_json(result.summary)))
+        folder = cls(None, tables, json.loads(to_json(result.summary)))
+        folder.failures = result.outcome.failures
+        return folder
 
     def rows(self, name):
         """The rows of a table, as dictionaries."""

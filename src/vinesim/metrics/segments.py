@@ -95,7 +95,8 @@ class Segments:
     def table(self) -> Table:
         """Return one row per segment and unit, task by task in the order of time, the unit that it ran on first."""
         is_further = self.row != np.arange(len(self.row))
-        rows = np.lexsort((self.unit, is_further, self.row, self.end_us, self.begin_us, self.task))
+        is_last = self.row < len(np.unique(self.task))  # each task has one of these
+        rows = np.lexsort((self.unit, is_further, self.row, is_last, self.end_us, self.begin_us, self.task))
         rows = rows[self.unit[rows] >= 0]
         begins = ~is_further[rows]
         parts = {"part": _count_within(self.row[rows], np.ones(len(rows), bool))} if is_further.any() else {}
