@@ -13,7 +13,6 @@ from tests.demands import demands_of, taken
 from tests.properties.held_plainly import Folder, Hold
 from vinesim.policies.contract import BatchPolicy
 
-
 ENDS_RUN = ("interrupted", "failed", "preempted")  # outcomes after which a task is pending again
 
 
@@ -148,7 +147,9 @@ class Facts:
         for task in sorted(self.holds_of):
             run = self.last_run(task)
             if run:
-                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task))
+                urgency = 0.0 if self.work.priority is None else float(self.work.priority[self.job[task]])
+                urgency = urgency if "priority" in self.groups else 0.0
+                key = (run[0].unit, run[0].begin, self.kind[task], self.application(task), urgency)
                 starts[(*key, self.member(task) if "member" in self.groups else 0)].append(task)
         found: list[tuple[list[int], bool]] = []
         for (unit, *_), tasks in starts.items():
@@ -169,7 +170,8 @@ class Facts:
     @property
     def consolidates(self) -> bool:
         """Whether the policy may start several tasks as one."""
-        return "member" in self.groups or self.policy.name == "test_consolidate"
+        most = getattr(self.policy, "most", 1)  # of the policies of the tests
+        return "member" in self.groups or self.policy.name == "test_consolidate" or most > 1
 
     @cached_property
     def moments(self) -> list[float]:

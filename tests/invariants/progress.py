@@ -12,7 +12,7 @@ UNSURE = 1e-7  # of a checkpoint: rounding decides whether it was reached
 def work_done_is_work_asked(facts: Facts) -> Iterator[str]:
     """From segment to segment what is left of a task decreases by what was done and kept; the last one does the rest.
     On a unit that shares its speed, what counts is its share of the speed."""
-    if not facts.keeps_progress or facts.is_batch or facts.consolidates or getattr(facts.policy, "most", 1) > 1:
+    if not facts.keeps_progress or facts.is_batch or facts.consolidates:
         return
     for task, holds in facts.holds_of.items():
         left: float | None = 1.0
@@ -32,7 +32,10 @@ def work_done_is_work_asked(facts: Facts) -> Iterator[str]:
 
 
 def limits_are_kept(facts: Facts) -> Iterator[str]:
-    """No segment is longer than its job's limit, and what is killed was as long."""
+    """No segment is longer than its job's limit, and what is killed was as long. For consolidated tasks the limit of
+    the leader counts."""
+    if facts.consolidates:
+        return
     for hold in facts.folder.holds:
         limit = _of(facts.work.limit_us, facts.job[hold.task], math.inf)
         took = hold.end - hold.begin

@@ -58,8 +58,8 @@ def segments_follow_one_another(facts: Facts) -> Iterator[str]:
 
 def service_time(facts: Facts) -> Iterator[str]:
     """From init to finish a task gets its transfer, its overhead and its execution on the unit where it began: to the
-    bit on a unit of its own speed, in all on a unit that shares its speed. Consolidated tasks add up. What goes on where
-    it was left is checked by ``work_done_is_work_asked``."""
+    bit on a unit of its own speed, in all on a unit that shares its speed. Consolidated tasks add up. What goes on
+    where it was left is checked by ``work_done_is_work_asked``."""
     if facts.keeps_progress:
         return
     for tasks, is_sure in facts.consolidated:

@@ -150,7 +150,7 @@ class Attempt:
         outcome = collect(scenario, model, run, ended.reason, ended.words, accounts, may_overcommit, ends_early, proven)
         moves = None if clock is None or clock.moves is None else clock.moves.ends()
         failures = () if ended.outages is None else tuple(ended.outages.failures.had)
-        return replace(outcome, early=joined(outcome.early, moves), failures=failures)
+        return replace(outcome, early=joined(outcome.early, moves), failures=failures, preempts=self.online.preempts)
 
 
 def _runs_of(engine: str) -> Callable[..., Run]:

@@ -12,7 +12,7 @@ from vinesim.metrics.tables import Tables
 from vinesim.metrics.utilization import mean_of_units, weights_of
 from vinesim.metrics.warm_up import WarmUp, kept_jobs
 from vinesim.model.arrays import distinct
-from vinesim.model.result import OUTCOMES, Result
+from vinesim.model.result import CUT, FINISHED, OUTCOMES, Result
 
 J_PER_KWH = 3.6e6
 PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
@@ -34,9 +34,9 @@ def summarize(
     if tables.interruptions is not None:
         rows, spent = tables.interruptions
         summary["outages"] = _plain({"restarts": len(rows), "lost_us": spent.sum()})
-    if tables.outcome.early is not None:
-        counts = np.bincount(tables.outcome.early.why, minlength=len(OUTCOMES))
-        summary["early_ends"] = {OUTCOMES[why]: int(counts[why]) for why in np.flatnonzero(counts).tolist()}
+    if tables.outcome.early is not None and tables.counts_early_ends:
+        counts = np.bincount(tables.outcome.early.why, minlength=len(OUTCOMES)).tolist()
+        summary["early_ends"] = {OUTCOMES[why]: counts[why] for why in range(FINISHED + 1, CUT)}
     if tables.outcome.proven is not None:
         summary["bound"] = _bound(tables, **tables.outcome.proven)
     return {**summary, "exit_reason": str(tables.outcome.exit_reason), "provenance": result.provenance}

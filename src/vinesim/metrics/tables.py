@@ -181,6 +181,11 @@ class Tables:
         found = np.isin(early.why, (INTERRUPTED, FAILED))
         return early.task[found], (early.end_us - early.init_us)[found]
 
+    @property
+    def counts_early_ends(self) -> bool:
+        """Whether segments could end early by more than listed outages and the moves of a batch policy."""
+        return self.outcome.preempts or bool(self.scenario.failures) or self.scenario.workload.may_end_early
+
     def _early_end_columns(self) -> dict[str, np.ndarray]:
         """How often outages interrupted each task, and the time that it had held units then."""
         if self.interruptions is None:

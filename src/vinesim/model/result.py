@@ -120,6 +120,7 @@ class Outcome:
     n_events: int
     followers: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # tasks consolidated behind a leader
     early: EarlyEnds | None = None  # of runs in which segments may end early
+    preempts: bool = False  # the policy may preempt or move tasks
     failures: tuple[Outage, ...] = ()  # random failures of nodes, as they were drawn
     periods: Mapping[str, np.ndarray] | None = None
     unit_energy: EnergyParts | None = None  # [U] J each, if the periods of a batch policy were accounted for
