@@ -1,6 +1,5 @@
 """The tables themselves: each row once, under its columns, and why the run ended."""
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -107,7 +106,10 @@ def exit_reason(facts: Facts) -> Iterator[str]:
         if not left or facts.makespan != facts.scenario.horizon_us:
             yield "HORIZON, but nothing was cut off there"
     elif reason == "STALLED":
-        endless = [row for row in left if math.isinf(facts.work.operations[row["task"]])]
+        never = np.isinf(facts.work.operations)  # those that were consolidated with one do not end either
+        endless = [
+            row for row in left if row["unit"] >= 0 and (never[row["task"]] or (facts.consolidates and never.any()))
+        ]
         if len(left) > len(waiting) + len(endless) or not waiting:
             yield "STALLED, but tasks run, or none waits"
         if any(arrival > facts.makespan for arrival in facts.arrival):
