@@ -81,6 +81,14 @@ def interrupted():
     return plain("high", [vs.Outage(0, 0, 5.0, 9.0)])
 
 
+def ending():
+    """The same with checkpoints and limits."""
+    case = interrupted()
+    work = case.workload
+    told = {"checkpoint_us": np.full(work.n_tasks, 1.3), "limit_us": np.full(work.n_jobs, 40.0)}
+    return replace(case, workload=replace(work, **told))
+
+
 def requests():
     """Requests of two nodes, and others that are consolidated, on the nodes that hold their data."""
     base = request_scenario(3, "fcfs", {}, noise=False)
@@ -231,6 +239,8 @@ DAMAGES = [
     ("service_time", plain, put("tasks", "start_us", 3, more(-0.25))),
     ("service_time", shared, put("tasks", "finish_us", 3, more(1e-3))),
     ("service_time", requests, put("tasks", "finish_us", 3, more(1.0))),
+    ("work_done_is_work_asked", ending, put("segments", "end_us", after, more(0.5))),
+    ("limits_are_kept", ending, put("segments", "end_us", after, more(50.0))),
     ("nothing_on_a_node_that_is_down", interrupted, put("segments", "end_us", lost, more(1.0))),
     ("nothing_on_a_node_that_is_down", interrupted, put("segments", "begin_us", after, 6.0)),
     ("amounts_are_the_demands", shared, put("tasks", "amount", 3, 1.0)),
