@@ -3,6 +3,8 @@
 What a task may demand is decided here in plain loops, without the package's classes of demands.
 """
 
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +13,10 @@ import numpy as np
 import vinesim as vs
 from tests.demands import demands_of, taken
 from tests.strategies import Limits, SeededDice, build_scenario
-from vinesim.model.workload import ANY_LEAD
+from vinesim.model.workload import ANY_LEAD, NOT_PLACED
 
 OVER = 1 + 1e-9
-LIMITS = Limits(units=20, jobs=12, outages=False)
+LIMITS = Limits(units=20, jobs=12)
 
 
 def shares_speed(case: vs.Scenario, kind: int) -> bool:
@@ -54,11 +56,14 @@ def is_possible(case: vs.Scenario, task: int) -> bool:
     return False
 
 
-def real_scenario(seed: int, policy: Any = "high", has_outages: bool = False) -> vs.Scenario:
+def real_scenario(
+    seed: int, policy: Any = "high", has_outages: bool = False, early: bool = False, options: Any = None
+) -> vs.Scenario:
     """The scenario of a seed: few nodes with several units each; what no node could ever hold is taken back."""
     dice = SeededDice(seed)
-    base = build_scenario(dice, replace(LIMITS, outages=has_outages), policy)
-    center, n = base.datacenter, base.workload.n_tasks
+    base = build_scenario(dice, replace(LIMITS, outages=has_outages, early=early), policy, options)
+    center, n, placed = base.datacenter, base.workload.n_tasks, base.workload.placed
+    base = replace(base, workload=replace(base.workload, placed=None))
     if not has_outages:  # which name nodes
         center = replace(center, rack=center.rack % 2, shelf=center.shelf % 2)
     if dice.integer(0, 1):
@@ -82,4 +87,86 @@ def real_scenario(seed: int, policy: Any = "high", has_outages: bool = False) ->
             columns["units"][task], columns["lead_types"][task] = 1, ANY_LEAD
             for amount in columns["companions"].values():
                 amount[task] = 0.0
-    return replace(base, workload=replace(base.workload, **columns, lead_sets=tuple(sets)))
+    case = replace(base, workload=replace(base.workload, **columns, lead_sets=tuple(sets)))
+    if placed is not None:
+        case = replace(case, workload=replace(case.workload, placed=placeable(case, placed)))
+    return case
+
+
+def placeable(case: vs.Scenario, placed: np.ndarray) -> np.ndarray:
+    """Those of the tasks that may run from the beginning for which there is room, one after another."""
+    work, center = case.workload, case.datacenter
+    names, kept = [p.name for p in center.processor_types], np.full(work.n_tasks, NOT_PLACED)
+    load, kind = np.zeros(center.n_units), center.unit_type
+
+    def has_room(unit: int, amount: float) -> bool:
+        size = center.unit_capacity[unit]
+        return load[unit] < size * (2 - OVER) and load[unit] + amount <= size * OVER
+
+    for task in np.flatnonzero(placed != NOT_PLACED):
+        own = int(placed[task])
+        (node,) = (units for units in nodes_of(case) if own in units)
+        needs = {unit: taken(float(demands_of(work)[task]), float(center.unit_capacity[unit])) for unit in node}
+        others = [u for u in node if kind[u] == kind[own] and u != own and has_room(u, needs[u])]
+        n_others = 0 if work.units is None else int(work.units[task]) - 1
+        asked = [(names.index(name), float(amount[task])) for name, amount in (work.companions or {}).items()]
+        beside = {p: amount for p, amount in asked if amount > 0}
+        found = [[u for u in node if kind[u] == p and has_room(u, amount)] for p, amount in beside.items()]
+        code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
+        is_lead = kind[own] not in beside and (code == ANY_LEAD or names[kind[own]] in work.lead_sets[code])
+        if is_lead and len(others) >= n_others and all(found) and has_room(own, needs[own]):
+            kept[task] = own
+            for unit in (own, *others[:n_others]):
+                load[unit] += needs[unit]
+            for units in found:
+                load[units[0]] += beside[int(kind[units[0]])]
+    return kept
+
+
+def wrong(case: vs.Scenario, done: vs.Result) -> Iterator[str]:
+    """What is wrong with who held what, from the tables and the scenario."""
+    work, center = case.workload, case.datacenter
+    order = np.lexsort((center.shelf, center.rack))
+    names = [p.name for p in center.processor_types]
+    kind, size = center.unit_type[order], center.unit_capacity[order]
+    place = list(zip(center.rack[order].tolist(), center.shelf[order].tolist(), strict=True))
+    rows = done.tasks if done.segments is None else done.segments
+    begin = rows["init_us" if done.segments is None else "begin_us"]
+    end = rows["finish_us" if done.segments is None else "end_us"]
+    end = np.where(np.isnan(end), done.summary["makespan_us"], end)
+    amount = rows["amount"] if "amount" in list(rows) else size[rows["unit"]]
+    of: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for i, task in enumerate(rows["task"].tolist()):
+        if rows["unit"][i] >= 0:
+            of[task, 0 if done.segments is None else int(rows["segment"][i])].append(i)
+    for (task, segment), mine in of.items():
+        units = [int(rows["unit"][i]) for i in mine]
+        lead = int(kind[units[0]])
+        if len({place[unit] for unit in units}) > 1 or len(set(units)) < len(units):
+            yield f"task {task}, segment {segment}: units {units} are not different units of one node"
+        if len({(begin[i], end[i]) for i in mine}) > 1:
+            yield f"task {task}, segment {segment}: not all is held from the same time to the same time"
+        code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
+        if code != ANY_LEAD and names[lead] not in work.lead_sets[code]:
+            yield f"task {task} runs on {names[lead]}, not on one of {work.lead_sets[code]}"
+        expected = [
+            (lead, taken(float(demands_of(work)[task]), float(size[unit]))) for unit in units if kind[unit] == lead
+        ]
+        if len(expected) != (1 if work.units is None else work.units[task]):
+            yield f"task {task} holds {len(expected)} units of its lead"
+        for name, values in (work.companions or {}).items():
+            if values[task] > 0:
+                expected.append((names.index(name), float(values[task])))
+        found = [(int(kind[unit]), float(amount[i])) for unit, i in zip(units, mine, strict=True)]
+        if sorted(found) != sorted(expected):
+            yield f"task {task}, segment {segment} holds {found}, not {expected}"
+    for unit in range(len(kind)):
+        mine = [i for i in range(len(begin)) if rows["unit"][i] == unit]
+        for time in {float(begin[i]) for i in mine}:
+            load = sum(amount[i] for i in mine if begin[i] <= time < end[i])
+            if load > size[unit] * (1 + 1e-8):
+                yield f"unit {unit} is loaded with {load} of {size[unit]} at {time}"
+    allocated = np.zeros(len(kind))
+    np.add.at(allocated, rows["unit"][rows["unit"] >= 0], ((end - begin) * amount)[rows["unit"] >= 0])
+    if not np.allclose(allocated / size, done.units["allocated_us"], rtol=1e-9, atol=1e-9):
+        yield "allocated_us is not what the segments add up to"

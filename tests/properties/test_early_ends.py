@@ -1,12 +1,15 @@
 """Segments that end early: both engines say the same of preemption, moves, limits, withdrawals and failures."""
 
+import numpy as np
 import pytest
 
 from tests.invariants import violations
 from tests.policies.kinds.restless import Restless
 from tests.policies.kinds.urgent import Urgent
 from tests.properties.equivalence import Refused, run, unlike
+from tests.real_nodes import real_scenario, wrong
 from tests.strategies import Limits, seeded_scenario
+from vinesim.model.result import OUTCOMES
 from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -17,6 +20,8 @@ POLICIES = {
     "urgent": (Urgent, {}),
     "high": ("high", {}),
 }
+EVER = {"interrupted", "failed", "killed", "withdrawn"}
+ENDS = {name: EVER | {"preempted"} for name in POLICIES} | {"high": EVER, "restless": EVER | {"preempted", "moved"}}
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -32,3 +37,30 @@ def test_the_engines_agree(name):
             early = compiled.outcome.early
             n_early += 0 if early is None else len(early.task)
     assert n_early > 100
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_engines_agree_where_tasks_hold_several_units(name):
+    """And at every instant there is room for all that is held."""
+    policy, options = POLICIES[name]
+    n_placed, reasons = 0, set()
+    for seed in range(150):
+        case = real_scenario(seed, policy, has_outages=seed % 3 == 0, early=True, options=options)
+        compiled = run(case, "compiled")
+        assert unlike(compiled, run(case, "reference")) == [], seed
+        if isinstance(compiled, Refused):
+            continue
+        found = list(wrong(case, compiled))
+        if name == "consolidated":  # its followers hold nothing of their own
+            found = [text for text in found if not text.startswith("task")]
+        assert found == [], seed
+        outcome = compiled.outcome
+        n_placed += 0 if case.workload.placed is None else int((case.workload.placed >= 0).sum())
+        if outcome.early is not None and outcome.early_held is not None:
+            reasons |= {OUTCOMES[why] for why in outcome.early.why[outcome.early_held.row]}
+        if outcome.early is not None and outcome.held is not None:
+            last = outcome.early.task[outcome.early.is_last]
+            held = np.isin(outcome.early.task, outcome.held.row) & np.isin(outcome.early.task, last)
+            reasons |= {OUTCOMES[why] for why in outcome.early.why[held]}
+    assert n_placed > 5
+    assert reasons >= ENDS[name]

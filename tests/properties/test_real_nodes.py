@@ -1,18 +1,15 @@
 """Tasks that hold several units: both engines give the same tables, and the tables say what the scenario demands."""
 
 import os
-from collections import defaultdict
 
 import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.demands import demands_of, taken
 from tests.invariants import violations
 from tests.policies.kinds.overcommit import Pile
 from tests.properties.equivalence import differences
-from tests.real_nodes import is_possible, real_scenario
-from vinesim.model.workload import ANY_LEAD
+from tests.real_nodes import is_possible, real_scenario, wrong
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import policies
 
@@ -66,55 +63,6 @@ def test_all_that_must_hold_of_every_result_holds(name):
         case = real_scenario(seed, name, has_outages=has_outages(name, seed))
         done = vs.simulate(case, engine="reference")
         assert violations(case, done, policies()[name]()) == [], seed
-
-
-def wrong(case, done):
-    """What is wrong with who held what, from the tables and the scenario."""
-    work, center = case.workload, case.datacenter
-    order = np.lexsort((center.shelf, center.rack))
-    names = [p.name for p in center.processor_types]
-    kind, size = center.unit_type[order], center.unit_capacity[order]
-    place = list(zip(center.rack[order].tolist(), center.shelf[order].tolist(), strict=True))
-    rows = done.tasks if done.segments is None else done.segments
-    begin = rows["init_us" if done.segments is None else "begin_us"]
-    end = rows["finish_us" if done.segments is None else "end_us"]
-    end = np.where(np.isnan(end), done.summary["makespan_us"], end)
-    amount = rows["amount"] if "amount" in list(rows) else size[rows["unit"]]
-    of: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for i, task in enumerate(rows["task"].tolist()):
-        if rows["unit"][i] >= 0:
-            of[task, 0 if done.segments is None else int(rows["segment"][i])].append(i)
-    for (task, segment), mine in of.items():
-        units = [int(rows["unit"][i]) for i in mine]
-        lead = int(kind[units[0]])
-        if len({place[unit] for unit in units}) > 1 or len(set(units)) < len(units):
-            yield f"task {task}, segment {segment}: units {units} are not different units of one node"
-        if len({(begin[i], end[i]) for i in mine}) > 1:
-            yield f"task {task}, segment {segment}: not all is held from the same time to the same time"
-        code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
-        if code != ANY_LEAD and names[lead] not in work.lead_sets[code]:
-            yield f"task {task} runs on {names[lead]}, not on one of {work.lead_sets[code]}"
-        expected = [
-            (lead, taken(float(demands_of(work)[task]), float(size[unit]))) for unit in units if kind[unit] == lead
-        ]
-        if len(expected) != (1 if work.units is None else work.units[task]):
-            yield f"task {task} holds {len(expected)} units of its lead"
-        for name, values in (work.companions or {}).items():
-            if values[task] > 0:
-                expected.append((names.index(name), float(values[task])))
-        found = [(int(kind[unit]), float(amount[i])) for unit, i in zip(units, mine, strict=True)]
-        if sorted(found) != sorted(expected):
-            yield f"task {task}, segment {segment} holds {found}, not {expected}"
-    for unit in range(len(kind)):
-        mine = [i for i in range(len(begin)) if rows["unit"][i] == unit]
-        for time in {float(begin[i]) for i in mine}:
-            load = sum(amount[i] for i in mine if begin[i] <= time < end[i])
-            if load > size[unit] * (1 + 1e-8):
-                yield f"unit {unit} is loaded with {load} of {size[unit]} at {time}"
-    allocated = np.zeros(len(kind))
-    np.add.at(allocated, rows["unit"][rows["unit"] >= 0], ((end - begin) * amount)[rows["unit"] >= 0])
-    if not np.allclose(allocated / size, done.units["allocated_us"], rtol=1e-9, atol=1e-9):
-        yield "allocated_us is not what the segments add up to"
 
 
 def test_what_no_node_can_hold_is_refused_before_the_run():

@@ -234,9 +234,11 @@ class Tables:
         )
 
     def segments_table(self) -> Table | None:
-        """Return one row per segment; None if none ended early, because the table of tasks has it all."""
+        """Return one row per segment and unit; None if none ended early and each task held one unit, because the table
+        of tasks has it all."""
         early = self.outcome.early
-        return None if early is None or not len(early.task) else self.segments.table()
+        has_more = len(self.segments.task) > self.scenario.workload.n_tasks
+        return self.segments.table() if has_more or (early is not None and len(early.task)) else None
 
     def _unit_energy_columns(self) -> dict[str, np.ndarray]:
         """The unit's energy by state, if it is known."""
