@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from vinesim.engine.contract import BrokenContract
 from vinesim.engine.run import Run
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage, units_of
@@ -150,7 +151,12 @@ def begin_placed(run: Run, model: Model, scenario: Scenario) -> None:
     number = np.empty(len(model.unit_order), np.int64)
     number[model.unit_order] = np.arange(len(number))
     tasks = np.flatnonzero(placed != NOT_PLACED)
-    run.begin_placed(tasks, number[placed[tasks]], int(model.task_job[tasks[-1]]) + 1)
+    try:
+        run.begin_placed(tasks, number[placed[tasks]], int(model.task_job[tasks[-1]]) + 1)
+    except BrokenContract as broken:
+        expected = "a unit with room for the task and for all that it holds beside it"
+        found = f"unit {placed[broken.task]}"
+        raise InputError([Problem(f"workload.placed[{broken.task}]", expected, found)]) from None
     run.ask(False)
 
 
