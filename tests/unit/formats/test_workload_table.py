@@ -107,7 +107,7 @@ def test_a_file_of_another_tool(tmp_path):
         ("REPLACE ('KNIT' AS task_type, 'ABACUS' AS preferred_type)", "ABACUS"),
         ("EXCLUDE (arrival_us)", "a column arrival_us"),
         ("REPLACE (NULL AS arrival_us)", "null"),
-        ("REPLACE ('x' AS operations)", "w: operations: expected numbers, found a column of VARCHAR"),
+        ("REPLACE ('x' AS operations)", r"w: operations\[0\]: expected a number, 0 or more, or never, found x"),
         ("REPLACE (0.5 AS job)", r"w: job\[0\]: expected a whole number, 0 or more, found 0.5"),
         (", 0 AS estimat_us", "w: estimat_us: .*Did you mean estimate_us"),
         ("REPLACE (1 AS job)", "another order"),
@@ -248,9 +248,9 @@ def test_every_bad_cell_is_told_with_its_line_and_in_its_unit(tmp_path):
         "w.csv:2: expected arrival_s: a number, 0 or more, found 'x'",
         "w.csv:2: expected time_min.GPU: a number, 0 or more, found '-2'",
         "w.csv:4: expected time_min.GPU: a number, 0 or more, found 'nan'",
-        "w.csv:4: expected operations: a number, 0 or more, found nothing",
+        "w.csv:4: expected operations: a number, 0 or more, or never, found nothing",
         "w.csv:5: expected arrival_s: a number, 0 or more, found 'inf'",
-        "w.csv:5: expected operations: a number, 0 or more, found '1e999'",
+        "w.csv:5: expected operations: a number, 0 or more, or never, found '1e999'",
         "w.csv:5: expected job_id: a whole number, found '1.5'",
     ]
 

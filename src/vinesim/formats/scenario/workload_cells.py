@@ -53,7 +53,7 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
     if name == "priority":
         right = f"abs({number}) < 'inf'::DOUBLE"
     if name == "operations":
-        right = f"{cell}::VARCHAR = '{NEVER}' OR ({number} >= 0 AND NOT isnan({number}))"
+        right = f"{cell} = '{NEVER}' OR ({right})" if is_text else f"{number} >= 0 AND NOT isnan({number})"
     if name == "demand":
         right = f"{cell} = '{WHOLE}' OR ({right})" if is_text else f"{number} >= 0"  # in numbers, NaN counts as null
     if kind_of(name) in LIMITS:
