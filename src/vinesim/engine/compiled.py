@@ -21,7 +21,7 @@ from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken
 from vinesim.engine.ends import with_killed
 from vinesim.engine.guards import QUERIES, guarded, guarded_module
-from vinesim.engine.machine_code import BLOCK, digest_of, kernels
+from vinesim.engine.machine_code import BLOCK, LOOP, digest_of, kernels, loop_for
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
@@ -41,17 +41,17 @@ class Bound(NamedTuple):
     counts_free: bool  # whether the state must count the units with room for it
 
 
-def bound(decide: Any) -> Bound:
-    """Return the event loop for one policy's ``decide``.
+def bound(decide: Any, kernel: str = LOOP) -> Bound:
+    """Return the event loop for one policy's ``decide``: LOOP, or LOOP_OF_SEVERAL, which are compiled apart.
 
     The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
     """
     digest = digest_of(decide)
-    if digest not in _loops:
+    if (kernel, digest) not in _loops:
         bindings = {"decide": _kernel_of(decide, {}), "PREEMPTS": may_preempt(decide)}
-        made = kept(loop.run_events, digest, bindings)
-        _loops[digest] = Bound(made, queries.random_free in functions_of(decide))
-    return _loops[digest]
+        made = kept(loop.run_events, digest, bindings, kernel)
+        _loops[kernel, digest] = Bound(made, queries.random_free in functions_of(decide))
+    return _loops[kernel, digest]
 
 
 def bound_block(decide: Any) -> Any:
@@ -63,15 +63,18 @@ def bound_block(decide: Any) -> Any:
 
 
 def is_bound(decide: Any, kernel: str) -> bool:
-    """Whether one of a policy's kernels, LOOP or BLOCK, was compiled, or loaded, in this process."""
+    """Whether one of a policy's kernels, LOOP, LOOP_OF_SEVERAL or BLOCK, was compiled, or loaded, in this process."""
     if not _loops:
         return False
     digest = digest_of(decide)
-    made = _blocks.get(digest) if kernel == BLOCK else _loops[digest].loop if digest in _loops else None
+    if kernel == BLOCK:
+        made = _blocks.get(digest)
+    else:
+        made = _loops[kernel, digest].loop if (kernel, digest) in _loops else None
     return made is not None and len(made.signatures) > 0
 
 
-_loops: dict[str, Bound] = {}
+_loops: dict[tuple[str, str], Bound] = {}
 _blocks: dict[str, Any] = {}
 
 
@@ -108,7 +111,7 @@ class CompiledRun:
 
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, ends_early: bool = False):
         self.model = model
-        made = bound(policy.decide)
+        made = bound(policy.decide, loop_for(len(model.kind_units) > 0))
         self.state = build_state(model, seed, made.counts_free, ends_early)
         self._decide = policy.decide
         self._loop = made.loop

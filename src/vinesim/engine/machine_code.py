@@ -11,6 +11,7 @@ from vinesim.engine.fingerprint import fingerprint
 from vinesim.state.machine_code import is_kept
 
 LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
+LOOP_OF_SEVERAL = "run_events_of_several"  # one run of tasks that hold several units
 PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "holding", "loop", "preemption")),
@@ -19,6 +20,11 @@ KERNELS = (  # the files whose functions are compiled into every loop; they impo
     *(f"state/{name}.py" for name in ("kernel", "layout", "machine_code", "node_index", "part", "queries")),
     *(f"state/{name}.py" for name in ("skew_heap", "without_blas")),
 )
+
+
+def loop_for(has_vectors: bool) -> str:
+    """Which of the two loops is for a workload."""
+    return LOOP_OF_SEVERAL if has_vectors else LOOP
 
 
 @cache
@@ -36,5 +42,5 @@ def digest_of(decide: Any) -> str:
 
 
 def is_on_disk(decide: Any, kernel: str) -> bool:
-    """Whether one of a policy's kernels, LOOP or BLOCK, was compiled before, of the policy as it is now."""
+    """Whether a policy's kernel of that name was compiled before, of the policy as it is now."""
     return is_kept(kernel, digest_of(decide))

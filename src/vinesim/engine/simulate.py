@@ -60,7 +60,7 @@ def simulate(
     check_policy(scenario, policy)
     online = policy if isinstance(policy, OnlinePolicy) else _Idle()
     work = scenario.workload
-    tier = Tier(engine, policy, online.decide, work.n_tasks, work.n_jobs + work.n_tasks)
+    tier = Tier(engine, policy, online.decide, work.n_tasks, work.n_jobs + work.n_tasks, work.has_vectors)
     begun = time.perf_counter()
     model = build_model(scenario, online.groups, unit_order_of(online, scenario))
     plan = online.plan(model, on_message) if online.plans else Plan({})

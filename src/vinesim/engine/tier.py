@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any, Literal
 
-from vinesim.engine.machine_code import LOOP, is_on_disk
+from vinesim.engine.machine_code import LOOP, is_on_disk, loop_for
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 
@@ -30,11 +30,16 @@ _took_s: dict[str, float] = {}  # on the reference engine in this process, by po
 class Tier:
     """The choice for one run."""
 
-    def __init__(self, engine: str, policy: Policy, decide: Any, n_tasks: int, n_events: int):
-        """``n_events`` is how many the run will have, about. Raises :class:`InputError` for an engine that there is
-        not, and for the compiled one with a policy in plain Python."""
+    def __init__(
+        self, engine: str, policy: Policy, decide: Any, n_tasks: int, n_events: int, has_vectors: bool = False
+    ):
+        """``n_events`` is how many the run will have, about; ``has_vectors``: its tasks hold several units.
+
+        Raises :class:`InputError` for an engine that there is not, and for the compiled one with a policy in plain
+        Python.
+        """
         self.is_open = False  # whether the other engine may still take over
-        self._decide, self._n_events = decide, n_events
+        self._decide, self._n_events, self._loop = decide, n_events, loop_for(has_vectors)
         self._policy = f"{decide.__code__.co_filename}:{decide.__qualname__}"
         self._begun = time.perf_counter()
         is_plain = isinstance(policy, OnlinePolicy) and not policy.compiled
@@ -46,9 +51,9 @@ class Tier:
             self.first, self.why = engine, "as asked for"
         elif is_plain:
             self.first, self.why = "reference", "the policy is plain Python"
-        elif is_loaded(decide, LOOP):
+        elif is_loaded(decide, self._loop):
             self.first, self.why = "compiled", "its code is loaded"
-        elif are_many(decide, n_tasks, LOOP):
+        elif are_many(decide, n_tasks, self._loop):
             self.first, self.why = "compiled", "many tasks"
         else:
             self.first, self.why, self.is_open = "reference", "quick enough", True
@@ -62,7 +67,7 @@ class Tier:
         so_far_s = took_s + _took_s.get(self._policy, 0.0)
         if max(so_far_s, left_s) < LOAD_S:
             return False
-        if max(so_far_s, left_s) < COMPILE_S and not is_on_disk(self._decide, LOOP):
+        if max(so_far_s, left_s) < COMPILE_S and not is_on_disk(self._decide, self._loop):
             return False
         self.is_open, self.why = False, f"the reference engine would have taken some {took_s + left_s:,.0f} s"
         return True

@@ -60,9 +60,12 @@ def ends_early(model: Any, state: Any, *others: Any) -> bool:
     return bool(arrays.types[arrays.fields.index("task_left")].dtype != types.int8)
 
 
-def kept(source: Any, digest: str, names: dict[str, Any], **options: Any) -> Any:
-    """A kernel with some names of ``source`` bound, kept on the disk under the hash of all that it is made from."""
-    name = name_of(source.__name__, digest)
+def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **options: Any) -> Any:
+    """A kernel with some names of ``source`` bound, kept on the disk under the hash of all that it is made from.
+
+    ``title`` is in the name of its code; else that is the name of ``source``.
+    """
+    name = name_of(title or source.__name__, digest)
     bound = python.FunctionType(
         source.__code__, {**source.__globals__, **names}, name, source.__defaults__, source.__closure__
     )

@@ -1,5 +1,6 @@
 """Which engine does a run when that is left to VineSim, and that the result does not depend on it."""
 
+import os
 import subprocess
 import sys
 import time
@@ -99,6 +100,26 @@ def test_many_tasks_are_for_the_compiled_engine(monkeypatch):
     kept.clear()
     monkeypatch.setattr(tier, "TOO_MANY_TASKS", 2_499)
     assert tier.is_worth_compiling(High.decide, 2_500)
+
+
+def test_code_for_tasks_that_hold_one_unit_is_not_code_for_those_that_hold_several(tmp_path):
+    code = (
+        "import sys, vinesim as vs\n"
+        "from tests.properties.test_real_nodes import plain\n"
+        "from vinesim.engine.machine_code import LOOP, LOOP_OF_SEVERAL, is_on_disk\n"
+        "from vinesim.engine.tier import is_loaded\n"
+        "from vinesim.policies.online.high import High\n"
+        "def are(told): return [told(High.decide, name) for name in (LOOP, LOOP_OF_SEVERAL)]\n"
+        "several = dict(units=[2, 1, 1], lead_types=[0, -1, -1], lead_sets=(('GPU',),))\n"
+        "for columns in ({}, several) if sys.argv[1] == 'one' else (several, {}):\n"
+        "    vs.simulate(plain('high', **columns), engine='compiled')\n"
+        "    print(are(is_on_disk), are(is_loaded))"
+    )
+    for first, found in (("one", [True, False]), ("several", [False, True])):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / first)}
+        command = [sys.executable, "-c", code, first]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{found} {found}\n{[True] * 2} {[True] * 2}\n"
 
 
 @pytest.fixture
