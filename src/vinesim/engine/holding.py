@@ -53,46 +53,94 @@ def _holds_no_more(model, state, task, unit):
 @with_several_units(without=_holds_no_more, inline=False)
 def hold_rest(model, state, task, unit):
     """Let a task that starts on a unit hold the rest of its lead and its companions."""
-    kind, node, n = queries.task_type(model, state, task), np.int64(model.unit_node[unit]), model.task_held[task]
-    missing = np.int64(model.kind_units[kind]) - 1
-    place = node * model.affinity.shape[0] + model.unit_type[unit]
+    kind, node, n = queries.task_type(model, state, task), not_negative(model.unit_node[unit]), model.task_held[task]
+    if model.kind_units[kind] > 1:
+        n = _hold_lead(model, state, task, unit, n)
+    for c in range(model.companion_type.shape[0]):
+        p = not_negative(model.companion_type[c])
+        amount = model.kind_companion[kind, p]
+        if amount > 0.0:
+            other = np.int64(model.node_sole[node * model.affinity.shape[0] + p])
+            if other < 0:
+                other = queries.companion_unit(model, state, node, p, amount)
+            other = not_negative(other)
+            state.held_unit[not_negative(n)] = other
+            _hold(model, state, other, amount)
+            n += 1
+    node_index.note_change(state, node)
+
+
+@kernel
+def _hold_lead(model, state, task, unit, n):
+    """Let a task hold the rest of its lead; returns the place of what it holds next."""
+    missing = np.int64(model.kind_units[queries.task_type(model, state, task)]) - 1
+    place = np.int64(model.unit_node[unit]) * model.affinity.shape[0] + model.unit_type[unit]
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         other = np.int64(model.node_unit[i])
         if missing > 0 and other != unit:
             amount = queries.demand(model, state, task, other)
             if queries.has_room_for(model, state, other, amount):
-                _hold(model, state, n, other, amount)
+                state.held_unit[n] = other
+                _hold(model, state, other, amount)
                 missing, n = missing - 1, n + 1
-    for c in range(model.companion_type.shape[0]):
-        p = model.companion_type[c]
-        amount = model.kind_companion[kind, p]
-        if amount > 0.0:
-            _hold(model, state, n, np.int64(queries.companion_unit(model, state, node, p, amount)), amount)
-            n += 1
-    node_index.renew(model, state, node)
+    return n
+
+
+@inlined
+def _hold(model, state, unit, amount):
+    """Let a task hold an amount of a unit beside the one that it runs on."""
+    state.unit_held[unit] += 1
+    _set_load(model, state, unit, state.unit_load[unit] + amount)
+
+
+@inlined
+def _release(model, state, unit, amount):
+    """Free an amount of a unit that a task has held beside its own."""
+    state.unit_held[unit] -= 1
+    load = state.unit_load[unit] - amount
+    _set_load(model, state, unit, load if is_in_use(model, state, unit) else 0.0)
+
+
+@inlined
+def _set_load(model, state, unit, load):
+    """Do the same as ``set_load``, but as a call if that changes whether there is room: that is rare here."""
+    had_room = queries.has_room(model, state, unit)
+    state.unit_load[unit] = load
+    if queries.has_room(model, state, unit) != had_room:
+        _index_room(model, state, unit, had_room)
 
 
 @kernel
-def _hold(model, state, place, unit, amount):
-    """Let a task hold an amount of a unit beside the one that it runs on."""
-    state.held_unit[place] = unit
-    state.unit_held[unit] += 1
-    set_load(model, state, unit, state.unit_load[unit] + amount)
+def _index_room(model, state, unit, had_room):
+    index_room(model, state, unit, had_room)
 
 
 @with_several_units(without=_holds_no_more, inline=False)
 def release_rest(model, state, task, unit):
     """Free what a task that leaves its unit held beside it."""
-    for i in range(model.task_held[task], model.task_held[task + 1]):
-        other = np.int64(state.held_unit[i])
-        if other >= 0:  # else it was consolidated with another task, which held all
-            amount = model.kind_companion[queries.task_type(model, state, task), model.unit_type[other]]
-            if model.unit_type[other] == model.unit_type[unit]:
-                amount = queries.demand(model, state, task, other)
-            state.unit_held[other] -= 1
-            load = state.unit_load[other] - amount
-            set_load(model, state, other, load if is_in_use(model, state, other) else 0.0)
-    node_index.renew(model, state, np.int64(model.unit_node[unit]))
+    kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
+    if model.kind_units[kind] > 1:
+        _release_lead(model, state, task)
+    n = np.int64(0)
+    for c in range(model.companion_type.shape[0]):
+        p = not_negative(model.companion_type[c])
+        amount = model.kind_companion[kind, p]
+        if amount > 0.0:
+            other = np.int64(model.node_sole[node * model.affinity.shape[0] + p])
+            if other < 0:  # the place of what it holds is looked up only where the node does not say it
+                other = np.int64(state.held_unit[model.task_held[task] + model.kind_units[kind] - 1 + n])
+            _release(model, state, not_negative(other), amount)
+            n += 1
+    node_index.note_change(state, node)
+
+
+@kernel
+def _release_lead(model, state, task):
+    """Free the rest of a task's lead."""
+    begin = model.task_held[task]
+    for i in range(begin, begin + model.kind_units[queries.task_type(model, state, task)] - 1):
+        other = not_negative(state.held_unit[i])
+        _release(model, state, other, queries.demand(model, state, task, other))
 
 
 def _has_no_index(model, state, unit):
@@ -102,4 +150,4 @@ def _has_no_index(model, state, unit):
 @with_several_units(without=_has_no_index, inline=False)
 def renew_node(model, state, unit):
     """Bring the index of nodes up to date after a change of a unit."""
-    node_index.renew(model, state, np.int64(model.unit_node[unit]))
+    node_index.note_change(state, not_negative(model.unit_node[unit]))

@@ -15,7 +15,7 @@ from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
 from vinesim.state.layout import ENDED, PENDING, RUN, Model, State, has_shared_speed
-from vinesim.state.node_rooms import node_rooms
+from vinesim.state.node_rooms import node_rooms, ranked
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
@@ -172,15 +172,22 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
     return {
         "kind_task_type": np.arange(n_task_types, dtype=np.int32),
         "kind_units": np.empty(0, np.int8),  # by this type loops are compiled: state/kernel.py
+        "kind_share": NOTHING_F8,
         "kind_companion": np.empty((0, 0)),
         "kind_lead": np.empty((0, 0), np.int32),
         "task_held": NOTHING_I8,
         "node_begin": NOTHING_I4,
         "node_unit": NOTHING_I4,
+        "node_sole": NOTHING_I4,
         "lead_type": NOTHING_I4,
         "lead_units": NOTHING_I4,
+        "lead_end": NOTHING_I4,
         "lead_share": NOTHING_F8,
         "companion_type": NOTHING_I4,
+        "kind_rank": np.empty((0, 0), np.int16),
+        "asked": NOTHING_F8,
+        "asked_rank": np.empty(0, np.int16),
+        "asked_first": NOTHING_I4,
     }
 
 
@@ -188,31 +195,40 @@ def _vectors(
     classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int
 ) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
-    leads: dict[tuple[int, int, float], int] = {}
     kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
-    for t, p in np.argwhere(classes.can_lead):
-        share = float(classes.share[t])
-        key = (int(p), int(classes.units[t]), -1.0 if np.isnan(share) else share)
-        kind_lead[t, p] = leads.setdefault(key, len(leads))
-    lead_type, lead_units, shares = (np.array(column) for column in zip(*leads, strict=True))
+    kind, lead_of = np.nonzero(classes.can_lead)
+    share = np.where(np.isnan(classes.share), -1.0, classes.share)[kind]
+    leads, kind_lead[kind, lead_of] = np.unique(
+        np.stack([lead_of, share, classes.units[kind]], axis=1), axis=0, return_inverse=True
+    )
+    lead_type, shares, lead_units = leads.T
+    begins = np.flatnonzero(np.r_[True, (leads[1:, :2] != leads[:-1, :2]).any(axis=1), True])
     n_companions = (classes.companion > 0).sum(axis=1)
     used = (classes.companion > 0)[classes.of_task].sum(axis=0)
     by_use = np.argsort(-used, kind="stable")
     n_types = classes.can_lead.shape[1]
     place = unit_node.astype(np.int64) * n_types + unit_type
     n_held = (classes.units - 1 + n_companions)[classes.of_task]
+    node_unit = np.argsort(place, kind="stable").astype(np.int32)
+    node_begin = np.searchsorted(place[node_unit], np.arange(n_nodes * n_types + 1)).astype(np.int32)
+    n_there = np.diff(node_begin)
+    companion_type = by_use[used[by_use] > 0].astype(np.int32)
     return {
         "kind_task_type": classes.task_type,
         "kind_units": classes.units.astype(np.int32),
+        "kind_share": classes.share,
         "kind_companion": classes.companion,
         "kind_lead": kind_lead,
         "task_held": np.concatenate([[0], np.cumsum(n_held)]).astype(np.int64),
-        "node_begin": np.searchsorted(np.sort(place), np.arange(n_nodes * n_types + 1)).astype(np.int32),
-        "node_unit": np.argsort(place, kind="stable").astype(np.int32),
+        "node_begin": node_begin,
+        "node_unit": node_unit,
+        "node_sole": np.where(n_there == 1, node_unit[node_begin[:-1] % len(place)], -1).astype(np.int32),
         "lead_type": lead_type.astype(np.int32),
         "lead_units": lead_units.astype(np.int32),
         "lead_share": np.where(shares < 0, ONE_SLOT, shares),
-        "companion_type": by_use[used[by_use] > 0].astype(np.int32),
+        "lead_end": np.repeat(begins[1:], np.diff(begins)).astype(np.int32),
+        "companion_type": companion_type,
+        **ranked(classes.companion, companion_type),
     }
 
 
@@ -382,6 +398,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
         found, first = np.unique(model.task_group, return_index=True)
         group_head[found] = first
     is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
+    rooms = node_rooms(model) if has_vectors else np.empty((0, 0), np.int16)
     return State(
         run=run,
         task_unit=np.full(n_tasks, PENDING, np.int32),
@@ -427,5 +444,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
         work_event=np.full(n_units, -1, np.int64),
         held_unit=np.full(model.task_held[-1] if has_vectors else 0, -1, np.int32),
         unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
-        node_room=node_rooms(model) if has_vectors else np.empty((0, 0), np.float32),
+        node_room=rooms,
+        node_is_stale=np.zeros(len(model.node_rack) if len(rooms) else 0, np.uint8),
+        stale_node=np.zeros(len(model.node_rack) if len(rooms) else 0, np.int32),
     )

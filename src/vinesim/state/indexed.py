@@ -68,7 +68,6 @@ with_several_units, with_early_ends = partial(_only, holds_several), partial(_on
 for same in (
     queries.arrival_us,
     queries.deadline_us,
-    queries.demand,
     queries.has_room,
     queries.has_room_for,
     queries.is_up,
@@ -78,7 +77,29 @@ for same in (
     queries.transfer_us,
 ):
     compiled_form_of(same)(same)
-compiled_form_of(queries.companion_unit, inline=False)(queries.companion_unit)
+
+
+@compiled_form_of(queries.demand, without=queries.demand)
+def demand(model, state, task, unit):
+    return amount_of(model.kind_share[queries.task_type(model, state, task)], model.unit_capacity[unit])
+
+
+@kernel
+def companion_of_several(model, state, place, amount):
+    """Return the first of the units of a type at a node that has room for that amount."""
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        if queries.has_room_for(model, state, np.int64(model.node_unit[i]), amount):
+            return np.int64(model.node_unit[i])
+    return np.int64(-1)
+
+
+@compiled_form_of(queries.companion_unit)
+def companion_unit(model, state, node, processor_type, amount):
+    place = not_negative(node * model.affinity.shape[0] + processor_type)
+    unit = np.int64(model.node_sole[place])
+    if unit >= 0:
+        return unit if queries.has_room_for(model, state, unit, amount) else np.int64(-1)
+    return companion_of_several(model, state, place, amount)
 
 
 def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
@@ -360,6 +381,17 @@ first_of_set = inlined(first_in_set)
 
 @with_several_units(without=first_in_set)
 def first_with_room(model, state, task, p, low, high):
+    unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, low))
+    if unit < 0 or unit >= high:
+        return np.int64(-1)
+    if queries.fits(model, state, task, unit):
+        return unit
+    return next_that_fits(model, state, task, p, unit, high)
+
+
+@kernel
+def next_that_fits(model, state, task, p, low, high):
+    """Do the same when the first unit with any room does not fit: only then is the index of nodes asked."""
     if state.node_room.shape[0] > 0:
         return node_index.first(model, state, task, np.int64(p), np.int64(low), np.int64(high))
     return first_of_set(model, state, task, p, low, high)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
-SLACK = 1e-6  # of a capacity, added to rooms in the index of nodes: what is rounded to 32 bits must not be too small
+SLACK = 1e-12  # of a capacity, added to rooms in the index of nodes: they are rounded otherwise than loads are
+COLUMNS = 8  # of the index of nodes that are compared at once; their number is a multiple of it
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
@@ -74,6 +75,7 @@ class Model(NamedTuple):
     application_units: np.ndarray  # [A, U / 64] uint64: units of the nodes that hold its data, one bit each
     kind_task_type: np.ndarray  # [T] int32: the scenario's own task type
     kind_units: np.ndarray  # [T] int32: units of the lead; or [0] int8 if no task holds several units
+    kind_share: np.ndarray  # [T] float64: of each of them, as task_demand; or [0]
     kind_companion: np.ndarray  # [T, P] float64: amount of one unit of each type at the node, or [0, 0]
     kind_lead: np.ndarray  # [T, P] int32: the lead, of L, on each type; -1: it cannot be of that type; or [0, 0]
     task_held: (
@@ -81,10 +83,16 @@ class Model(NamedTuple):
     )  # [N + 1] int64: where the units that each task holds beside its own begin in held_unit; or [0]
     node_begin: np.ndarray  # [V P + 1] int32: where the units of each node and type begin in node_unit; or [0]
     node_unit: np.ndarray  # [U] int32: the units by node, then by type, in order; or [0]
-    lead_type: np.ndarray  # [L] int32: processor type
-    lead_units: np.ndarray  # [L] int32: how many at one node
+    node_sole: np.ndarray  # [V P] int32: the unit of each type at each node if there is just one, else -1; or [0]
+    lead_type: np.ndarray  # [L] int32: processor type; leads of one type and share follow one another
+    lead_units: np.ndarray  # [L] int32: how many at one node; fewer first, of one type and share
+    lead_end: np.ndarray  # [L] int32: the lead after the last of the same type and share
     lead_share: np.ndarray  # [L] float64: of each of them, as task_demand
     companion_type: np.ndarray  # [C] int32: processor types of companions, the most frequent first
+    kind_rank: np.ndarray  # [T, max(C, 1)] int16: rank of the amount of each companion, 0: none; or [0, 0]
+    asked: np.ndarray  # amounts of the companions that any class asks for, ascending for each; or [0]
+    asked_rank: np.ndarray  # [amounts] int16: their ranks, from 1
+    asked_first: np.ndarray  # [C + 1] int32: where those of each companion begin; or [0]
 
 
 RUN = np.dtype(
@@ -101,6 +109,7 @@ RUN = np.dtype(
         ("had_outage", "i8"),  # nodes went down or came up since the policy was last asked
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
+        ("n_stale", "i8"),  # nodes that have changed since the index of nodes was brought up to date
         ("random", "u8"),  # state of the policy's random stream
         ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
         ("queue_levels", "u8"),  # event queue: which levels hold events
@@ -177,7 +186,9 @@ class State(NamedTuple):
     work_event: np.ndarray  # [U] int64: shared units: the task whose finish event is in the queue, -1 = none
     held_unit: np.ndarray  # [H] int32: the units that each task holds beside its own since its last start; -1: none yet
     unit_held: np.ndarray  # [U] int32: how many tasks that run on other units hold part of it; or [0]
-    node_room: np.ndarray  # [2 W, L + C - 1] float32: state/node_index.py; or [0, 0] without it
+    node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
+    node_is_stale: np.ndarray  # [V] uint8: the node has changed, and node_room does not know; or [0]
+    stale_node: np.ndarray  # [V] int32: the first n_stale are those nodes; or [0]
 
 
 def has_shared_speed(model: Model) -> bool:

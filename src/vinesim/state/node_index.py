@@ -3,35 +3,74 @@
 A segment tree over the nodes: row 1 is the root, the children of row i are 2 i and 2 i + 1, the leaves are the last W
 rows. Of the nodes below it a row keeps, for each distinct lead, the most room for the first companion on a node that
 offers the lead (-1: none does), and for each further companion the most room on any node. So a search for a lead and
-one companion descends to the right node at once; further companions are necessary conditions on the way. Rooms are
-32-bit numbers, a little too large: the units of a leaf are checked exactly.
+one companion descends to the right node at once; further companions are necessary conditions on the way.
+A room is kept as the number of amounts that tasks ask for and that fit into it, so that most changes of a load change
+no row above the leaf; it may be a little too large, as the units of a leaf are checked exactly.
+
+Changed nodes are noted, and brought up to date before the next search: many searches need no index.
 """
 
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from vinesim.state import queries
 from vinesim.state.demand import amount_of
-from vinesim.state.kernel import inlined, kernel
-from vinesim.state.layout import FULL, OVERFULL, SLACK
+from vinesim.state.kernel import inlined, kernel, not_negative
+from vinesim.state.layout import COLUMNS, FULL, OVERFULL, SLACK
 
 ROOM = OVERFULL + SLACK
+
+
+@intrinsic
+def _keep_larger(typing_context, rooms, row, column):
+    """Set ``COLUMNS`` rooms of a row to the larger of those of its children; returns whether any has changed."""
+
+    def codegen(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        vector = ir.VectorType(ir.IntType(16), COLUMNS)
+
+        def place(row):
+            at = builder.add(builder.mul(row, builder.extract_value(array.shape, 1)), args[2])
+            return builder.bitcast(builder.gep(array.data, [at]), vector.as_pointer())
+
+        children = [builder.shl(args[1], ir.Constant(args[1].type, 1))]
+        children.append(builder.add(children[0], ir.Constant(args[1].type, 1)))
+        left, right = (builder.load(place(child), align=2) for child in children)
+        larger = builder.select(builder.icmp_signed(">", left, right), left, right)
+        mine = place(args[1])
+        before = builder.load(mine, align=2)
+        builder.store(larger, mine, align=2)
+        bits = ir.IntType(16 * COLUMNS)
+        return builder.icmp_unsigned("!=", builder.bitcast(before, bits), builder.bitcast(larger, bits))
+
+    return types.boolean(rooms, types.int64, types.int64), codegen
+
+
+@inlined
+def note_change(state, node):
+    """Note that units of the node have changed."""
+    if state.node_room.shape[0] > 0 and state.node_is_stale[node] == 0:
+        state.node_is_stale[node] = 1
+        run = state.run[0]
+        state.stale_node[not_negative(run.n_stale)] = node
+        run.n_stale += 1
 
 
 @inlined
 def _may_hold(model, state, i, kind, lead):
     """Whether a node below row i may have room for a class whose lead is given."""
-    rooms, n_companions = state.node_room, model.companion_type.shape[0]
-    room = rooms[i, lead]
-    if room < 0.0 or (n_companions > 0 and model.kind_companion[kind, model.companion_type[0]] > room):
+    rooms, n_leads = state.node_room, model.lead_type.shape[0]
+    if rooms[not_negative(i), not_negative(lead)] < model.kind_rank[kind, 0]:
         return False
-    n_leads = model.lead_type.shape[0]
-    for c in range(1, n_companions):
-        if model.kind_companion[kind, model.companion_type[c]] > rooms[i, n_leads + c - 1]:
+    for c in range(1, model.companion_type.shape[0]):
+        if rooms[not_negative(i), not_negative(n_leads + c - 1)] < model.kind_rank[kind, c]:
             return False
     return True
 
 
-@inlined
+@kernel
 def _unit_at(model, state, task, p, node):
     """Return the first unit of type p at the node on which the task fits; -1 if there is none."""
     place = node * model.affinity.shape[0] + p
@@ -49,6 +88,7 @@ def first(model, state, task, p, low, high):
     lead = np.int64(model.kind_lead[kind, p])
     if lead < 0 or low >= high:
         return np.int64(-1)
+    _renew(model, state)
     width, end = state.node_room.shape[0] >> 1, np.int64(model.unit_node[high - 1]) + 1
     begin = np.int64(model.unit_node[low])
     i, depth = width + begin, np.int64(0)
@@ -80,6 +120,7 @@ def last(model, state, task, p, low, high):
     lead = np.int64(model.kind_lead[kind, p])
     if lead < 0 or low >= high:
         return np.int64(-1)
+    _renew(model, state)
     width, begin = state.node_room.shape[0] >> 1, np.int64(model.unit_node[low])
     i, depth = width + np.int64(model.unit_node[high - 1]), np.int64(0)
     while True:
@@ -106,54 +147,71 @@ def last(model, state, task, p, low, high):
 
 
 @inlined
-def _room(state, unit):
-    """Return the room of a unit, a little too much; 0 if it is full or down."""
-    load, capacity = state.unit_load[unit], state.unit_open[unit]
-    return capacity * ROOM - load if load < capacity * FULL else 0.0
+def _rank(model, state, c, node):
+    """Return how many of the amounts that are asked of a companion fit on a node's unit with the most room."""
+    most, place = 0.0, not_negative(node * model.affinity.shape[0] + model.companion_type[c])
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        unit = not_negative(model.node_unit[i])
+        load, capacity = state.unit_load[unit], state.unit_open[unit]
+        if load < capacity * FULL:
+            most = max(most, capacity * ROOM - load)
+    low, high = np.int64(model.asked_first[c]), np.int64(model.asked_first[c + 1])
+    begin = low
+    while low < high:
+        middle = not_negative((low + high) >> 1)
+        if model.asked[middle] <= most:
+            low = middle + 1
+        else:
+            high = middle
+    return model.asked_rank[low - 1] if low > begin else np.int16(0)
 
 
 @inlined
-def _most(model, state, p, node):
-    """Return the most room on a unit of type p at a node."""
-    most, place = 0.0, node * model.affinity.shape[0] + p
-    for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        most = max(most, _room(state, model.node_unit[i]))
-    return most
+def _set(state, i, column, rank):
+    """Set a room in a row; returns whether that changed it."""
+    i, column = not_negative(i), not_negative(column)
+    has_changed = state.node_room[i, column] != rank
+    state.node_room[i, column] = rank
+    return has_changed
 
 
 @inlined
-def _offers(model, state, lead, node):
-    """Whether the node has a lead: enough units of its type with room for its share."""
-    place = node * model.affinity.shape[0] + model.lead_type[lead]
-    missing, share = np.int64(model.lead_units[lead]), model.lead_share[lead]
-    for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        unit = model.node_unit[i]
-        if queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit])):
-            missing -= 1
-            if missing == 0:
-                return True
-    return False
+def _renew_leaf(model, state, i, node):
+    """Bring the row of a node up to date; returns whether it has changed."""
+    n_leads, n_companions = model.lead_type.shape[0], model.companion_type.shape[0]
+    most = _rank(model, state, 0, node) if n_companions > 0 else np.int16(0)
+    has_changed = False
+    for c in range(1, n_companions):
+        has_changed |= _set(state, i, n_leads + c - 1, _rank(model, state, c, node))
+    lead = np.int64(0)
+    while lead < n_leads:  # leads of one type and share follow one another, fewer units first
+        p, share, end = model.lead_type[lead], model.lead_share[lead], np.int64(model.lead_end[lead])
+        wanted, n = model.lead_units[end - 1], np.int64(0)
+        place = not_negative(node * model.affinity.shape[0] + p)
+        for j in range(model.node_begin[place], model.node_begin[place + 1]):
+            unit = not_negative(model.node_unit[j])
+            if queries.has_room_for(model, state, unit, amount_of(share, state.unit_open[unit])):
+                n += 1
+                if n == wanted:
+                    break
+        while lead < end:
+            has_changed |= _set(state, i, lead, most if model.lead_units[lead] <= n else np.int16(-1))
+            lead += 1
+    return has_changed
 
 
 @kernel
-def renew(model, state, node):
-    """Bring the index up to date after a change of units of a node."""
-    rooms, n_leads, n_companions = state.node_room, model.lead_type.shape[0], model.companion_type.shape[0]
-    if rooms.shape[0] == 0:
-        return
-    i = (rooms.shape[0] >> 1) + node
-    most = _most(model, state, model.companion_type[0], node) if n_companions > 0 else 0.0
-    for lead in range(n_leads):
-        rooms[i, lead] = most if _offers(model, state, lead, node) else -1.0
-    for c in range(1, n_companions):
-        rooms[i, n_leads + c - 1] = _most(model, state, model.companion_type[c], node)
-    i >>= 1
-    while i > 0:
-        has_changed = False
-        for c in range(rooms.shape[1]):
-            room = max(rooms[2 * i, c], rooms[2 * i + 1, c])
-            has_changed |= room != rooms[i, c]
-            rooms[i, c] = room
-        if not has_changed:
-            break
-        i >>= 1
+def _renew(model, state):
+    """Bring the index up to date."""
+    rooms, run = state.node_room, state.run[0]
+    for k in range(run.n_stale):
+        node = not_negative(state.stale_node[k])
+        state.node_is_stale[node] = 0
+        i = (rooms.shape[0] >> 1) + node
+        has_changed = _renew_leaf(model, state, i, node)
+        while has_changed and i > 1:
+            i = not_negative(i >> 1)
+            has_changed = False
+            for c in range(0, rooms.shape[1], COLUMNS):
+                has_changed |= _keep_larger(rooms, i, c)
+    run.n_stale = 0

@@ -3,30 +3,66 @@
 import numpy as np
 
 from vinesim.state.demand import amounts
-from vinesim.state.layout import OVERFULL, SLACK, Model
+from vinesim.state.layout import COLUMNS, OVERFULL, SLACK, Model
 
 
 def node_rooms(model: Model) -> np.ndarray:
-    """[2 W, L + C - 1] the index of the idle nodes; [0, 0] where the units have an order of their own."""
+    """[2 W, at least L + C - 1] the index of the idle nodes; [0, 0] where the units have an order of their own."""
     n_nodes, n_leads = len(model.node_rack), len(model.lead_type)
     if model.node_first[-1] == 0:
-        return np.empty((0, 0), np.float32)
+        return np.empty((0, 0), np.int16)
     width = 1 << max(0, n_nodes - 1).bit_length()
-    rooms = np.zeros((2 * width, n_leads + max(0, len(model.companion_type) - 1)), np.float32)
-    rooms[:, :n_leads] = -1.0
-    largest = np.zeros((len(model.companion_type), n_nodes))
+    n_columns = n_leads + max(0, len(model.companion_type) - 1)
+    rooms = np.zeros((2 * width, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
+    rooms[:, :n_leads] = -1
+    first = np.zeros(n_nodes, np.int16)
     for c, p in enumerate(model.companion_type):
-        mine = model.unit_type == p
-        np.maximum.at(largest[c], model.unit_node[mine], model.unit_capacity[mine] * (OVERFULL + SLACK))
+        ranks = _ranks(model, c, p, n_nodes)
         if c > 0:
-            rooms[width : width + n_nodes, n_leads + c - 1] = largest[c]
+            rooms[width : width + n_nodes, n_leads + c - 1] = ranks
+        else:
+            first = ranks
     for row in range(n_leads):
         amount = amounts(model.lead_share[row], model.unit_capacity)
         has_room = (model.unit_type == model.lead_type[row]) & (amount <= model.unit_capacity * OVERFULL)
         offers = np.bincount(model.unit_node[has_room], minlength=n_nodes) >= model.lead_units[row]
-        rooms[width : width + n_nodes, row] = np.where(offers, largest[0] if len(largest) else 0.0, -1.0)
+        rooms[width : width + n_nodes, row] = np.where(offers, first, -1)
     level = width
     while level > 1:
         rooms[level // 2 : level] = np.maximum(rooms[level : 2 * level : 2], rooms[level + 1 : 2 * level : 2])
         level //= 2
     return rooms
+
+
+def _ranks(model: Model, c: int, processor_type: int, n_nodes: int) -> np.ndarray:
+    """[V] the rank of the largest amount that fits on each idle node's unit of a companion's type with most room."""
+    largest, mine = np.zeros(n_nodes), model.unit_type == processor_type
+    np.maximum.at(largest, model.unit_node[mine], model.unit_capacity[mine] * (OVERFULL + SLACK))
+    begin, end = model.asked_first[c], model.asked_first[c + 1]
+    ranks = np.concatenate([[0], model.asked_rank[begin:end]])
+    return ranks[np.searchsorted(model.asked[begin:end], largest, side="right")].astype(np.int16)
+
+
+def ranked(companion: np.ndarray, companion_type: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of the model about what classes ask of their companions [T, P]: amounts, and their ranks.
+
+    A rank is the number of the amount among those asked of its type; beyond 32,767 amounts neighbours share a rank.
+    """
+    most = np.iinfo(np.int16).max
+    kind_rank = np.zeros((len(companion), max(1, len(companion_type))), np.int16)
+    asked, ranks = [], []
+    for c, p in enumerate(companion_type):
+        amount = np.unique(companion[:, p][companion[:, p] > 0])
+        rank = np.arange(1, len(amount) + 1)
+        if len(amount) > most:
+            rank = 1 + (rank - 1) * most // len(amount)
+        found = np.concatenate([[0], rank])[np.searchsorted(amount, companion[:, p], side="right")]
+        kind_rank[:, c] = found
+        asked.append(amount)
+        ranks.append(rank)
+    return {
+        "kind_rank": kind_rank,
+        "asked": np.concatenate([*asked, np.empty(0)]),
+        "asked_rank": np.concatenate([*ranks, np.empty(0)]).astype(np.int16),
+        "asked_first": np.cumsum([0, *map(len, asked)]).astype(np.int32),
+    }
