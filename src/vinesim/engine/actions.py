@@ -5,7 +5,9 @@ import numpy as np
 from vinesim.engine import progress, sharing
 from vinesim.engine.contract import (
     CANNOT_RUN,
+    IS_ATTACHED,
     IS_DOWN,
+    IS_GANG,
     NO_ROOM,
     NO_ROOM_BESIDE,
     NOT_A_HEAD,
@@ -14,12 +16,24 @@ from vinesim.engine.contract import (
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
 )
-from vinesim.engine.holding import hold_rest, index_room, is_in_use, release_rest, renew_node, set_load
+from vinesim.model.workload import NO_GANG
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
-from vinesim.state.indexed import group_of
+from vinesim.state.gangs import forget_places, next_member, unit_of_member
+from vinesim.state.holding import hold_rest, index_room, is_in_use, release_rest, renew_node, set_load
+from vinesim.state.indexed import group_of, with_gangs
 from vinesim.state.kernel import inlined, kernel, not_negative
-from vinesim.state.layout import DOWN, DROP, DROPPED, OVERFULL, PENDING
+from vinesim.state.layout import ATTACHED, DOWN, DROP, DROPPED, OVERFULL, PENDING
+
+
+def _all_of_job(model, state, job):
+    return model.job_first[job + 1]
+
+
+@with_gangs(without=_all_of_job)
+def end_of_pending(model, state, job):
+    """Return the task after those of a job that become pending as it arrives: of a gang only the first does."""
+    return model.job_first[job] + 1 if model.job_gang[job] != NO_GANG else model.job_first[job + 1]
 
 
 @inlined
@@ -30,6 +44,7 @@ def arrive(model, state):
     first, end = model.job_first[job], model.job_first[job + 1]
     run.next_job = job + 1
     run.n_arrived = end
+    end = end_of_pending(model, state, job)
     run.n_pending += end - first
     if model.task_group.shape[0] == 0:
         state.group_pending[0] += end - first
@@ -51,16 +66,16 @@ def _take_from_group(model, state, task):
     head = state.group_head[group]
     if task != head:
         return
-    n_arrived = state.run[0].n_arrived
+    n_arrived, n_tasks = state.run[0].n_arrived, model.task_operations.shape[0]
     if model.task_group.shape[0] == 0:
         head += 1
-        while head < n_arrived and state.task_unit[head] != PENDING:
+        while head < n_tasks and state.task_unit[head] != PENDING:
             head += 1
         state.group_head[group] = head
         return
     remove(state.heads, state.heads_1, state.heads_2, 0, head)
     head = model.task_next[head]
-    while head < n_arrived and state.task_unit[head] != PENDING:
+    while head < n_tasks and state.task_unit[head] != PENDING:
         head = model.task_next[head]
     state.group_head[group] = head
     if head < n_arrived:
@@ -77,6 +92,31 @@ def _next_of_group(model, state, task):
     return task
 
 
+def _never(model, state, task):
+    return False
+
+
+@with_gangs(without=_never)
+def is_of_gang(model, state, task):
+    """Whether the tasks of the task's job start together."""
+    return model.job_gang[model.task_job[task]] != NO_GANG
+
+
+def _drops_one(model, state, task):
+    pass
+
+
+@with_gangs(without=_drops_one)
+def drop_attached(model, state, task):
+    """Drop the tasks that are attached to a task."""
+    forget_places(model, state)
+    member = next_member(model, state, task)
+    while member >= 0:
+        state.task_unit[member] = DROPPED
+        state.run[0].n_done += 1
+        member = next_member(model, state, member)
+
+
 @inlined
 def broken_rule(model, state, action, may_overcommit):
     """Return the first rule that the action breaks, 0 if none."""
@@ -84,7 +124,7 @@ def broken_rule(model, state, action, may_overcommit):
     if task < 0 or task >= state.run[0].n_arrived:
         return UNKNOWN_TASK
     if state.task_unit[task] != PENDING:
-        return NOT_PENDING
+        return IS_ATTACHED if state.task_unit[task] == ATTACHED else NOT_PENDING
     if action.kind == DROP:
         return 0
     if unit < 0 or unit >= model.unit_type.shape[0]:
@@ -98,6 +138,8 @@ def broken_rule(model, state, action, may_overcommit):
     if may_overcommit and not queries.rest_fits(model, state, task, unit):
         return NO_ROOM_BESIDE
     if action.n_tasks != 1:
+        if is_of_gang(model, state, task):
+            return IS_GANG
         group = group_of(model, task)
         if action.n_tasks < 1 or state.group_head[group] != task or state.group_pending[group] < action.n_tasks:
             return NOT_A_HEAD
@@ -116,14 +158,24 @@ def perform(model, state, action, may_overcommit):
     if action.kind == DROP:
         state.task_unit[task] = DROPPED
         run.n_done += 1
+        drop_attached(model, state, task)
         _take_from_group(model, state, task)
         return True
-    unit = not_negative(unit)
+    if not begin(model, state, task, not_negative(unit), action.n_tasks):
+        return False
+    _take_from_group(model, state, task)
+    return True
+
+
+def begin_one(model, state, task, unit, n_tasks):
+    """Start a task on a unit, with the n_tasks - 1 that follow it in its group. Returns whether its end is a finite
+    number."""
+    run = state.run[0]
     transfer = queries.transfer_us(model, state, task, unit)
     execution = queries.execution_us(model, state, task, unit)
     execution *= progress.share_left(model, state, task)
-    if action.n_tasks > 1:
-        transfer, execution = _join(model, state, task, unit, action.n_tasks, transfer, execution)
+    if n_tasks > 1:
+        transfer, execution = _join(model, state, task, unit, n_tasks, transfer, execution)
     elif model.task_factor.shape[0] > 0:
         execution *= model.task_factor[task]
     now = run.now_us
@@ -137,7 +189,6 @@ def perform(model, state, action, may_overcommit):
     state.task_init_us[task] = now
     state.task_start_us[task] = start_us
     state.task_finish_us[task] = finish_us
-    _take_from_group(model, state, task)
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
         if not sharing.start(model, state, task, unit, load, transfer + execution):
@@ -147,6 +198,26 @@ def perform(model, state, action, may_overcommit):
     set_load(model, state, unit, load)
     state.unit_tasks[unit] += 1
     hold_rest(model, state, task, unit)
+    return True
+
+
+_begin_member = kernel(begin_one)
+
+
+@with_gangs(without=begin_one)
+def begin(model, state, task, unit, n_tasks):
+    """Start a task on a unit, with those that follow it or those that are attached to it: the check of the action has
+    found their units."""
+    if not is_of_gang(model, state, task):
+        forget_places(model, state)
+        return _begin_member(model, state, task, unit, n_tasks)
+    member = np.int64(task)
+    while member >= 0:
+        following = next_member(model, state, member)
+        if not _begin_member(model, state, member, unit_of_member(model, state, member), 1):
+            return False
+        member = following
+    forget_places(model, state)
     return True
 
 

@@ -1,8 +1,9 @@
-"""Which policies can run a scenario whose tasks hold several units, or whose units have capacities of their own."""
+"""Which policies can run a scenario whose tasks hold several units or start together, or whose units have capacities of
+their own."""
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
-from vinesim.policies.contract import BatchPolicy, Policy, title_of
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_of
 
 
 def check_demands(scenario: Scenario, policy: Policy) -> None:
@@ -19,5 +20,21 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
     if scenario.datacenter.capacity is not None and by_type:
         expected = f"units with the capacity of their type, for the policy {name}"
         problems.append(Problem("datacenter.capacity", expected, "capacities of their own", "Define a type for each."))
+    if scenario.workload.gang_within is not None:
+        problems += _against_gangs(scenario, policy)
     if problems:
         raise InputError(problems)
+
+
+def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
+    """Find what does not go with jobs whose tasks start together."""
+    problems, remedy = [], "Choose another policy, such as high, flat or fcfs."
+    is_online = isinstance(policy, OnlinePolicy) and policy.takes_gangs and not policy.plans
+    if not is_online or not policy.takes_vectors or policy.may_overcommit:
+        expected = f"tasks that start one by one, for the policy {title_of(policy)}"
+        problems.append(Problem("workload.gang_within", expected, "gangs", remedy))
+    for application in scenario.applications:
+        if application.gang_size > 1 or application.max_consolidated > 1 or application.nodes:
+            expected = "applications without gangs, consolidation and nodes of their own, as jobs are gangs already"
+            problems.append(Problem(f"applications: {application.name}", expected, "one of them"))
+    return problems

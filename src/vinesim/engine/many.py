@@ -111,6 +111,7 @@ def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
         and not policy.plans
         and not may_end_early(scenario, policy)
         and not scenario.workload.has_vectors
+        and scenario.workload.gang_within is None
         and unit_order_of(policy, scenario) is None
     )
 

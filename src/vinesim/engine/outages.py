@@ -13,7 +13,7 @@ from vinesim.model.outage import Outage, units_of
 from vinesim.model.result import FAILED, INTERRUPTED
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
-from vinesim.model.workload import NOT_PLACED
+from vinesim.model.workload import NO_GANG, NOT_PLACED
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.state.layout import Model
 
@@ -69,6 +69,7 @@ class OutageClock:
 
     def __init__(self, run: Run, model: Model, scenario: Scenario):
         self.run, self.failures = run, FailureClock(scenario)
+        self._job_gang, self._task_job = model.job_gang, model.task_job
         self._rack, self._shelf = model.node_rack[model.unit_node], model.node_shelf[model.unit_node]
         self._n_down = np.zeros(len(model.unit_node), np.int32)  # outages and failures of each unit's node
         self._ends: dict[float, list[Outage]] = defaultdict(list)
@@ -135,7 +136,22 @@ class OutageClock:
         columns = self.run.columns()
         unit = columns["task_unit"]
         tasks = np.flatnonzero((unit >= 0) & (why[np.maximum(unit, 0)] > 0) & (columns["task_finish_us"] > time_us))
-        self.run.interrupt(tasks, why[unit[tasks]])
+        reason = why[unit[tasks]]
+        if len(self._job_gang):
+            tasks, reason = self._with_gangs(tasks, reason, columns, time_us)
+        self.run.interrupt(tasks, reason)
+
+    def _with_gangs(
+        self, tasks: np.ndarray, why: np.ndarray, columns: dict[str, np.ndarray], time_us: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return interrupted tasks and the running tasks of their gangs, and why."""
+        of_job = np.zeros(len(self._job_gang), np.int64)
+        np.maximum.at(of_job, self._task_job[tasks], why)
+        reason = np.where(self._job_gang != NO_GANG, of_job, 0)[self._task_job]
+        reason[(columns["task_unit"] < 0) | ~(columns["task_finish_us"] > time_us)] = 0
+        reason[tasks] = np.maximum(reason[tasks], why)
+        found = np.flatnonzero(reason)
+        return found, reason[found]
 
 
 def has_pauses(scenario: Scenario) -> bool:

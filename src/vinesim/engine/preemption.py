@@ -3,15 +3,16 @@
 import numpy as np
 
 from vinesim.engine import sharing
-from vinesim.engine.actions import _return_to_group, _take_from_group, arrive, perform
-from vinesim.engine.contract import IS_CONSOLIDATED, JUST_STARTED, NOT_RUNNING
-from vinesim.engine.holding import is_in_use, release_rest, set_load
+from vinesim.engine.actions import _return_to_group, _take_from_group, arrive, is_of_gang, perform
+from vinesim.engine.contract import IS_CONSOLIDATED, IS_GANG, JUST_STARTED, NOT_RUNNING
 from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
 from vinesim.state import event_queue, indexed, queries
 from vinesim.state.bits import contains, remove
-from vinesim.state.indexed import with_several_units
+from vinesim.state.gangs import forget_places
+from vinesim.state.holding import is_in_use, release_rest, set_load
+from vinesim.state.indexed import with_gangs, with_several_units
 from vinesim.state.kernel import kernel, not_negative
-from vinesim.state.layout import CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME
+from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME
 
 
 @kernel
@@ -55,6 +56,22 @@ def _log_held(model, state, task):
             run.n_ended_held = row + 1
 
 
+def _never(model, state, task):
+    return False
+
+
+@with_gangs(without=_never, inline=False)
+def is_attached_again(model, state, task):
+    """Whether the task is not pending by itself when it leaves its unit: another one of its gang is."""
+    forget_places(model, state)
+    job = model.task_job[task]
+    if is_of_gang(model, state, task):
+        for other in range(model.job_first[job], task):
+            if state.task_unit[other] == PENDING:
+                return True
+    return False
+
+
 @kernel
 def end(model, state, task, why, keeps):
     """End the segment of a running task, and of its followers, now. Returns whether what goes on on its unit has a
@@ -86,17 +103,20 @@ def end(model, state, task, why, keeps):
         if why == WITHDRAWN:
             run.n_done += 1
         else:
-            state.task_unit[member] = PENDING
             state.task_follower[member] = -1
             state.task_init_us[member] = np.nan
             state.task_start_us[member] = np.nan
-            _return_to_group(model, state, member)
+            if is_attached_again(model, state, member):
+                state.task_unit[member] = ATTACHED
+            else:
+                state.task_unit[member] = PENDING
+                _return_to_group(model, state, member)
         member = following
     return True
 
 
 @kernel
-def _broken_rule(state, action):
+def _broken_rule(model, state, action):
     """Return the first rule that preempting or moving a task breaks, 0 if none."""
     task = action.task
     if task < 0 or task >= state.run[0].n_arrived or not contains(state.running, 0, task):
@@ -105,6 +125,8 @@ def _broken_rule(state, action):
         return JUST_STARTED
     if action.kind == MOVE and state.task_follower[task] >= 0:
         return IS_CONSOLIDATED
+    if action.kind == MOVE and is_of_gang(model, state, task):
+        return IS_GANG
     return 0
 
 
@@ -112,22 +134,47 @@ def _broken_rule(state, action):
 def stop(model, state, action):
     """End the segment of the task that a policy preempts or moves. Returns whether that was legal."""
     run = state.run[0]
-    rule = _broken_rule(state, action)
+    rule = _broken_rule(model, state, action)
     if rule != 0:
         run.error, run.error_task, run.error_unit = rule, action.task, action.unit
         return False
     why = MOVED if action.kind == MOVE else PREEMPTED
-    return end(model, state, not_negative(action.task), why, model.preemption[0])
+    return end_all(model, state, not_negative(action.task), why, model.preemption[0])
+
+
+@with_gangs(without=end, inline=False)
+def end_all(model, state, task, why, keeps):
+    """End the segments of a running task and of those of its gang that run."""
+    if not is_of_gang(model, state, task):
+        return end(model, state, task, why, keeps)
+    job = model.task_job[task]
+    for member in range(model.job_first[job], model.job_first[job + 1]):
+        if contains(state.running, 0, member) and not end(model, state, member, why, keeps):
+            return False
+    return True
+
+
+def _is_alone(model, state, task, before):
+    return False
+
+
+@with_gangs(without=_is_alone, inline=False)
+def _is_with(model, state, task, before):
+    """Whether the task is of the gang of the one before it, so that it is not pending by itself."""
+    return is_of_gang(model, state, task) and model.task_job[task] == model.task_job[before]
 
 
 @kernel
 def interrupt(model, state, tasks, why):
-    """End the segments of running tasks, in increasing order, and of their followers among these, by an outage."""
+    """End the segments of running tasks, in increasing order, and of their followers among these, by an outage. Gangs are
+    among them as a whole."""
     run = state.run[0]
     run.interrupted = tasks[0] if tasks.shape[0] > 0 else -1
     for i in range(tasks.shape[0]):
-        task = tasks[i]
-        state.task_interrupted[task] = tasks[i + 1] if i + 1 < tasks.shape[0] else -1
+        task, j = tasks[i], i + 1
+        while j < tasks.shape[0] and _is_with(model, state, tasks[j], tasks[j - 1]):
+            j += 1
+        state.task_interrupted[task] = tasks[j] if j < tasks.shape[0] else -1
         if contains(state.running, 0, task) and not end(model, state, task, why[i], CHECKPOINT):
             return False
     return True
@@ -141,6 +188,10 @@ def withdraw(model, state, jobs):
         for task in range(model.job_first[jobs[i]], model.job_first[jobs[i] + 1]):
             if state.task_unit[task] == PENDING:
                 _take_from_group(model, state, task)
+                state.task_unit[task] = DROPPED
+                run.n_done += 1
+                continue
+            if state.task_unit[task] == ATTACHED:
                 state.task_unit[task] = DROPPED
                 run.n_done += 1
                 continue

@@ -18,12 +18,15 @@ from vinesim.engine.beside import Left, left_when
 from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, OutOfTime, asked
 from vinesim.engine.ends import with_killed
 from vinesim.engine.reference_ends import Progress, interrupt, leave, stop, withdraw
+from vinesim.engine.reference_gangs import Place, attached_to, is_of_gang
 from vinesim.model.errors import PolicyError
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
+from vinesim.state.build import first_units
 from vinesim.state.layout import (
     ARRIVAL,
+    ATTACHED,
     DOWN,
     DROP,
     DROPPED,
@@ -67,7 +70,7 @@ class ReferenceState:
         self.time_machine: list[tuple[float, int, int]] = []  # (finish time, sequence, task)
         self.sequence = 0
         self.queued: dict[int, int] = {}  # task -> sequence of its valid event
-        self.task_unit = [-1] * n_tasks
+        self.task_unit = first_units(model).tolist()
         self.task_left: Any = [1.0] * n_tasks if ends_early else ONES
         self.attained_us = [0.0] * n_tasks if ends_early else []
         self.task_init_us = [math.nan] * n_tasks
@@ -119,18 +122,24 @@ class ReferenceState:
         more = self.next_job < len(self.model.job_arrival_us)
         return float(self.model.job_arrival_us[self.next_job]) if more else math.inf
 
+    def place_of(self, task: int, unit: int) -> list[int] | None:
+        """The units of a pending task and of those that are attached to it, None if there is no room for them."""
+        if self.task_unit[task] != PENDING or not is_of_gang(self, task):
+            return [unit]
+        return Place(self, task, unit).find(unit)
+
     # --- tasks that hold several units ---
 
-    def amount_held(self, task: int, unit: int) -> float:
+    def amount_held(self, task: int, unit: int, own: int) -> float:
         """What the task holds of a unit beside its own: a demand, if it is of the lead, or a companion."""
         kinds, model = self.model.unit_type, self.model
-        if kinds[unit] == kinds[self.task_unit[task]]:
+        if kinds[unit] == kinds[own]:
             return queries.demand(model, self, task, unit)
         return model.kind_companion[self.task_type_of(task), kinds[unit]]
 
-    def hold_rest(self, task: int) -> None:
+    def hold_rest(self, task: int, own: int) -> None:
         """Hold the rest of the lead, on the first units with room, then the companions."""
-        model, own, kind = self.model, self.task_unit[task], self.task_type_of(task)
+        model, kind = self.model, self.task_type_of(task)
         if len(model.kind_units) == 0:
             return
         node = model.unit_node[own]
@@ -138,7 +147,7 @@ class ReferenceState:
         for unit in range(len(model.unit_type)):
             if model.unit_node[unit] == node and model.unit_type[unit] == model.unit_type[own] and unit != own:
                 is_enough = len(held) == model.kind_units[kind] - 1
-                if not is_enough and queries.has_room_for(model, self, unit, self.amount_held(task, unit)):
+                if not is_enough and queries.has_room_for(model, self, unit, self.amount_held(task, unit, own)):
                     held.append(unit)
         for p in model.companion_type:
             amount = model.kind_companion[kind, p]
@@ -146,13 +155,13 @@ class ReferenceState:
                 held.append(queries.companion_unit(model, self, node, p, amount))
         self.held[task] = held
         for unit in held:
-            self.unit_load[unit] += self.amount_held(task, unit)
+            self.unit_load[unit] += self.amount_held(task, unit, own)
             self.held_by[unit].append(task)
 
     def release_rest(self, task: int) -> None:
         for unit in self.held.get(task, []):
             self.held_by[unit].remove(task)
-            load = self.unit_load[unit] - self.amount_held(task, unit)
+            load = self.unit_load[unit] - self.amount_held(task, unit, self.task_unit[task])
             self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
 
     # --- what is left of tasks ---
@@ -207,13 +216,29 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     model, task, unit = state.model, action.task, action.unit
     check(state, action, may_overcommit)
     if action.kind == DROP:
-        state.task_unit[task] = DROPPED
+        for dropped in [task, *attached_to(state, task)]:
+            state.task_unit[dropped] = DROPPED
+        state.pending.remove(task)
+        return
+    if is_of_gang(state, task):
+        units = state.place_of(task, unit)
+        assert units is not None
+        for member, of_member in zip([task, *attached_to(state, task)], units, strict=True):
+            begin(state, [member], of_member)
         state.pending.remove(task)
         return
     group = state.group_of(task)
     started = [task]
     if action.n_tasks > 1:
         started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
+    begin(state, started, unit)
+    for one in started:
+        state.pending.remove(one)
+
+
+def begin(state: ReferenceState, started: list[int], unit: int) -> None:
+    """Start tasks on a unit, consolidated if they are several."""
+    model, task = state.model, started[0]
     transfer = queries.transfer_us(model, state, task, unit)
     left = state.task_left
     execution = queries.execution_us(model, state, task, unit) * left[task]
@@ -233,7 +258,6 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         state.task_start_us[one] = state.now_us + transfer
         known = not state.is_shared(unit)
         state.task_finish_us[one] = finish_us if known else math.inf
-        state.pending.remove(one)
     state.followers[task] = started[1:]
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if state.is_shared(unit):
@@ -246,7 +270,7 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         if finish_us < math.inf:
             state.queue_finish(task)
     state.unit_load[unit] = load
-    state.hold_rest(task)
+    state.hold_rest(task, unit)
 
 
 def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
@@ -257,7 +281,7 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     if task < 0 or task >= n_arrived:
         rule = contract.UNKNOWN_TASK
     elif state.task_unit[task] != PENDING:
-        rule = contract.NOT_PENDING
+        rule = contract.IS_ATTACHED if state.task_unit[task] == ATTACHED else contract.NOT_PENDING
     elif action.kind == DROP:
         rule = 0
     elif not 0 <= unit < len(model.unit_type):
@@ -270,6 +294,8 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = contract.NO_ROOM
     elif may_overcommit and len(model.kind_units) and not queries.rest_fits(model, state, task, unit):
         rule = contract.NO_ROOM_BESIDE
+    elif action.n_tasks != 1 and is_of_gang(state, task):
+        rule = contract.IS_GANG
     elif action.n_tasks != 1:
         waiting = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
         if action.n_tasks < 1 or waiting[0] != task or len(waiting) < action.n_tasks:
@@ -294,7 +320,8 @@ def finish(state: ReferenceState) -> tuple[int, int]:
 def arrive(state: ReferenceState) -> int:
     """ARRIVAL: let the next job arrive. Returns the job."""
     job = state.next_job
-    state.pending += range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
+    tasks = range(int(state.model.job_first[job]), int(state.model.job_first[job + 1]))
+    state.pending += [task for task in tasks if state.task_unit[task] == PENDING]
     state.next_job += 1
     return job
 
@@ -491,7 +518,7 @@ class ReferenceRun:
     @property
     def n_done(self) -> int:
         n_running = sum(1 + len(self.state.followers[t]) for tasks in self.state.running for t in tasks)
-        return sum(unit != PENDING for unit in self.state.task_unit) - n_running
+        return sum(unit not in (PENDING, ATTACHED) for unit in self.state.task_unit) - n_running
 
     @property
     def n_pending(self) -> int:

@@ -5,9 +5,10 @@ from typing import Any
 
 from vinesim.engine import contract
 from vinesim.engine.contract import BrokenContract
+from vinesim.engine.reference_gangs import is_of_gang
 from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
 from vinesim.state import queries
-from vinesim.state.layout import CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME, Action
+from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME, Action
 
 
 class Progress:
@@ -126,11 +127,17 @@ def end(state: Any, task: int, why: int, keeps: int) -> None:
         state.attained_us[member] += state.now_us - state.task_init_us[member]
         state.task_finish_us[member] = math.nan
         if why != WITHDRAWN:
-            state.task_unit[member] = PENDING
+            state.task_unit[member] = ATTACHED if is_attached_again(state, member) else PENDING
             state.task_init_us[member] = state.task_start_us[member] = math.nan
     if why != WITHDRAWN:
         state.followers[task] = []
-        state.pending = sorted(state.pending + members)
+        state.pending = sorted(state.pending + [m for m in members if state.task_unit[m] == PENDING])
+
+
+def is_attached_again(state: Any, task: int) -> bool:
+    """Whether the task is not pending by itself when it leaves its unit: another one of its gang is."""
+    first = int(state.model.job_first[state.model.task_job[task]])
+    return is_of_gang(state, task) and PENDING in state.task_unit[first:task]
 
 
 def stop(state: Any, action: Action) -> None:
@@ -142,17 +149,26 @@ def stop(state: Any, action: Action) -> None:
         rule = contract.JUST_STARTED
     elif action.kind == MOVE and state.followers[task]:
         rule = contract.IS_CONSOLIDATED
+    elif action.kind == MOVE and is_of_gang(state, task):
+        rule = contract.IS_GANG
     if rule:
         raise BrokenContract(rule, task, action.unit)
-    end(state, task, MOVED if action.kind == MOVE else PREEMPTED, int(state.model.preemption[0]))
+    keeps = int(state.model.preemption[0])
+    if action.kind == MOVE or not is_of_gang(state, task):
+        end(state, task, MOVED if action.kind == MOVE else PREEMPTED, keeps)
+        return
+    job = state.model.task_job[task]
+    for member in range(int(state.model.job_first[job]), int(state.model.job_first[job + 1])):
+        if queries.is_running(state.model, state, member):
+            end(state, member, PREEMPTED, keeps)
 
 
 def interrupt(state: Any, tasks: list[int], why: list[int]) -> None:
     """End the segments of running tasks, in increasing order, and of their followers among these, by an outage."""
-    state.interrupted = tasks
     for task, reason in zip(tasks, why, strict=True):
         if queries.is_running(state.model, state, task):
             end(state, task, reason, CHECKPOINT)
+    state.interrupted = [task for task in tasks if state.task_unit[task] != ATTACHED]
 
 
 def withdraw(state: Any, jobs: Any) -> None:
@@ -162,5 +178,7 @@ def withdraw(state: Any, jobs: Any) -> None:
         if state.task_unit[task] == PENDING:
             state.task_unit[task] = DROPPED
             state.pending.remove(task)
+        elif state.task_unit[task] == ATTACHED:
+            state.task_unit[task] = DROPPED
         elif queries.is_running(state.model, state, task) and not state.followers[task]:
             end(state, task, WITHDRAWN, RESUME)

@@ -19,6 +19,7 @@ ONE_SLOT = math.nan  # as a task's demand if none is given: 1, or all of a small
 NO_PREFERENCE = -1
 ANY_LEAD = -1  # as a task's lead types: any that can run it
 NOT_PLACED = -1
+NO_GANG, NODE, RACK, ANYWHERE = range(4)  # within what the tasks of a job start together
 
 # the columns that are one array each, in the order of their checks: type and length
 COLUMNS = {
@@ -42,6 +43,9 @@ COLUMNS = {
     "user": (np.int32, "jobs"),
     "limit_us": (np.float64, "jobs"),
     "withdraw_us": (np.float64, "jobs"),
+    "gang_within": (np.int8, "jobs"),
+    "gang_spread": (np.bool_, "jobs"),
+    "tasks_per_node": (np.int32, "jobs"),
     "checkpoint_us": (np.float64, "tasks"),
     "restart_us": (np.float64, "tasks"),
     "placed": (np.int32, "tasks"),
@@ -86,6 +90,10 @@ class Workload:
     user_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)
     limit_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: a task is killed after so long
     withdraw_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: when the job is withdrawn
+    # a gang: the tasks of the job start at one instant or not at all
+    gang_within: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int8: NO_GANG, NODE, RACK, ANYWHERE
+    gang_spread: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] bool: over the nodes; else packed
+    tasks_per_node: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int32: the most at one; 0: any
     checkpoint_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64: work between checkpoints
     restart_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64: what resuming takes
     placed: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] int32: unit that runs it at 0, NOT_PLACED
@@ -113,6 +121,13 @@ class Workload:
         if self.companions is not None:
             asked = {name: amount for name, amount in self.companions.items() if amount.any()}
             object.__setattr__(self, "companions", asked or None)
+        if self.gang_within is None or (self.gang_within == NO_GANG).all():
+            for name in ("gang_within", "gang_spread", "tasks_per_node"):
+                object.__setattr__(self, name, None)
+        if self.gang_spread is not None and not self.gang_spread.any():
+            object.__setattr__(self, "gang_spread", None)
+        if self.tasks_per_node is not None and not self.tasks_per_node.any():
+            object.__setattr__(self, "tasks_per_node", None)
         if self.lead_types is None or (self.lead_types == ANY_LEAD).all():
             object.__setattr__(self, "lead_types", None)
             object.__setattr__(self, "lead_sets", ())
@@ -214,7 +229,7 @@ class Workload:
             expected = "0 or more, infinite for the whole unit, or NaN for one slot"
             for t in np.flatnonzero(self.demand < 0)[:5]:
                 problems.append(Problem(f"workload.demand[{t}]", expected, f"{self.demand[t]:g}"))
-        problems += self._wrong_leads()
+        problems += self._wrong_leads() + self._wrong_gangs()
         for j in (np.flatnonzero(np.diff(self.arrival_us) < 0) + 1)[:5]:
             problems.append(
                 Problem(
@@ -232,6 +247,30 @@ class Workload:
             problems.append(Problem(f"workload.job_task_type[{j}]", f"0 to {n_types - 1}", str(self.job_task_type[j])))
         if problems:
             raise InputError(problems)
+
+    def _wrong_gangs(self) -> list[Problem]:
+        """Find wrong values of the columns about gangs."""
+        problems = []
+        within = np.zeros(self.n_jobs, np.int8) if self.gang_within is None else self.gang_within
+        expected = f"{NO_GANG} for none, {NODE} for a node, {RACK} for a rack or {ANYWHERE} for anywhere"
+        for j in np.flatnonzero((within < NO_GANG) | (within > ANYWHERE))[:5]:
+            problems.append(Problem(f"workload.gang_within[{j}]", expected, str(within[j])))
+        spread = np.zeros(self.n_jobs, bool) if self.gang_spread is None else self.gang_spread
+        per_node = np.zeros(self.n_jobs, np.int32) if self.tasks_per_node is None else self.tasks_per_node
+        remedy = "Say within what its tasks start together: gang_within."
+        for j in np.flatnonzero(spread & (within == NO_GANG))[:5]:
+            problems.append(Problem(f"workload.gang_spread[{j}]", "a gang, as it is spread", "none", remedy))
+        for j in np.flatnonzero(per_node < 0)[:5]:
+            problems.append(Problem(f"workload.tasks_per_node[{j}]", "1 or more, or 0 for any", str(per_node[j])))
+        for j in np.flatnonzero((per_node > 0) & (within == NO_GANG))[:5]:
+            problems.append(
+                Problem(f"workload.tasks_per_node[{j}]", "0, as the job is no gang", str(per_node[j]), remedy)
+            )
+        if self.placed is not None and not problems:
+            in_gang = np.repeat((within != NO_GANG) & (np.diff(self.job_first) > 1), np.diff(self.job_first))
+            for t in np.flatnonzero((self.placed != NOT_PLACED) & in_gang)[:5]:
+                problems.append(Problem(f"workload.placed[{t}]", "no task of a gang", f"unit {self.placed[t]}"))
+        return problems
 
     def _wrong_leads(self) -> list[Problem]:
         problems = []

@@ -10,11 +10,12 @@ from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PREEMPTION, Scenario
-from vinesim.model.workload import NO_PREFERENCE, ONE_SLOT, Workload
+from vinesim.model.workload import NO_GANG, NO_PREFERENCE, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
-from vinesim.state.layout import ENDED, PENDING, RUN, Model, State, has_shared_speed
+from vinesim.state.gang_room import check_gangs, gang_codes, gangs_of
+from vinesim.state.layout import ATTACHED, ENDED, PENDING, RUN, Model, State, has_shared_speed
 from vinesim.state.node_rooms import node_rooms, ranked
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
@@ -95,6 +96,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         job_deadline_us=NOTHING_F8 if work.deadline_us is None else work.deadline_us,
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
         job_limit_us=NOTHING_F8 if work.limit_us is None else work.limit_us,
+        **_gangs(work),
         job_priority=NOTHING_F8 if work.priority is None else work.priority,
         job_user=NOTHING_I4 if work.user is None else work.user,
         task_checkpoint_us=NOTHING_F8 if work.checkpoint_us is None else work.checkpoint_us,
@@ -120,8 +122,13 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_application=application,
         group_first_member=_first_members(kinds, application, member),
         **_applications(scenario, rack, shelf),
-        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, unit_type, len(nodes)),
+        **_without_vectors(n_task_types) if classes is None else _vectors(classes),
+        **_units_of_nodes(
+            unit_node, unit_type, len(nodes), n_types, classes is not None or work.gang_within is not None
+        ),
     )
+    if work.gang_within is not None:
+        check_gangs(model)
     return Model(*map(_read_only, model))
 
 
@@ -176,9 +183,6 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
         "kind_companion": np.empty((0, 0)),
         "kind_lead": np.empty((0, 0), np.int32),
         "task_held": NOTHING_I8,
-        "node_begin": NOTHING_I4,
-        "node_unit": NOTHING_I4,
-        "node_sole": NOTHING_I4,
         "lead_type": NOTHING_I4,
         "lead_units": NOTHING_I4,
         "lead_end": NOTHING_I4,
@@ -191,9 +195,43 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
     }
 
 
-def _vectors(
-    classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int
+def _units_of_nodes(
+    unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int, n_types: int, is_used: bool
 ) -> dict[str, np.ndarray]:
+    """Return the units by node and type, where tasks hold several units or start together."""
+    if not is_used:
+        return {"node_begin": NOTHING_I4, "node_unit": NOTHING_I4, "node_sole": NOTHING_I4}
+    place = unit_node.astype(np.int64) * n_types + unit_type
+    unit = np.argsort(place, kind="stable").astype(np.int32)
+    begin = np.searchsorted(place[unit], np.arange(n_nodes * n_types + 1)).astype(np.int32)
+    sole = np.where(np.diff(begin) == 1, unit[begin[:-1] % len(place)], -1).astype(np.int32)
+    return {"node_begin": begin, "node_unit": unit, "node_sole": sole}
+
+
+def _gangs(work: Workload) -> dict[str, np.ndarray]:
+    """Return the columns about jobs whose tasks start together."""
+    if work.gang_within is None:
+        nothing = {"job_spread": np.empty(0, bool), "job_per_node": NOTHING_I4}
+        return {"job_gang": np.empty(0, np.int8), **nothing}  # by this type loops are compiled: state/kernel.py
+    is_spread, per_node = work.gang_spread, work.tasks_per_node
+    return {
+        "job_gang": gangs_of(work),
+        "job_spread": np.zeros(work.n_jobs, bool) if is_spread is None else is_spread,
+        "job_per_node": np.zeros(work.n_jobs, np.int32) if per_node is None else per_node,
+    }
+
+
+def first_units(model: Model) -> np.ndarray:
+    """[N] int32: the units of the tasks before the run: PENDING, or ATTACHED to the first task of their gang."""
+    units = np.full(len(model.task_operations), PENDING, np.int32)
+    if len(model.job_gang):
+        is_attached = np.repeat(model.job_gang != NO_GANG, np.diff(model.job_first))
+        is_attached[model.job_first[:-1]] = False
+        units[is_attached] = ATTACHED
+    return units
+
+
+def _vectors(classes: DemandClasses) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
     kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
     kind, lead_of = np.nonzero(classes.can_lead)
@@ -206,12 +244,7 @@ def _vectors(
     n_companions = (classes.companion > 0).sum(axis=1)
     used = (classes.companion > 0)[classes.of_task].sum(axis=0)
     by_use = np.argsort(-used, kind="stable")
-    n_types = classes.can_lead.shape[1]
-    place = unit_node.astype(np.int64) * n_types + unit_type
     n_held = (classes.units - 1 + n_companions)[classes.of_task]
-    node_unit = np.argsort(place, kind="stable").astype(np.int32)
-    node_begin = np.searchsorted(place[node_unit], np.arange(n_nodes * n_types + 1)).astype(np.int32)
-    n_there = np.diff(node_begin)
     companion_type = by_use[used[by_use] > 0].astype(np.int32)
     return {
         "kind_task_type": classes.task_type,
@@ -220,9 +253,6 @@ def _vectors(
         "kind_companion": classes.companion,
         "kind_lead": kind_lead,
         "task_held": np.concatenate([[0], np.cumsum(n_held)]).astype(np.int64),
-        "node_begin": node_begin,
-        "node_unit": node_unit,
-        "node_sole": np.where(n_there == 1, node_unit[node_begin[:-1] % len(place)], -1).astype(np.int32),
         "lead_type": lead_type.astype(np.int32),
         "lead_units": lead_units.astype(np.int32),
         "lead_share": np.where(shares < 0, ONE_SLOT, shares),
@@ -262,7 +292,8 @@ def _group(
     unknown = set(keys) - set(GROUP_KEYS)
     if unknown:
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
-    is_by_job = classes is None and not keys
+    gang = gang_codes(work, classes)
+    is_by_job = classes is None and gang is None and not keys
     code = np.asarray(work.job_task_type, np.int64)
     if classes is not None:
         code = classes.of_task.astype(np.int64)
@@ -280,8 +311,8 @@ def _group(
         ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
     ]
     stride, sizes = {"task_type": 1}, {}
-    for name, column in columns:
-        if name in keys and column is not None:
+    for name, column in [*columns, ("gang", gang)]:
+        if name in (*keys, "gang") and column is not None:
             stride[name] = n_codes
             size = int(column.max()) + 1
             code = code + n_codes * np.asarray(column, np.int64)
@@ -382,6 +413,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
     run["timer_us"] = np.inf
     run["random"] = np.uint64(seed)
     run["n_with_room"] = n_units
+    run["gang_task"] = run["gang_refused"] = run["gang_event"] = -1
     run["queue_now"] = run["queue_newest"] = run["interrupted"] = -1
     free = bit_levels.empty(n_types + 1, n_units)
     free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
@@ -393,15 +425,20 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
     heads = bit_levels.empty(1, n_tasks if n_groups > 1 else 1)
     n_early = n_tasks if ends_early else 0
     running = bit_levels.empty(1, max(1, n_early))
+    task_unit = first_units(model)
     group_head = np.zeros(n_groups, np.int64)
     if n_groups > 1:
-        found, first = np.unique(model.task_group, return_index=True)
-        group_head[found] = first
+        pending = np.flatnonzero(task_unit == PENDING)
+        found, first = np.unique(model.task_group[pending], return_index=True)
+        group_head[:] = n_tasks
+        group_head[found] = pending[first]
+    has_gangs = len(model.job_gang) > 0
+    n_members = int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0)) if has_gangs else 0
     is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
     rooms = node_rooms(model) if has_vectors else np.empty((0, 0), np.int16)
     return State(
         run=run,
-        task_unit=np.full(n_tasks, PENDING, np.int32),
+        task_unit=task_unit,
         task_init_us=np.full(n_tasks, np.nan),
         task_start_us=np.full(n_tasks, np.nan),
         task_finish_us=np.full(n_tasks, np.nan),
@@ -443,6 +480,11 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
         work_next=np.full(n_tasks if is_shared else 0, -1, np.int32),
         work_event=np.full(n_units, -1, np.int64),
         held_unit=np.full(model.task_held[-1] if has_vectors else 0, -1, np.int32),
+        held_before=np.zeros(model.task_held[-1] if has_vectors and has_gangs else 0),
+        gang_unit=np.full(n_members, -1, np.int32),
+        gang_before=np.zeros(n_members),
+        node_members=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
+        node_offer=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
         unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
         node_room=rooms,
         node_is_stale=np.zeros(len(model.node_rack) if len(rooms) else 0, np.uint8),

@@ -15,7 +15,7 @@ from numba.core.typing.templates import infer_global
 from vinesim.state import event_queue, node_index, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
-from vinesim.state.kernel import ends_early, holds_several, inlined, kernel, not_negative, part
+from vinesim.state.kernel import ends_early, has_gangs, holds_several, inlined, kernel, not_negative, part
 from vinesim.state.layout import DROP, FULL, MOVE, NOTHING, OVERFULL, PENDING, PREEMPT, START, Action
 from vinesim.state.part import Choice, PartType
 
@@ -62,6 +62,7 @@ def _only(
 
 
 with_several_units, with_early_ends = partial(_only, holds_several), partial(_only, ends_early)
+with_gangs = partial(_only, has_gangs)
 
 
 # These bodies work in both engines: the queries that they call are answered from the indexes here.
@@ -356,14 +357,23 @@ def fits_alone(model, state, task, unit):
     return load < capacity * FULL and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
 
 
-@compiled_form_of(queries.fits, without=fits_alone)
-def fits(model, state, task, unit):
+@compiled_form_of(queries.fits_itself, without=fits_alone)
+def fits_itself(model, state, task, unit):
     load, capacity = state.unit_load[unit], state.unit_open[unit]
     return (
         load < capacity * FULL
         and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
         and queries.rest_fits(model, state, task, unit)
     )
+
+
+def fits_without_gang(model, state, task, unit):
+    return queries.fits_itself(model, state, task, unit)
+
+
+@compiled_form_of(queries.fits, without=fits_without_gang, where=has_gangs)
+def fits(model, state, task, unit):
+    return queries.fits_itself(model, state, task, unit) and queries.gang_fits(model, state, task, unit)
 
 
 def first_in_set(model, state, task, p, low, high):

@@ -54,6 +54,12 @@ def holds_several(model: Any, *others: Any) -> bool:
     return bool(arrays.types[arrays.fields.index("kind_units")].dtype != types.int8)
 
 
+def has_gangs(model: Any, *others: Any) -> bool:
+    """Whether tasks of a job may start together, in the same way."""
+    arrays = model.target
+    return bool(arrays.types[arrays.fields.index("job_gang")].dtype != types.int8)
+
+
 def ends_early(model: Any, state: Any, *others: Any) -> bool:
     """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
     arrays = state.target

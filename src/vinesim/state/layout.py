@@ -15,6 +15,7 @@ FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such
 SLACK = 1e-12  # of a capacity, added to rooms in the index of nodes: they are rounded otherwise than loads are
 COLUMNS = 8  # of the index of nodes that are compared at once; their number is a multiple of it
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
+ATTACHED = -3  # as a task's unit: not started, and starts with the pending task of its gang
 DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 NOTHING, START, DROP, PREEMPT, MOVE = range(5)  # kinds of actions; from PREEMPT on they end a segment
@@ -46,6 +47,9 @@ class Model(NamedTuple):
     job_limit_us: np.ndarray  # [J] float64: its tasks are killed after so long on a unit; or [0] if no job has one
     job_priority: np.ndarray  # [J] float64: higher is more urgent; or [0] if all are equal
     job_user: np.ndarray  # [J] int32, or [0] if there are no users
+    job_gang: np.ndarray  # [J] int32: NO_GANG, or within what its tasks start together; [0] int8 without gangs
+    job_spread: np.ndarray  # [J] bool: a gang's tasks are spread over the nodes, not packed; or [0]
+    job_per_node: np.ndarray  # [J] int32: the most tasks of a gang at one node, 0 = any number; or [0]
     task_checkpoint_us: np.ndarray  # [N] float64: work between checkpoints, inf = none; or [0] if no task has any
     task_restart_us: np.ndarray  # [N] float64: what resuming it takes, or [0]
     preemption: np.ndarray  # [1] int64: what a preempted task keeps: RESUME, CHECKPOINT or RESTART
@@ -115,6 +119,12 @@ RUN = np.dtype(
         ("queue_levels", "u8"),  # event queue: which levels hold events
         ("queue_now", "i8"),  # event queue: the task after the last one taken, if it finishes at the same time; else -1
         ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
+        ("gang_task", "i8"),  # the gang of the last place that was found, by its pending task, and where; -1 = none
+        ("gang_anchor", "i8"),
+        ("gang_refused", "i8"),  # a gang for which there is no place, on units of a type in some place
+        ("gang_refused_type", "i8"),
+        ("gang_refused_place", "i8"),
+        ("gang_event", "i8"),  # the event at which both were found
         ("error", "i8"),  # the rule that the policy broke, or OUT_OF_TIME; 0 = none
         ("error_task", "i8"),
         ("error_unit", "i8"),
@@ -186,6 +196,11 @@ class State(NamedTuple):
     work_event: np.ndarray  # [U] int64: shared units: the task whose finish event is in the queue, -1 = none
     held_unit: np.ndarray  # [H] int32: the units that each task holds beside its own since its last start; -1: none yet
     unit_held: np.ndarray  # [U] int32: how many tasks that run on other units hold part of it; or [0]
+    held_before: np.ndarray  # [H] float64: while a place is looked for: the loads before; or [0] without gangs
+    gang_unit: np.ndarray  # [M] int32: by member of a gang, M of the largest: its unit in the place found; or [0]
+    gang_before: np.ndarray  # [M] float64: while a place is looked for: the loads of these units before
+    node_members: np.ndarray  # [V] int32: while a place is looked for: members at each node; or [0]
+    node_offer: np.ndarray  # [V] int32: in the same way: members that each node could take; or [0]
     node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
     node_is_stale: np.ndarray  # [V] uint8: the node has changed, and node_room does not know; or [0]
     stale_node: np.ndarray  # [V] int32: the first n_stale are those nodes; or [0]

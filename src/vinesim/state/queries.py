@@ -246,7 +246,18 @@ def has_room_for(model: Any, state: Any, unit: int, amount: float) -> bool:
 
 
 def fits(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether there is room now for all that the task would hold if it ran on the unit."""
+    """Whether there is room now for all that the task would hold if it ran on the unit; and for the rest of its gang,
+    if it is the pending task of one."""
+    return fits_itself(model, state, task, unit) and (len(model.job_gang) == 0 or gang_fits(model, state, task, unit))
+
+
+def gang_fits(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the tasks that are attached to the task have room now if it ran on the unit; true if there are none."""
+    return state.place_of(task, unit) is not None
+
+
+def fits_itself(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether there is room now for all that the task itself would hold if it ran on the unit."""
     return has_room_for(model, state, unit, demand(model, state, task, unit)) and (
         len(model.kind_units) == 0 or rest_fits(model, state, task, unit)
     )

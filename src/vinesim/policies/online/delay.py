@@ -25,6 +25,7 @@ class Delay(OnlinePolicy):
     name: ClassVar[str] = "delay"
     source: ClassVar[str] = "VineSim report, 8.5 and 8.7 (future work), after Zaharia et al., EuroSys 2010"
     groups: ClassVar[tuple[str, ...]] = ("preferred_type", "data_node")
+    takes_gangs: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = WAITING
 
     wait_us: float = 100.0
@@ -32,7 +33,7 @@ class Delay(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        scratch, takes_whole_units = view.scratch, len(model.task_demand) == 0
+        scratch, takes_whole_units = view.scratch, len(model.task_demand) == 0 and len(model.job_gang) == 0
         if takes_whole_units:
             follow(model, state, view)
         if takes_whole_units and view.event != OUTAGE:

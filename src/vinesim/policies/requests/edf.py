@@ -42,6 +42,7 @@ class Edf(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
     starts_gangs: ClassVar[bool] = True
+    takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {**PRIORITY_QUEUE, **GANG_SCRATCH}
 
@@ -118,7 +119,7 @@ def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
         g = group(model, state, task)
-        if model.group_first_member[g] == g:
+        if model.group_first_member[g] == g and state.task_unit[task] == PENDING:
             queue_push(view.scratch, task, urgency(model, state, task, by_laxity))
     view.scratch.queue_seen[0] = model.job_first[view.job + 1]
 

@@ -64,8 +64,7 @@ def hold_rest(model, state, task, unit):
             if other < 0:
                 other = queries.companion_unit(model, state, node, p, amount)
             other = not_negative(other)
-            state.held_unit[not_negative(n)] = other
-            _hold(model, state, other, amount)
+            _hold(model, state, n, other, amount)
             n += 1
     node_index.note_change(state, node)
 
@@ -80,15 +79,18 @@ def _hold_lead(model, state, task, unit, n):
         if missing > 0 and other != unit:
             amount = queries.demand(model, state, task, other)
             if queries.has_room_for(model, state, other, amount):
-                state.held_unit[n] = other
-                _hold(model, state, other, amount)
+                _hold(model, state, n, other, amount)
                 missing, n = missing - 1, n + 1
     return n
 
 
 @inlined
-def _hold(model, state, unit, amount):
+def _hold(model, state, place, unit, amount):
     """Let a task hold an amount of a unit beside the one that it runs on."""
+    place = not_negative(place)
+    state.held_unit[place] = unit
+    if state.held_before.shape[0] > 0:
+        state.held_before[place] = state.unit_load[unit]
     state.unit_held[unit] += 1
     _set_load(model, state, unit, state.unit_load[unit] + amount)
 

@@ -1,0 +1,106 @@
+"""Gangs before a run: which are alike, and whether an empty datacenter has room for each."""
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import NO_GANG, NODE, RACK, Workload
+from vinesim.state.demand import amount_of
+from vinesim.state.demand_classes import DemandClasses
+from vinesim.state.layout import FULL, OVERFULL, Model
+
+WITHIN = {NODE: "one node", RACK: "one rack"}
+
+
+def gangs_of(work: Workload) -> np.ndarray:
+    """[J] int32: within what the tasks of each job start together; a job of one task is no gang."""
+    assert work.gang_within is not None
+    return np.where(np.diff(work.job_first) > 1, work.gang_within, NO_GANG).astype(np.int32)
+
+
+def gang_codes(work: Workload, classes: DemandClasses | None) -> np.ndarray | None:
+    """[N] int64: what keeps tasks of different gangs in different groups; None without gangs.
+
+    0 for tasks alone; for each kind of gang a number for its first tasks, and one for the others, which are pending
+    only when a gang goes on whose first tasks have finished.
+    """
+    if work.gang_within is None:
+        return None
+    codes: dict[Hashable, int] = {}
+    code = np.zeros(work.n_tasks, np.int64)
+    for job in np.flatnonzero(gangs_of(work) != NO_GANG).tolist():
+        first, end = int(work.job_first[job]), int(work.job_first[job + 1])
+        spread = work.gang_spread is not None and bool(work.gang_spread[job])
+        per_node = 0 if work.tasks_per_node is None else int(work.tasks_per_node[job])
+        demands = [] if classes is None else classes.of_task[first:end].tolist()
+        key = (int(work.gang_within[job]), spread, per_node, end - first, *demands)
+        number = codes.setdefault(key, 2 * len(codes) + 1)
+        code[first], code[first + 1 : end] = number, number + 1
+    return code
+
+
+def check_gangs(model: Model) -> None:
+    """Raise :class:`InputError` for gangs that are larger than the empty datacenter.
+
+    Exact for gangs of tasks that demand the same and hold one unit each; of others, what their largest number of equal
+    tasks of one unit each needs is looked at.
+    """
+    problems, known = [], {}
+    for job in np.flatnonzero(model.job_gang != NO_GANG).tolist():
+        first, end = int(model.job_first[job]), int(model.job_first[job + 1])
+        group = model.task_group[first:end] if len(model.task_group) else np.zeros(end - first, np.int32)
+        kinds = model.group_task_type[group]
+        demand = model.task_demand[first:end] if len(model.task_demand) else np.full(end - first, np.inf)
+        within, per_node = int(model.job_gang[job]), int(model.job_per_node[job])
+        for kind in np.unique(kinds).tolist():
+            mine = np.flatnonzero(kinds == kind)
+            share = float(np.nan_to_num(demand[mine], nan=-1.0).min())
+            key = (within, per_node, kind, share, len(mine))
+            if key not in known:
+                known[key] = _most(model, within, per_node or end - first, kind, share if share >= 0 else np.nan)
+            if known[key] < len(mine):
+                place = WITHIN.get(within, "the datacenter")
+                at_most = f", at most {per_node} a node" if per_node else ""
+                expected = f"at most {known[key]} such tasks together: what {place} has room for{at_most}"
+                remedy = "Make the gang smaller or the datacenter larger."
+                where = f"workload: job {job}"
+                problems.append(Problem(where, expected, f"a gang of {end - first} tasks", remedy))
+                break
+        if len(problems) == 5:
+            break
+    if problems:
+        raise InputError(problems)
+
+
+def _most(model: Model, within: int, per_node: int, kind: int, share: float) -> int:
+    """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type."""
+    sizes = np.unique(model.unit_capacity)
+    fitting = np.array([_fitting(share, float(size)) for size in sizes])
+    most, n_units = 0, 1 if len(model.kind_units) == 0 else int(model.kind_units[kind])
+    n_nodes = len(model.node_rack)
+    for p in np.flatnonzero(model.affinity[:, kind] > 0):
+        mine = model.unit_type == p
+        held = fitting[np.searchsorted(sizes, model.unit_capacity[mine])]
+        of_node = np.bincount(model.unit_node[mine], held, n_nodes).astype(np.int64) // n_units
+        of_node = np.minimum(of_node, per_node)
+        if within == NODE:
+            found = of_node.max(initial=0)
+        elif within == RACK:
+            found = np.bincount(model.node_rack, of_node).max(initial=0)
+        else:
+            found = of_node.sum()
+        most = max(most, int(found))
+    return most
+
+
+def _fitting(share: float, capacity: float) -> int:
+    """Return how many tasks that take a share fit one empty unit, as ``state.queries.has_room_for`` adds them."""
+    amount, load, n = amount_of(share, capacity), 0.0, 0
+    if amount <= 0:
+        return 1 << 40
+    if amount * 1e6 < capacity:
+        return int(capacity * OVERFULL / amount)
+    while load < capacity * FULL and load + amount <= capacity * OVERFULL:
+        load, n = load + amount, n + 1
+    return n

@@ -1,0 +1,43 @@
+"""Random scenarios with gangs: jobs whose tasks start together, on real nodes or on single units."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import vinesim as vs
+from tests.real_nodes import real_scenario
+from tests.strategies import Limits, SeededDice, build_scenario
+from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
+from vinesim.state.build import build_model
+
+
+def gang_scenario(seed: int, policy: Any = "high", options: Any = None, early: bool = False) -> vs.Scenario:
+    """The scenario of a seed; what is too large for the empty datacenter is no gang."""
+    dice = SeededDice(seed + 10_000)
+    if dice.integer(0, 1):
+        case = replace(real_scenario(seed, policy, has_outages=early), options=dict(options or {}))
+    else:
+        case = build_scenario(SeededDice(seed), Limits(units=12, jobs=12, outages=early, early=early), policy, options)
+        case = replace(case, applications=())
+    work, n_jobs = case.workload, case.workload.n_jobs
+    if case.applications:
+        case = replace(case, applications=())
+    columns: dict[str, Any] = {
+        "gang_within": np.array([dice.pick((NO_GANG, NODE, RACK, ANYWHERE, ANYWHERE)) for _ in range(n_jobs)]),
+        "gang_spread": np.array([dice.integer(0, 1) for _ in range(n_jobs)], bool),
+        "tasks_per_node": np.array([dice.pick((0, 0, 1, 2, 3)) for _ in range(n_jobs)]),
+        "placed": None,
+    }
+    while True:
+        single = columns["gang_within"] == NO_GANG
+        columns["gang_spread"][single], columns["tasks_per_node"][single] = False, 0
+        found = replace(case, workload=replace(work, **columns))
+        try:
+            build_model(found)
+            return found
+        except vs.InputError as wrong:
+            jobs = [int(p.where.split()[-1]) for p in wrong.problems if p.where.startswith("workload: job")]
+            if not jobs:
+                raise
+            columns["gang_within"][jobs] = NO_GANG

@@ -1,0 +1,95 @@
+"""Gangs: both engines say the same, and the tasks of a gang begin together, where it was asked, or not at all."""
+
+import os
+
+import numpy as np
+import pytest
+
+from tests.gangs import gang_scenario
+from tests.policies.kinds.urgent import Urgent
+from tests.properties.equivalence import Refused, run, unlike
+from vinesim.model.workload import NO_GANG, NODE, RACK
+
+pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
+N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "120"))
+POLICIES = {
+    "flat": ("flat", {}),
+    "flat in an order of its own": ("flat", {"order": "once"}),
+    "high": ("high", {}),
+    "pref": ("pref", {}),
+    "fcfs": ("fcfs", {}),
+    "edf": ("edf", {}),
+    "closer_to_data": ("closer_to_data", {}),
+    "delay": ("delay", {}),
+    "earliest_finish": ("earliest_finish", {}),
+    "urgent": (Urgent, {}),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_engines_agree_and_gangs_begin_together(name):
+    policy, options = POLICIES[name]
+    n_gangs = n_lost = 0
+    for seed in range(N_SCENARIOS):
+        case = gang_scenario(seed, policy, options, early=seed % 2 == 1)
+        compiled = run(case, "compiled")
+        assert unlike(compiled, run(case, "reference")) == [], seed
+        if not isinstance(compiled, Refused):
+            assert list(wrong(case, compiled)) == [], seed
+            n_gangs += count(case, compiled)
+            early = compiled.outcome.early
+            n_lost += 0 if early is None else len(early.task)
+    assert n_gangs > N_SCENARIOS / 2
+    assert n_lost > 0
+
+
+def segments(done):
+    """(task, node, when it was given to the unit) of every segment, by task."""
+    tasks, table, units = done.tasks, done.segments, done.units
+    if table is None:
+        rows = zip(tasks["task"], tasks["unit"], tasks["init_us"], strict=True)
+    else:
+        rows = zip(table["task"], table["unit"], table["begin_us"], strict=True)
+    found = {}  # what a task holds beside its unit is at the same node
+    for task, unit, begin in rows:
+        if unit >= 0:
+            found[int(task), float(begin)] = (int(units["rack"][unit]), int(units["shelf"][unit]))
+    return [(task, node, begin) for (task, begin), node in sorted(found.items())]
+
+
+def count(case, done):
+    work = case.workload
+    if work.gang_within is None:
+        return 0
+    sizes, unit = np.diff(work.job_first), done.tasks["unit"]
+    started = np.asarray(unit)[work.job_first[:-1]] >= 0
+    return int(((work.gang_within != NO_GANG) & (sizes > 1) & started).sum())
+
+
+def wrong(case, done):
+    """What contradicts that gangs begin together, where they should."""
+    work = case.workload
+    job_of = np.repeat(np.arange(work.n_jobs), np.diff(work.job_first))
+    begun: dict[tuple[int, float], list[tuple[int, tuple[int, int]]]] = {}
+    for task, node, init in segments(done):
+        begun.setdefault((int(job_of[task]), init), []).append((task, node))
+    known: set[int] = set()
+    for (job, init), members in sorted(begun.items(), key=lambda item: item[0][1]):
+        size = int(work.job_first[job + 1] - work.job_first[job])
+        if work.gang_within is None or work.gang_within[job] == NO_GANG or size == 1:
+            continue
+        tasks = [task for task, _ in members]
+        nodes = [node for _, node in members]
+        if len(set(tasks)) != len(tasks):
+            yield f"job {job} began a task twice at {init}"
+        if job not in known and len(tasks) != size:
+            yield f"job {job} began {len(tasks)} of {size} tasks at {init}"
+        known.add(job)
+        within = work.gang_within[job]
+        if within == NODE and len(set(nodes)) > 1:
+            yield f"job {job} is on several nodes"
+        if within == RACK and len({r for r, _ in nodes}) > 1:
+            yield f"job {job} is in several racks"
+        limit = 0 if work.tasks_per_node is None else int(work.tasks_per_node[job])
+        if limit and max(nodes.count(node) for node in nodes) > limit:
+            yield f"job {job} has more than {limit} tasks at a node"
