@@ -10,7 +10,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t as student
@@ -52,6 +52,59 @@ def two_speeds_wait(rate: float, fast: float, slow: float) -> float:
     )
     both = np.linalg.solve(balance, [0, 0, 0, 1])[3]
     return both * r / (1 - r) ** 2 / rate
+
+
+def gang_response(rate: float, most: int = 400) -> float:
+    """Mean response of FCFS on two servers, of jobs of which half need both at once, all with a mean of 1.
+
+    Balance equations, with at most ``most`` jobs behind the first: their kinds are known only as they come first.
+    """
+    states = [("idle", 0), ("one", 0), *((kind, m) for kind in ("two", "blocked", "gang") for m in range(most))]
+    number = {state: i for i, state in enumerate(states)}
+    rates = np.zeros((len(states), len(states)))
+
+    def goes(state: tuple[str, int], by: float, to: tuple[str, int]) -> None:
+        if to in number:
+            rates[number[to], number[state]] += by
+            rates[number[state], number[state]] -= by
+
+    def one_runs(state: tuple[str, int], by: float, m: int) -> None:  # and m wait
+        if m == 0:
+            goes(state, by, ("one", 0))
+        else:
+            goes(state, by / 2, ("two", m - 1))
+            goes(state, by / 2, ("blocked", m - 1))
+
+    goes(("idle", 0), rate / 2, ("one", 0))
+    goes(("idle", 0), rate / 2, ("gang", 0))
+    goes(("one", 0), 1, ("idle", 0))
+    one_runs(("one", 0), rate, 1)
+    for m in range(most):
+        for kind in ("two", "blocked", "gang"):
+            goes((kind, m), rate, (kind, m + 1))
+        one_runs(("two", m), 2, m)
+        goes(("blocked", m), 1, ("gang", m))
+        if m == 0:
+            goes(("gang", 0), 1, ("idle", 0))
+        else:
+            goes(("gang", m), 0.5, ("gang", m - 1))
+            one_runs(("gang", m), 0.5, m - 1)
+    rates[0] = 1.0
+    share = np.linalg.solve(rates, np.eye(len(states))[0])
+    jobs = {"idle": 0, "one": 1, "two": 2, "blocked": 2, "gang": 1}
+    return float(sum(p * (jobs[kind] + m) for p, (kind, m) in zip(share, states, strict=True)) / rate)
+
+
+def gangs(random: np.random.Generator, n: int, rate: float) -> vs.Scenario:
+    """Poisson arrivals of jobs of one task or, half of them, of a gang of two equal tasks, on two units."""
+    sizes = random.integers(1, 3, n)
+    tasks = scenario(random, n, rate, random.exponential(1.0, n), (1.0, 1.0), policy="fcfs")
+    columns = {
+        name: np.repeat(getattr(tasks.workload, name), sizes)
+        for name in ("operations", "data_bytes", "data_rack", "data_shelf", "preferred_type")
+    }
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    return replace(tasks, workload=replace(tasks.workload, job_first=first, gang_within=3 * (sizes > 1), **columns))
 
 
 def scenario(
@@ -171,6 +224,13 @@ def systems() -> list[System]:
             ),
             "sojourn",
         ),
+        System(
+            "gangs of 1 or 2, FCFS, M/M/2",
+            "balance equations",
+            gang_response(0.8),
+            lambda random, n: gangs(random, n, 0.8),
+            "sojourn",
+        ),
     ]
 
 
@@ -179,6 +239,7 @@ def simulated_mean(system: System, seed: int, n: int) -> float:
     case = system.build(np.random.default_rng([seed, zlib.crc32(system.name.encode())]), n)
     outcome = vs.simulate(case, engine="compiled").outcome
     until = outcome.task_init_us if system.measure == "wait" else outcome.task_finish_us
+    until = np.maximum.reduceat(until, case.workload.job_first[:-1])
     return float((until - case.workload.arrival_us)[int(WARM_UP * n) :].mean())
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import vinesim as vs
-from vinesim.engine.many import simulate_many
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 GAVEL = "gpu,job_type,scale_factor,steps_per_s\nold,A,1,2\nnew,A,1,9\nold,B,1,0\nnew,B,1,1\nnew,A,2,15\n"
@@ -168,20 +167,17 @@ def test_the_kernels_of_starpu_run(vinesim, tmp_path):
     assert run(vinesim, tmp_path / "a.yaml")["jobs"]["finished"] == 200
 
 
-def test_parallel_jobs_of_a_log_are_warned_of(vinesim, tmp_path):
-    """Wherever their tasks would start one by one: at the import, in a run, when validated; not as whole jobs."""
+def test_the_processors_of_a_job_of_a_log_start_together(vinesim, tmp_path):
+    """Each job is a gang of one task per processor; a job wider than the machine is dropped."""
     (tmp_path / "log.swf").write_text(SWF)
     (tmp_path / "m").write_text("0\ta\t1\t4\t1\t1\n")
-    warning = "3 of the log's 5 jobs are parallel"
     words = ("import", "swf", tmp_path / "log.swf", "--machines", tmp_path / "m")
     done = vinesim(*words, "-o", tmp_path / "parts.parquet")
-    assert (done.code, done.err.count(warning), "warning" in done.out) == (0, 1, False)
-    for command in ("run", "validate"):
-        assert vinesim(command, tmp_path / "parts.yaml").err.count(warning) == 1
-    with pytest.warns(vs.InputWarning, match=warning):
-        simulate_many(vs.read_scenario(tmp_path / "parts.yaml"), seeds=[1, 2])
+    assert (done.code, done.err) == (0, "")
+    assert "more than the 4 processors of all clusters (line 5)" in done.out
+    tasks = vs.simulate(vs.read_scenario(tmp_path / "parts.yaml"), engine="reference").tasks
+    starts = [tasks["init_us"][tasks["job"] == job].tolist() for job in range(4)]
+    assert starts[0] == [0.0] * 3
+    assert starts[1] == [12e6 + 500e6] * 4  # when the job of one processor that came later is done
     assert vinesim(*words, "--task", "job", "-o", tmp_path / "jobs.parquet").err == ""
     assert vinesim("run", tmp_path / "jobs.yaml").err == ""
-    serial = "\n".join(line for line in SWF.splitlines() if line.split()[4] == "1")
-    (tmp_path / "log.swf").write_text(serial + "\n")
-    assert vinesim(*words, "-o", tmp_path / "parts.parquet").err == ""

@@ -33,12 +33,10 @@ def validate(
 
 
 def _scenario(file: Path, check: "PolicyCheck") -> str:
-    from vinesim.model.parallel_jobs import warn_of_parallel_jobs
     from vinesim.policies.documents import read_scenario
 
     scenario = read_scenario(file, check_policy=check)
     scenario.network.warn_if_unordered()
-    warn_of_parallel_jobs(scenario.workload)
     units = ", ".join(f"{n} {name}" for name, n in scenario.datacenter.count_by_type().items())
     return (
         f"{units}; {scenario.workload.n_jobs:,} jobs of {scenario.workload.n_tasks:,} tasks; "

@@ -18,7 +18,6 @@ from vinesim.metrics.record import Record
 from vinesim.metrics.warm_up import WarmUp
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.parallel_jobs import warn_of_parallel_jobs
 from vinesim.model.result import Table
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
@@ -82,7 +81,6 @@ def simulate_many(
     from vinesim.engine.blocks import Blocks, Failed  # loads the compiler
 
     scenario.network.warn_if_unordered()
-    warn_of_parallel_jobs(scenario.workload)
     n_workers = workers or n_cores()
     left = None if times is None else times[first:]
     try:

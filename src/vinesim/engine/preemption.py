@@ -166,8 +166,8 @@ def _is_with(model, state, task, before):
 
 @kernel
 def interrupt(model, state, tasks, why):
-    """End the segments of running tasks, in increasing order, and of their followers among these, by an outage. Gangs are
-    among them as a whole."""
+    """End the segments of running tasks, in increasing order, and of their followers among these, by an outage. Of a
+    gang all that run are among them."""
     run = state.run[0]
     run.interrupted = tasks[0] if tasks.shape[0] > 0 else -1
     for i in range(tasks.shape[0]):

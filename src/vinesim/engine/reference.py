@@ -213,7 +213,7 @@ class ReferenceState:
 
 def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     """Start the tasks of an action, or drop its task, after checking that the policy may ask for it."""
-    model, task, unit = state.model, action.task, action.unit
+    task, unit = action.task, action.unit
     check(state, action, may_overcommit)
     if action.kind == DROP:
         for dropped in [task, *attached_to(state, task)]:

@@ -21,7 +21,6 @@ from vinesim.metrics.summary import summarize
 from vinesim.metrics.tables import Tables
 from vinesim.metrics.warm_up import WarmUp, check_warm_up
 from vinesim.model.errors import InputError, PolicyError, Problem
-from vinesim.model.parallel_jobs import warn_of_parallel_jobs
 from vinesim.model.result import Outcome, Result, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
@@ -53,7 +52,6 @@ def simulate(
     """
     check_options(percentiles, warm_up)
     scenario.network.warn_if_unordered()
-    warn_of_parallel_jobs(scenario.workload)
     policy = resolve(scenario.policy, scenario.options)
     code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
     check_demands(scenario, policy)

@@ -168,9 +168,7 @@ class OnlinePolicy(Policy):
     keeps_tasks: ClassVar[bool] = False  # keeps tasks in its scratch; by default, where that has room for each task
     takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
     preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
-    takes_gangs: ClassVar[bool] = (
-        True  # is right where jobs are gangs, of which it sees the first task; by default, where it keeps no tasks
-    )
+    takes_gangs: ClassVar[bool] = True  # is right where only a gang's first task is pending; if it keeps_tasks: False
     starts_gangs: ClassVar[bool] = False  # starts all members of a gang at one decision point
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
@@ -178,10 +176,9 @@ class OnlinePolicy(Policy):
         if "scratch" in vars(cls) and "keeps_tasks" not in vars(cls):
             parts = {part for _, size in cls.scratch.values() for part in size.split(FACTOR)}
             cls.keeps_tasks = cls.keeps_tasks or not parts.isdisjoint(("tasks", "queue"))
-        if cls.keeps_tasks and "takes_gangs" not in vars(cls):
-            cls.takes_gangs = cls.takes_gangs and any(
-                "takes_gangs" in vars(base) for base in cls.__mro__[1:-1] if base is not OnlinePolicy
-            )
+        says_so = any("takes_gangs" in vars(base) for base in cls.__mro__ if base is not OnlinePolicy)
+        if cls.keeps_tasks and not says_so:
+            cls.takes_gangs = False
 
     @property
     def can_requeue(self) -> bool:

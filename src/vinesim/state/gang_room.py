@@ -55,7 +55,7 @@ def check_gangs(model: Model) -> None:
         within, per_node = int(model.job_gang[job]), int(model.job_per_node[job])
         for kind in np.unique(kinds).tolist():
             mine = np.flatnonzero(kinds == kind)
-            share = float(np.nan_to_num(demand[mine], nan=-1.0).min())
+            share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
             key = (within, per_node, kind, share, len(mine))
             if key not in known:
                 known[key] = _most(model, within, per_node or end - first, kind, share if share >= 0 else np.nan)

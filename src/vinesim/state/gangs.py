@@ -202,10 +202,10 @@ def _try(model, state, task, unit, p):
 @kernel
 def _any_holds(state, low, high, n):
     """Whether any node holds n members or more."""
-    for node in range(low, high):
-        if state.node_members[node] >= n:
-            return True
-    return False
+    node = low
+    while node < high and state.node_members[node] < n:
+        node += 1
+    return node < high
 
 
 @kernel

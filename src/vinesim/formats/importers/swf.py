@@ -1,10 +1,10 @@
 """Read the Standard Workload Format (SWF), plain or gzip: logs of parallel machines as workloads.
 
 By default each job becomes one task per processor (field 5, allocated; else field 8, requested), each as long as the
-job ran (field 4), on units that are one processor each. Alternatively a job becomes one task that takes that many
-processors of one node, and a node is a unit; the task's estimate is the time that the user requested (field 9). The
-status (field 11) says whether a job ran; the partition (field 16) can select jobs. Source: the format of the Parallel
-Workloads Archive, version 2.2, 18 fields per line, `;` comments.
+job ran (field 4), on units that are one processor each; these start together, as a gang. Alternatively a job becomes
+one task that takes that many processors of one node, and a node is a unit; the task's estimate is the time that the
+user requested (field 9). The status (field 11) says whether a job ran; the partition (field 16) can select jobs.
+Source: the format of the Parallel Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
 
 import os
@@ -18,16 +18,14 @@ from vinesim.formats.importers.declaration import Argument, Imported, Importer, 
 from vinesim.formats.importers.machines import PROCESSOR_TYPE, read_machines, read_nodes
 from vinesim.formats.importers.swf_lines import FIELDS, MAX_PROCESSORS, PARTITION, jobs_of
 from vinesim.formats.importers.swf_report import SwfReport
-from vinesim.formats.importers.swf_scenario import JOB_TYPE, write_swf_scenario
+from vinesim.formats.importers.swf_scenario import JOB_TYPE, PROCESSOR_TIME, write_swf_scenario
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.parallel_jobs import PROCESSOR_TIME, warn_of_parallel_jobs
-from vinesim.model.workload import NO_PREFERENCE, Workload
+from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PREFERENCE, Workload
 
 TASKS = ("processor", "job")
 LEFT_OUT = (
-    "gang scheduling: each task of a job starts when a unit is free, not all together",
     "node boundaries: the processors of a job may be on any nodes",
     "memory, queues, priorities, users, requested times and dependencies between jobs",
     "the log's own waiting times: the simulated policy decides when a job starts",
@@ -52,11 +50,10 @@ def import_swf(
         tuple[int, ...], Option("Take only the jobs of this partition; may be repeated.", metavar="N")
     ] = (),
 ) -> Imported:
-    """Import a Standard Workload Format log: each job becomes one task per processor, or one task."""
+    """Import a Standard Workload Format log: each job becomes a gang of one task per processor, or one task."""
     check_workload(output)
     workload, datacenter, report = read_swf(log, machines, task, partition)
     write_workload(output, workload, (PROCESSOR_TYPE,))
-    warn_of_parallel_jobs(workload)
     scenario = None
     if datacenter is not None:
         scenario = output.with_suffix(".yaml")
@@ -75,10 +72,10 @@ def read_swf(
 ) -> tuple[Workload, Datacenter | None, SwfReport]:
     """Return the workload of a log, the datacenter of its machines file if one is given, and a report.
 
-    ``task`` says what becomes a task: each ``processor`` of a job, or the whole ``job``, which needs the machines
-    file. ``partitions`` selects jobs; by default all are taken. The first arrival is at 0. Units do 1 us of the only
-    task type in 1 us. Lines that are not jobs, jobs cancelled before they ran, and parts of a job that has a line of
-    its own are dropped and reported. A file that has no job or cannot be read raises
+    ``task`` says what becomes a task: each ``processor`` of a job, which start together, or the whole ``job``, which
+    needs the machines file. ``partitions`` selects jobs; by default all are taken. The first arrival is at 0. Units do
+    1 us of the only task type in 1 us. Lines that are not jobs, jobs cancelled before they ran, and parts of a job that
+    has a line of its own are dropped and reported. A file that has no job or cannot be read raises
     :class:`InputError`.
     """
     _check_task(task, machines)
@@ -90,7 +87,7 @@ def read_swf(
     if datacenter is not None:
         capacities = np.array([p.capacity for p in datacenter.processor_types])
         report.n_processors = int(capacities[datacenter.unit_type].sum())
-        widest = int(capacities.max()) if is_whole else MAX_PROCESSORS
+        widest = int(capacities.max()) if is_whole else min(MAX_PROCESSORS, report.n_processors)
     jobs = np.array(list(jobs_of(path, report, widest, is_whole, frozenset(partitions))), np.float64).reshape(-1, 5)
     _check_partitions(path, report, partitions)
     if not len(jobs):
@@ -116,6 +113,7 @@ def read_swf(
         job_id=job_id,
         demand=processors if is_whole else None,
         estimate_us=np.where(asked_s > 0, asked_s * 1e6, run_us) if is_whole else None,
+        gang_within=np.where(counts > 1, ANYWHERE, NO_GANG),
         task_types=(JOB_TYPE if is_whole else PROCESSOR_TIME,),
     )
     report.n_jobs, report.n_tasks = workload.n_jobs, workload.n_tasks

@@ -41,7 +41,7 @@ def jobs_of(
         _count_unused(report, fields, is_whole)
         job = _job(fields)
         status, partition = _code(fields[STATUS]), _code(fields[PARTITION])
-        reason = _reason(job, status, partition, partitions, widest)
+        reason = _reason(job, status, partition, partitions, widest, is_whole)
         report.count(FIELDS[STATUS], f"{status} ({STATUSES.get(status, 'unknown')})", not reason)
         report.count(FIELDS[PARTITION], str(partition), not reason)
         if reason or job is None:
@@ -76,7 +76,14 @@ def _job(fields: list[bytes]) -> tuple[float, float, float, float, float] | None
     return job_id, submit, run, allocated, requested
 
 
-def _reason(job: tuple[float, ...] | None, status: int, partition: int, partitions: frozenset[int], widest: int) -> str:
+def _reason(
+    job: tuple[float, ...] | None,
+    status: int,
+    partition: int,
+    partitions: frozenset[int],
+    widest: int,
+    is_whole: bool,
+) -> str:
     """Why a line is dropped; nothing if it is not.
 
     A job with the status failed (0) or cancelled (5) that ran took its processors as any other, and is kept.
@@ -85,6 +92,7 @@ def _reason(job: tuple[float, ...] | None, status: int, partition: int, partitio
         return "not numbers"
     job_id, submit, run, allocated, requested = job
     processors = allocated if allocated > 0 else requested
+    place = "the widest node" if is_whole else "all clusters"
     reasons = (
         (
             "a number out of range",
@@ -97,7 +105,7 @@ def _reason(job: tuple[float, ...] | None, status: int, partition: int, partitio
         ("run time 0 or less", run <= 0),
         ("no processors", processors < 1),
         (f"more than {MAX_PROCESSORS:,} processors", processors > MAX_PROCESSORS),
-        (f"more than the {widest:,} processors of the widest node", processors > widest),
+        (f"more than the {widest:,} processors of {place}", processors > widest),
     )
     return next((reason for reason, is_so in reasons if is_so), "")
 

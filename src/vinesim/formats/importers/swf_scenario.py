@@ -10,11 +10,11 @@ import yaml
 from vinesim.formats.source.files import replacing
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.parallel_jobs import PROCESSOR_TIME
 
 JOB_TYPE = TaskType("RUN_TIME")  # when each job is one task
+PROCESSOR_TIME = TaskType("PROCESSOR_TIME")  # when each of its processors is one
 AFFINITY = 1.0  # a unit does 1 us of run time in 1 us
-OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task."
+OF_PROCESSORS = "An imported log on its own clusters: each processor of a job is one task of a gang."
 OF_JOBS = "An imported log on its own clusters: each job takes its processors from one node."
 
 

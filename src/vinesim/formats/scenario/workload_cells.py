@@ -10,6 +10,7 @@ from vinesim.formats.scenario.workload_columns import (
     NULLABLE,
     TIME_ANYWHERE,
     WHOLE,
+    WORDS,
     is_amount,
     kind_of,
 )
@@ -19,7 +20,14 @@ from vinesim.formats.source.table_source import TableSource, name_of, text_of
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
-LEAST = {"job_id": "", "priority": "", "limit_us": " above 0", "checkpoint_us": " above 0", "units": ", 1 or more"}
+LEAST = {
+    "job_id": "",
+    "priority": "",
+    "limit_us": " above 0",
+    "checkpoint_us": " above 0",
+    "units": ", 1 or more",
+    "nodes": ", 1 or more",
+}
 
 
 def number_of(name: str, cell: str | None) -> str:
@@ -59,7 +67,7 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
     if kind_of(name) in LIMITS:
         right = f"{number} >= {0 if name != 'job_id' else -LIMITS['BIGINT']} AND {number} < {LIMITS[kind_of(name)]}"
         right += f" AND {number} = floor({number})"
-    if name == "units":
+    if name in ("units", "nodes"):
         right += f" AND {number} >= 1"
     is_time = name.startswith(TIME_ANYWHERE)
     if is_time and not is_text:  # some tools write NaN for missing values
@@ -108,6 +116,11 @@ def check_names(source: TableSource, cells: Mapping[str, str], names: Mapping[st
                 problems.append(
                     Problem(f"{source.path}: {name}", "one of " + ", ".join(names[name]), repr(used), remedy)
                 )
+    for name in set(WORDS) & set(cells):
+        for used in used_names(source, cells[name]):
+            if used not in WORDS[name]:
+                remedy = did_you_mean(used, WORDS[name])
+                problems.append(Problem(f"{source.path}: {name}", " or ".join(WORDS[name]), repr(used), remedy))
     if problems:
         raise InputError(problems)
 

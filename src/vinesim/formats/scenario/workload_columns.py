@@ -51,6 +51,12 @@ LEAD = {
         "what the task also holds of one unit of that type at the same node; text may have a unit, as 16 GiB",
     ),
 }
+# the columns about jobs whose tasks start together; written only where the workload has them
+GANG = {
+    "gang": ("VARCHAR", "within what all tasks of the job start together: node, rack or anywhere; null: one by one"),
+    "spread": ("VARCHAR", "how they are placed: packed on few nodes, the default, or spread over many"),
+    "tasks_per_node": ("INTEGER", "the most of them at one node; null or 0: any number"),
+}
 # the same in the words of a job's request; see workload_resources
 REQUESTED = {
     "cores": ("DOUBLE", "cores at the node: of a unit whose type is a CPU"),
@@ -58,6 +64,12 @@ REQUESTED = {
     "gpus": ("INTEGER", "GPUs at the node; null or 0: the task runs on its cores"),
     "gpu_share": ("DOUBLE", "what it takes of each of its GPUs, above 0, at most 1; null: all"),
     "gpu_type": ("VARCHAR", "processor types that its GPUs may be of, as A100|H100; null: any GPU"),
+}
+NODES = {
+    "nodes": (
+        "INTEGER",
+        "nodes of the job: its row stands for a gang of nodes x tasks_per_node (1 if null) such tasks",
+    ),
 }
 OF_REQUEST = tuple(REQUESTED)
 GENERAL_LEAD = ("units", "types", "demand")
@@ -69,9 +81,10 @@ EMPTY = dict.fromkeys(("limit_us", "withdraw_us", "checkpoint_us"), math.inf) | 
 UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 PERIOD, TIME_ANYWHERE = ALTERNATIVES
-ALL = COLUMNS | LEAD | REQUESTED | ALTERNATIVES
+ALL = COLUMNS | LEAD | REQUESTED | GANG | NODES | ALTERNATIVES
 PLAIN = [name for name in ALL if "." not in name]
-NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED)
+NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED, *GANG, *NODES)
+WORDS = {"gang": ["node", "rack", "anywhere"], "spread": ["packed", "spread"]}  # that their cells may hold
 LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
 REQUEST = re.compile(r"request\.(.+)")
 METADATA = "vinesim.task_types"

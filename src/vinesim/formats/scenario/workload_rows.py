@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.workload_columns import EMPTY, OF_JOB, ONLY_TYPE, OPTIONAL, TIME_ANYWHERE
+from vinesim.formats.scenario.workload_gangs import GANG_COLUMNS
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, Problem
@@ -61,11 +62,15 @@ def to_workload(
     first = np.flatnonzero(is_first)
     if not np.array_equal(job[first], np.arange(len(first))):
         problems.append(Problem(f"{path}: job", "0, 1, 2 ... with the rows of a job together", "another order"))
-    for name in ("task_type", *OF_JOB):
+    for name in ("task_type", *OF_JOB, *GANG_COLUMNS):
         if name in columns:
             differs = np.flatnonzero(~is_first[1:] & (columns[name][1:] != columns[name][:-1])) + 1
             if len(differs):
-                problems.append(Problem(f"{path}: {name}[{differs[0]}]", "one value per job", "a second one"))
+                problems.append(
+                    Problem(
+                        f"{path}: {GANG_COLUMNS.get(name, name)}[{differs[0]}]", "one value per job", "a second one"
+                    )
+                )
             columns[name] = columns[name][first]
     if problems:
         raise InputError(problems)

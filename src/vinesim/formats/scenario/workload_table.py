@@ -17,7 +17,17 @@ import numpy as np
 
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
-from vinesim.formats.scenario.workload_columns import DEFAULTS, METADATA, PERIOD, REQUEST, is_set, kind_of, matched
+from vinesim.formats.scenario.workload_columns import (
+    DEFAULTS,
+    METADATA,
+    PERIOD,
+    REQUEST,
+    WORDS,
+    is_set,
+    kind_of,
+    matched,
+)
+from vinesim.formats.scenario.workload_gangs import read_gangs
 from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
 from vinesim.formats.source.suggestions import did_you_mean
@@ -68,6 +78,7 @@ def read_with_places(
     if "user" in match:
         names["user"] = used_names(source, cells["user"])
     check_names(source, cells, names)
+    words = {name: WORDS[name] for name in WORDS if name in match}
     sets = {name: used_names(source, cells[name]) for name in match if is_set(name)}
     wrong = {
         ours: is_wrong(ours, cell, is_text=source.is_csv or match[ours][0] in source.texts)
@@ -78,8 +89,8 @@ def read_with_places(
     select = ["_row", f"{count} AS _wrong"]
     for name in DEFAULTS | match:
         cell, scale = cells.get(name, DEFAULTS.get(name)), match[name][1] if name in match else 1.0
-        if name in names | sets:
-            position = f"list_position({list_of((names | sets)[name])}, {cell}::VARCHAR) - 1"
+        if name in names | sets | words:
+            position = f"list_position({list_of((names | sets | words)[name])}, {cell}::VARCHAR) - 1"
             none = f"{cell} IS NULL" + (f" OR {cell} = '{ANY_PROCESSOR}'" if name == "preferred_type" else "")
             select.append(f"(CASE WHEN {none} THEN {NO_PREFERENCE} ELSE {position} END)::INTEGER AS {name}")
         elif name == PERIOD:
@@ -97,6 +108,7 @@ def read_with_places(
     if n_wrong:
         raise InputError(wrong_cells(source, rows, match, wrong), n_wrong)
     _check_requests(source, table, match, processor_types)
+    read_gangs(source, table, match)
     row_of = table["_row"]
     demands = Demands(source, table, match, sets, offer or Offer.of(processor_types)).read()
     work = to_workload(source, table, names, tuple(task_types), match, demands)

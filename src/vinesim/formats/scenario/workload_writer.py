@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.workload_cells import list_of
-from vinesim.formats.scenario.workload_columns import COLUMNS, LEAD, METADATA, OF_JOB
+from vinesim.formats.scenario.workload_columns import COLUMNS, GANG, LEAD, METADATA, OF_JOB, WORDS
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.table_source import name_of, run, text_of
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
@@ -51,6 +51,13 @@ def write_workload(
     for name, values in (workload.companions or {}).items():
         columns[f"companion.{name}"] = "DOUBLE"
         tasks[f"companion.{name}"] = values
+    if workload.gang_within is not None:
+        is_spread = np.zeros(workload.n_jobs, bool) if workload.gang_spread is None else workload.gang_spread
+        per_node = np.zeros(workload.n_jobs, np.int32) if workload.tasks_per_node is None else workload.tasks_per_node
+        names |= WORDS
+        codes = {"gang": workload.gang_within - 1, "spread": np.where(is_spread, 1, -1), "tasks_per_node": per_node}
+        for name, code in codes.items():
+            columns[name], tasks[name] = GANG[name][0], np.repeat(code.astype(np.int64), counts)
     select = []
     for name, kind in columns.items():
         if name in names:  # SQL lists count from 1; an index outside the list gives null

@@ -1,0 +1,66 @@
+"""Jobs whose tasks start together, from the columns gang, spread, tasks_per_node and nodes of a table."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.scenario.workload_columns import GANG, NODES
+from vinesim.formats.source.table_source import TableSource
+from vinesim.model.errors import InputError
+from vinesim.model.workload import ANYWHERE, NO_GANG
+
+GANG_COLUMNS = {"gang_within": "gang", "gang_spread": "spread", "tasks_per_node": "tasks_per_node"}  # ours: the file's
+MAX_TASKS = 1_000_000  # of one row
+MAX_LINES = 5  # shown per column
+
+
+def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, tuple[str, float]]) -> None:
+    """Replace these columns by the workload's, and a row with nodes by one for each of its tasks.
+
+    Raises :class:`InputError`.
+    """
+    given = {name: table.pop(name) for name in (*GANG, *NODES) if name in table}
+    if not given:
+        return
+    n_rows = len(table["_row"])
+    nodes = np.ma.filled(given.get("nodes", np.zeros(n_rows, np.int64)), 0).astype(np.int64)
+    per_node = np.ma.filled(given.get("tasks_per_node", np.zeros(n_rows, np.int64)), 0).astype(np.int64)
+    per_node = np.where((nodes > 0) & (per_node == 0), 1, per_node)
+    within = np.asarray(given.get("gang", np.full(n_rows, -1))) + 1
+    within = np.where((nodes > 0) & (within == NO_GANG), ANYWHERE, within)
+    spread = np.asarray(given.get("spread", np.zeros(n_rows))) == 1
+    wrong = [
+        ("spread", spread & (within == NO_GANG), "nothing, as the job has no gang", "Give gang, or nodes."),
+        (
+            "tasks_per_node",
+            (per_node > 0) & (within == NO_GANG),
+            "nothing, as the job has no gang",
+            "Give gang, or nodes.",
+        ),
+        ("nodes", nodes * per_node > MAX_TASKS, f"at most {MAX_TASKS:,} tasks", "They are nodes x tasks_per_node."),
+        ("nodes", (nodes > 0) & _shares_job(table), "nothing where a job has several rows", "One row stands for all."),
+    ]
+    problems = []
+    for name, is_wrong, expected, remedy in wrong:
+        rows = table["_row"][np.flatnonzero(is_wrong)[:MAX_LINES]]
+        texts = source.texts_of(match[name][0], rows.tolist()) if len(rows) else {}
+        cells = [(int(row), match[name][0], expected, texts[int(row)]) for row in rows]
+        problems += [replace(problem, remedy=remedy) for problem in source.cells(cells)]
+    if problems:
+        raise InputError(problems)
+    counts = np.where(nodes > 0, nodes * per_node, 1)
+    table |= {"gang_within": within, "gang_spread": spread, "tasks_per_node": per_node}
+    if (counts > 1).any():
+        table.setdefault("job", np.arange(n_rows))
+        for name in list(table):
+            table[name] = table[name].repeat(counts)
+
+
+def _shares_job(table: Mapping[str, Any]) -> np.ndarray:
+    """Whether each row has the job of another row."""
+    if "job" not in table:
+        return np.zeros(len(table["_row"]), bool)
+    number, count = np.unique(np.asarray(table["job"]), return_inverse=True, return_counts=True)[1:]
+    return np.asarray(count[number] > 1)

@@ -1,0 +1,188 @@
+"""Jobs whose tasks start together: where they are placed, who waits, and what ends them."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.policies.kinds.urgent import Urgent
+from vinesim.engine.demands import check_demands
+from vinesim.model.application import Application
+from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.registry import resolve
+from vinesim.state.queries import move, next_running, oldest_pending, start
+
+ENGINES = pytest.mark.parametrize("engine", ["reference"])
+
+
+def case(counts, within=ANYWHERE, policy="high", per_node=0, spread=False, nodes=(2, 2), racks=None, **columns):
+    """Jobs of so many tasks of 10 us at 0, 1, 2 ...; nodes with so many units each."""
+    n_jobs, n = len(counts), sum(counts)
+    shelf = np.repeat(np.arange(len(nodes)), nodes)
+    rack = np.zeros(len(shelf)) if racks is None else np.repeat(racks, nodes)
+    within = np.broadcast_to(within, n_jobs) * (np.array(counts) > 1)
+    work = vs.Workload(
+        job_task_type=np.zeros(n_jobs),
+        job_first=np.concatenate([[0], np.cumsum(counts)]),
+        arrival_us=np.arange(n_jobs),
+        operations=columns.pop("operations", np.full(n, 10.0)),
+        data_bytes=np.zeros(n),
+        data_rack=np.zeros(n),
+        data_shelf=np.zeros(n),
+        preferred_type=np.full(n, -1),
+        task_types=(vs.TaskType("T"),),
+        gang_within=within,
+        gang_spread=np.broadcast_to(spread, n_jobs) & (within != NO_GANG),
+        tasks_per_node=np.broadcast_to(per_node, n_jobs) * (within != NO_GANG),
+        **{name: columns.pop(name) for name in list(columns) if name in vs.Workload.__dataclass_fields__},
+    )
+    center = vs.Datacenter(np.zeros(len(shelf)), rack, shelf, (vs.ProcessorType("P"),))
+    return vs.Scenario(center, work, policy=policy, affinity=[[1.0]], **columns)
+
+
+def starts(scenario):
+    return vs.simulate(scenario, engine="reference").tasks["init_us"].tolist()
+
+
+def units(scenario):
+    return vs.simulate(scenario, engine="reference").tasks["unit"].tolist()
+
+
+def test_a_gang_waits_until_there_is_room_for_all_its_tasks():
+    """Alone, its tasks would take the units that are free."""
+    together, alone = case([3, 2]), case([3, 2], NO_GANG)
+    assert starts(together) == [0, 0, 0, 10, 10]
+    assert starts(alone) == [0, 0, 0, 1, 10]
+
+
+@pytest.mark.parametrize(("policy", "single"), [("flat", 2), ("high", 2), ("fcfs", 10)])
+def test_a_single_task_passes_a_waiting_gang_as_the_policy_says(policy, single):
+    assert starts(case([3, 2, 1], policy=policy)) == [0, 0, 0, 10, 10, single]
+
+
+def test_a_gang_within_a_node_or_a_rack_waits_for_one():
+    # one unit of each node is busy until 10
+    def busy_in_each(within):
+        return case([2, 2], (ANYWHERE, within), spread=(True, False), racks=(0, 1))
+
+    assert starts(busy_in_each(ANYWHERE)) == [0, 0, 1, 1]
+    assert starts(busy_in_each(NODE)) == [0, 0, 10, 10]
+    assert starts(busy_in_each(RACK)) == [0, 0, 10, 10]
+    assert starts(case([2, 2], (ANYWHERE, RACK), spread=(True, False), racks=(0, 0))) == [0, 0, 1, 1]
+
+
+def test_packed_takes_the_nodes_that_offer_most_and_spread_one_of_each():
+    assert units(case([5], nodes=(1, 2, 1, 3))) == [0, 4, 5, 6, 1]
+    assert units(case([5], spread=True, nodes=(1, 2, 1, 3))) == [0, 1, 3, 4, 2]
+
+
+def test_no_more_tasks_than_asked_are_at_a_node():
+    assert units(case([4], per_node=1, nodes=(2, 2, 2, 2))) == [0, 2, 4, 6]
+    assert units(case([4], per_node=2, nodes=(3, 3))) == [0, 1, 3, 4]
+
+
+def test_each_task_finishes_by_itself_and_the_job_with_the_last():
+    done = vs.simulate(case([3], operations=[5.0, 20.0, 10.0]), engine="reference")
+    assert done.tasks["finish_us"].tolist() == [5, 20, 10]
+    assert done.jobs["finish_us"].tolist() == [20]
+
+
+def test_an_outage_of_one_node_interrupts_the_whole_gang_and_what_has_finished_stays_so():
+    outages = (vs.Outage(0, 1, 6.0, 8.0), vs.Outage(0, 2, 6.0, 8.0))
+    work = {"operations": [10.0, 2.0, 10.0], "checkpoint_us": [1.0] * 3, "nodes": (1, 1, 1), "outages": outages}
+    done = vs.simulate(case([3], **work), engine="reference")
+    assert done.tasks["init_us"].tolist() == [8, 0, 8]  # not before there is room for both
+    assert done.tasks["finish_us"].tolist() == [12, 2, 12]
+    alone = vs.simulate(case([3], NO_GANG, **work), engine="reference")
+    assert alone.tasks["finish_us"].tolist() == [10, 2, 12]
+
+
+def test_a_preempted_gang_is_preempted_as_a_whole():
+    scenario = case([4, 1], policy=Urgent, priority=[0.0, 1.0])
+    done = vs.simulate(scenario, engine="reference")
+    assert done.tasks["init_us"].tolist() == [11, 11, 11, 11, 1]
+    assert done.tasks["finish_us"].tolist() == [20, 20, 20, 20, 11]
+
+
+def test_limits_and_withdrawals_end_all_its_tasks():
+    killed = vs.simulate(case([2], limit_us=[4.0]), engine="reference").outcome.early
+    assert (killed.task.tolist(), killed.end_us.tolist()) == ([0, 1], [4, 4])
+    scenario = case([4, 3, 2], withdraw_us=[np.inf, 5.0, np.inf])
+    assert starts(scenario)[4:] == pytest.approx([np.nan] * 3 + [10, 10], nan_ok=True)
+
+
+@dataclass(frozen=True)
+class Wrong(OnlinePolicy):
+    """Starts the second task of a gang, or moves one."""
+
+    name: ClassVar[str] = "test_wrong_with_gangs"
+    source: ClassVar[str] = "tests"
+    preempts: ClassVar[bool] = True
+
+    moves: bool = False
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        if view.now_us == 0.0 and view.options.moves and next_running(model, state) < 0:
+            return start(oldest_pending(model, state), 0)
+        if view.options.moves:
+            return move(next_running(model, state), 3)
+        return start(oldest_pending(model, state) + 1, 0)
+
+
+@pytest.mark.parametrize(("moves", "words"), [(False, "only by its first task"), (True, "may not move or consolidate")])
+def test_a_policy_starts_a_gang_by_its_first_task_and_moves_none(moves, words):
+    with pytest.raises(vs.PolicyError, match=words):
+        vs.simulate(case([2, 1], policy=Wrong, options={"moves": moves}), engine="reference")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [
+        (
+            case([5]),
+            "job 0: expected at most 4 such tasks together: what the datacenter has room for, found a gang of 5",
+        ),
+        (case([1, 3], NODE), "job 1: expected at most 2 such tasks together: what one node has room for"),
+        (case([3], RACK, racks=(0, 1)), "job 0: expected at most 2 such tasks together: what one rack has room for"),
+        (case([3], per_node=1), "what the datacenter has room for, at most 1 a node, found a gang of 3"),
+    ],
+)
+def test_a_gang_that_the_empty_datacenter_cannot_hold_is_an_error_before_the_run(scenario, words):
+    with pytest.raises(vs.InputError, match=words):
+        vs.simulate(scenario, engine="reference")
+
+
+@pytest.mark.parametrize("policy", ["easy_backfill", "conservative_backfill", "rb_fifo", "symphony", "ff"])
+def test_policies_that_do_not_take_gangs_say_so(policy):
+    scenario = case([2], policy=policy)
+    with pytest.raises(vs.InputError, match="tasks that start one by one"):
+        check_demands(scenario, resolve(scenario.policy, scenario.options))
+
+
+def test_a_workload_has_gangs_of_one_kind():
+    scenario = case([2], application=[0])
+    applications = (Application("0", 10.0, gang_size=2),)
+    with pytest.raises(vs.InputError, match="as jobs are gangs already"):
+        vs.simulate(replace(scenario, applications=applications), engine="reference")
+
+
+def test_wrong_columns_are_told():
+    work = case([2]).workload
+    wrong = {"gang_within": [4], "gang_spread": [True], "tasks_per_node": [-1]}
+    with pytest.raises(vs.InputError, match=r"gang_within\[0\](.|\n)*tasks_per_node\[0\]"):
+        replace(work, **wrong)
+    with pytest.raises(vs.InputError, match="as the job is no gang"):
+        replace(work, gang_within=[0], tasks_per_node=[2])
+    with pytest.raises(vs.InputError, match="no task of a gang"):
+        replace(work, placed=[0, -1])
+
+
+def test_columns_that_ask_for_nothing_do_not_change_the_content():
+    plain = case([2], NO_GANG)
+    assert plain.workload.gang_within is None
+    assert plain.content_id == replace(plain, workload=replace(plain.workload, gang_within=None)).content_id
+    assert plain.content_id != case([2]).content_id
