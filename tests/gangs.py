@@ -37,7 +37,7 @@ def gang_scenario(seed: int, policy: Any = "high", options: Any = None, early: b
             build_model(found)
             return found
         except vs.InputError as wrong:
-            jobs = [int(p.where.split()[-1]) for p in wrong.problems if p.where.startswith("workload: job")]
+            jobs = [int(p.found.split()[-1]) for p in wrong.problems if p.found.startswith("a gang of")]
             if not jobs:
                 raise
             columns["gang_within"][jobs] = NO_GANG

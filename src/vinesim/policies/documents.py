@@ -18,6 +18,7 @@ from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.policies import replacing
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
+from vinesim.state.build import build_model
 from vinesim.state.demand_classes import classes_of, unmet
 from vinesim.workloads.registry import known_generator
 
@@ -94,13 +95,16 @@ def scenario_from(
 
 
 def _check_demands(scenario: Scenario) -> None:
-    """Raise :class:`InputError` for tasks that hold several units, or companions, that no node ever has together."""
+    """Raise :class:`InputError` for tasks that hold several units, or companions, that no node ever has together,
+    and for gangs that are larger than the datacenter."""
     center, work = scenario.datacenter, scenario.workload
     if work.has_vectors:
         remedy = "Ask for less, or add a node that has it."
         problems = unmet(classes_of(work, center, scenario.affinity), work, center)
         if problems:
             raise InputError([replace(problem, remedy=problem.remedy or remedy) for problem in problems])
+    if work.gang_within is not None:
+        build_model(scenario)
 
 
 def _has_generator_file(source: YamlSource) -> bool:

@@ -64,8 +64,8 @@ def check_gangs(model: Model) -> None:
                 at_most = f", at most {per_node} a node" if per_node else ""
                 expected = f"at most {known[key]} such tasks together: what {place} has room for{at_most}"
                 remedy = "Make the gang smaller or the datacenter larger."
-                where = f"workload: job {job}"
-                problems.append(Problem(where, expected, f"a gang of {end - first} tasks", remedy))
+                where = f"workload: task {first}"
+                problems.append(Problem(where, expected, f"a gang of {end - first} tasks, job {job}", remedy))
                 break
         if len(problems) == 5:
             break

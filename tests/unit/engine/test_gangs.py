@@ -9,6 +9,7 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.urgent import Urgent
 from vinesim.engine.demands import check_demands
+from vinesim.formats.results.explain_record import check_can_explain
 from vinesim.model.application import Application
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
 from vinesim.policies.contract import OnlinePolicy
@@ -144,10 +145,10 @@ def test_a_policy_starts_a_gang_by_its_first_task_and_moves_none(moves, words):
     [
         (
             case([5]),
-            "job 0: expected at most 4 such tasks together: what the datacenter has room for, found a gang of 5",
+            "task 0: expected at most 4 such tasks together: what the datacenter has room for, found a gang",
         ),
-        (case([1, 3], NODE), "job 1: expected at most 2 such tasks together: what one node has room for"),
-        (case([3], RACK, racks=(0, 1)), "job 0: expected at most 2 such tasks together: what one rack has room for"),
+        (case([1, 3], NODE), "task 1: expected at most 2 such tasks together: what one node has room for"),
+        (case([3], RACK, racks=(0, 1)), "task 0: expected at most 2 such tasks together: what one rack has room for"),
         (case([3], per_node=1), "what the datacenter has room for, at most 1 a node, found a gang of 3"),
     ],
 )
@@ -168,6 +169,11 @@ def test_a_workload_has_gangs_of_one_kind():
     applications = (Application("0", 10.0, gang_size=2),)
     with pytest.raises(vs.InputError, match="as jobs are gangs already"):
         vs.simulate(replace(scenario, applications=applications), engine="reference")
+
+
+def test_a_run_with_gangs_is_not_recorded_for_explain():
+    with pytest.raises(vs.InputError, match="tasks start one by one, found gangs"):
+        check_can_explain(case([2]))
 
 
 def test_wrong_columns_are_told():

@@ -7,6 +7,7 @@ import vinesim as vs
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
+from vinesim.policies.documents import read_scenario
 
 TYPES = (vs.ProcessorType("CPU"),)
 
@@ -58,6 +59,20 @@ def test_a_table_written_and_read_again_is_the_same(read, tmp_path):
     again = read_workload(tmp_path / "again.parquet", TYPES)
     for name in ("job_first", "gang_within", "gang_spread", "tasks_per_node"):
         assert getattr(again, name).tolist() == getattr(work, name).tolist()
+
+
+def test_a_gang_that_is_too_large_is_told_with_its_line(tmp_path):
+    (tmp_path / "jobs.csv").write_text("arrival_s,nodes,tasks_per_node\n0,,\n1,2,2\n2,2,3\n")
+    scenario = "extends: none\nprocessor_types: [{name: CPU}]\nnetwork: none\nworkload: {file: jobs.csv}\n"
+    (tmp_path / "s.yaml").write_text(
+        f"{scenario}affinity: {{absolute: {{CPU: {{TASK: 1}}}}}}\ntask_types: [TASK]\n"
+        "datacenter: {racks: [{nodes: [{count: 2, units: {CPU: 2}}]}]}\n"
+    )
+    with pytest.raises(vs.InputError) as wrong:
+        read_scenario(tmp_path / "s.yaml")
+    words = "jobs.csv:4: expected at most 4 such tasks together: what the datacenter has room for, at most 3 a node"
+    assert words in str(wrong.value)
+    assert "found a gang of 6 tasks, job 2" in str(wrong.value)
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,15 @@ class ExplainRecord:
         return found
 
 
+def check_can_explain(scenario: Scenario) -> None:
+    """Raise :class:`InputError` for gangs: the record does not say which tasks start together."""
+    if scenario.workload.gang_within is not None:
+        raise InputError([Problem("--explain", "a scenario whose tasks start one by one", "gangs", "Leave it out.")])
+
+
 def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = ()) -> None:
-    """Write both files; ``failures`` are those of the run. Raises OSError."""
+    """Write both files; ``failures`` are those of the run. Raises OSError, and :class:`InputError` for gangs."""
+    check_can_explain(scenario)
     outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
