@@ -9,6 +9,7 @@ from tests.gangs import gang_scenario
 from tests.policies.kinds.urgent import Urgent
 from tests.properties.equivalence import Refused, run, unlike
 from vinesim.model.workload import NO_GANG, NODE, RACK
+from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "120"))
@@ -40,7 +41,7 @@ def test_the_engines_agree_and_gangs_begin_together(name):
             early = compiled.outcome.early
             n_lost += 0 if early is None else len(early.task)
     assert n_gangs > N_SCENARIOS / 2
-    assert n_lost > 0
+    assert n_lost > 0 or resolve(policy, options).keeps_tasks
 
 
 def segments(done):
