@@ -62,7 +62,7 @@ def test_a_partition_is_an_option_and_the_report_can_be_json(vinesim, tmp_path):
         "partition: 1 2 kept, 1 dropped; 2 1 kept",
         "not used: wait time (4 lines), user (4 lines)",
         "requested time (4 lines)",
-        "left out: gang scheduling",
+        "left out: node boundaries",
     ):
         assert line in done.out, done.out
     found = json.loads(vinesim(*words, "--partition", 1, "--json").out)
