@@ -20,7 +20,16 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.gangs import forget_places, next_member, unit_of_member
-from vinesim.state.holding import hold_rest, index_room, is_in_use, release_rest, renew_node, set_load
+from vinesim.state.holding import (
+    count_task,
+    hold_rest,
+    index_room,
+    is_in_use,
+    note_change,
+    release_rest,
+    renew_node,
+    set_load,
+)
 from vinesim.state.indexed import group_of, with_gangs
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import ATTACHED, DOWN, DROP, DROPPED, OVERFULL, PENDING
@@ -196,7 +205,7 @@ def begin_one(model, state, task, unit, n_tasks):
     elif finish_us < np.inf:
         event_queue.push(state, task)
     set_load(model, state, unit, load)
-    state.unit_tasks[unit] += 1
+    count_task(model, state, task, unit, 1)
     hold_rest(model, state, task, unit)
     return True
 
@@ -258,7 +267,7 @@ def finish(model, state, task):
     finish of a task that stays there exceeds the range of numbers."""
     run = state.run[0]
     unit = not_negative(state.task_unit[task])
-    state.unit_tasks[unit] -= 1
+    count_task(model, state, task, unit, -1)
     load = state.unit_load[unit] - queries.demand(model, state, task, unit) if is_in_use(model, state, unit) else 0.0
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     if is_shared and not sharing.finish(model, state, task, unit, load):
@@ -279,11 +288,11 @@ def finish(model, state, task):
 def move(model, state, task, unit):
     """Migrate a running task to another unit; its finish time is unchanged. Neither unit may share its speed."""
     old = np.int64(state.task_unit[task])
-    state.unit_tasks[old] -= 1
+    count_task(model, state, task, old, -1)
     demand = queries.demand(model, state, task, old)
     set_load(model, state, old, state.unit_load[old] - demand if state.unit_tasks[old] > 0 else 0.0)
     state.task_unit[task] = unit
-    state.unit_tasks[unit] += 1
+    count_task(model, state, task, unit, 1)
     set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, task, unit))
 
 
@@ -336,6 +345,7 @@ def set_open(model, state, units, is_open):
         had_room = queries.has_room(model, state, unit)
         state.unit_open[unit] = model.unit_capacity[unit] if is_open else DOWN
         index_room(model, state, unit, had_room)
+        note_change(model, state, unit)
         renew_node(model, state, unit)
 
 

@@ -100,7 +100,7 @@ class _Worker:
         seen = self.arrival.view()
         seen.flags.writeable = False
         model = blocks.model._replace(job_arrival_us=seen)
-        state = build_state(model, 0, bound(blocks.policy.decide).counts_free)
+        state = build_state(model, 0, **bound(blocks.policy.decide).keeps)
         scratch = build_scratch(blocks.policy.scratch, model)
         self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
         policy = blocks.policy

@@ -39,7 +39,7 @@ class Bound(NamedTuple):
     """The result of binding the loop to a policy's ``decide``."""
 
     loop: Any  # the event loop, compiled when it is first called
-    counts_free: bool  # whether the state must count the units with room for it
+    keeps: dict[str, bool]  # what the state must keep for it, as arguments of build_state
 
 
 def bound(decide: Any, kernel: str = LOOP) -> Bound:
@@ -51,8 +51,18 @@ def bound(decide: Any, kernel: str = LOOP) -> Bound:
     if (kernel, digest) not in _loops:
         bindings = {"decide": _kernel_of(decide, {}), "PREEMPTS": may_preempt(decide)}
         made = kept(loop.run_events, digest, bindings, kernel)
-        _loops[kernel, digest] = Bound(made, queries.random_free in functions_of(decide))
+        _loops[kernel, digest] = Bound(made, _keeps(functions_of(decide)))
     return _loops[kernel, digest]
+
+
+def _keeps(used: set[Any]) -> dict[str, bool]:
+    """Return what the state must keep for the queries that a policy uses."""
+    counts_kinds = queries.node_tasks_of in used
+    return {
+        "counts_free": queries.random_free in used,
+        "scores_nodes": counts_kinds or not {queries.best_node, queries.random_node}.isdisjoint(used),
+        "counts_kinds": counts_kinds,
+    }
 
 
 def bound_block(decide: Any) -> Any:
@@ -113,7 +123,7 @@ class CompiledRun:
     def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, ends_early: bool = False):
         self.model = model
         made = bound(policy.decide, loop_for(len(model.kind_units) > 0))
-        self.state = build_state(model, seed, made.counts_free, ends_early)
+        self.state = build_state(model, seed, ends_early=ends_early, **made.keeps)
         self._decide = policy.decide
         self._loop = made.loop
         self._options = build_options(policy.values_of_options())

@@ -9,7 +9,7 @@ from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
 from vinesim.state import event_queue, indexed, queries
 from vinesim.state.bits import contains, remove
 from vinesim.state.gangs import forget_places
-from vinesim.state.holding import is_in_use, release_rest, set_load
+from vinesim.state.holding import count_task, is_in_use, release_rest, set_load
 from vinesim.state.indexed import with_gangs, with_several_units
 from vinesim.state.kernel import kernel, not_negative
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME
@@ -79,7 +79,7 @@ def end(model, state, task, why, keeps):
     run = state.run[0]
     unit = not_negative(state.task_unit[task])
     lost = 1.0 - share_kept(model, state, task, keeps)
-    state.unit_tasks[unit] -= 1
+    count_task(model, state, task, unit, -1)
     load = state.unit_load[unit] - queries.demand(model, state, task, unit) if is_in_use(model, state, unit) else 0.0
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
         if not sharing.leave(model, state, task, unit, load):

@@ -181,6 +181,7 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
         "kind_units": np.empty(0, np.int8),  # by this type loops are compiled: state/kernel.py
         "kind_share": NOTHING_F8,
         "kind_companion": np.empty((0, 0)),
+        "kind_named": np.empty((0, 0), bool),
         "kind_lead": np.empty((0, 0), np.int32),
         "task_held": NOTHING_I8,
         "lead_type": NOTHING_I4,
@@ -251,6 +252,7 @@ def _vectors(classes: DemandClasses) -> dict[str, np.ndarray]:
         "kind_units": classes.units.astype(np.int32),
         "kind_share": classes.share,
         "kind_companion": classes.companion,
+        "kind_named": classes.named,
         "kind_lead": kind_lead,
         "task_held": np.concatenate([[0], np.cumsum(n_held)]).astype(np.int64),
         "lead_type": lead_type.astype(np.int32),
@@ -401,11 +403,19 @@ def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
     return code
 
 
-def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: bool = False) -> State:
+def build_state(
+    model: Model,
+    seed: int,
+    counts_free: bool = True,
+    ends_early: bool = False,
+    scores_nodes: bool = False,
+    counts_kinds: bool = False,
+) -> State:
     """Return the state before the first event: every unit idle, no job arrived.
 
     ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
-    needed where segments may end before their tasks are done.
+    needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, and
+    ``counts_kinds`` how many tasks of each type run on each node.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
@@ -436,6 +446,7 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
     n_members = int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0)) if has_gangs else 0
     is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
     rooms = node_rooms(model) if has_vectors else np.empty((0, 0), np.int16)
+    n_kinds, n_nodes = len(model.ranking), len(model.node_rack)
     return State(
         run=run,
         task_unit=task_unit,
@@ -486,7 +497,11 @@ def build_state(model: Model, seed: int, counts_free: bool = True, ends_early: b
         node_members=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
         node_offer=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
         unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
+        node_change=np.zeros(n_nodes, np.int64) if scores_nodes else np.empty(0, np.int8),  # as for task_left
+        node_score=np.zeros((n_kinds, n_nodes) if scores_nodes else (0, 0), np.int32),
+        kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
+        node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),
         node_room=rooms,
-        node_is_stale=np.zeros(len(model.node_rack) if len(rooms) else 0, np.uint8),
-        stale_node=np.zeros(len(model.node_rack) if len(rooms) else 0, np.int32),
+        node_is_stale=np.zeros(n_nodes if len(rooms) else 0, np.uint8),
+        stale_node=np.zeros(n_nodes if len(rooms) else 0, np.int32),
     )

@@ -25,6 +25,7 @@ class DemandClasses(NamedTuple):
     units: np.ndarray  # [T] int32: units of the lead
     share: np.ndarray  # [T] float64: of each of them; infinite: the whole unit; NaN: one slot
     companion: np.ndarray  # [T, P] float64: amount of each processor type; 0: none
+    named: np.ndarray  # [T, P] bool: a lead may be of the type
     can_lead: np.ndarray  # [T, P] bool: a lead may be of the type, and a node without tasks has all that is demanded
 
 
@@ -43,11 +44,11 @@ def classes_of(work: Workload, center: Datacenter, affinity: np.ndarray) -> Dema
     for p, amount in companion.items():
         beside[:, p] = amount[first]
     in_set = np.array([[name in some for name in names] for some in work.lead_sets] + [[True] * n_types])
-    can_lead = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (beside == 0)
+    named = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (beside == 0)
     found = DemandClasses(
-        of_task, first, task_type[first].astype(np.int32), units[first], share[first], beside, can_lead
+        of_task, first, task_type[first].astype(np.int32), units[first], share[first], beside, named, named
     )
-    return found._replace(can_lead=can_lead & _on_empty_nodes(found, center))
+    return found._replace(can_lead=named & _on_empty_nodes(found, center))
 
 
 def _coded(columns: list[np.ndarray]) -> np.ndarray:

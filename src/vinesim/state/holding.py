@@ -4,7 +4,7 @@ import numpy as np
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import insert, remove
-from vinesim.state.indexed import with_several_units
+from vinesim.state.indexed import with_node_scores, with_several_units
 from vinesim.state.kernel import inlined, kernel, not_negative
 
 
@@ -15,6 +15,36 @@ def set_load(model, state, unit, load):
     had_room = queries.has_room(model, state, unit)
     state.unit_load[unit] = load
     index_room(model, state, unit, had_room)
+    note_change(model, state, unit)
+
+
+def _not_noted(model, state, unit):
+    pass
+
+
+@with_node_scores(without=_not_noted)
+def note_change(model, state, unit):
+    """Note that the node of a unit has changed, so that its scores are."""
+    run = state.run[0]
+    run.n_changes += 1
+    state.node_change[model.unit_node[unit]] = run.n_changes
+
+
+def _not_counted(model, state, task, unit, change):
+    pass
+
+
+@with_node_scores(without=_not_counted)
+def _count_kind(model, state, task, unit, change):
+    if state.node_kinds.shape[0] > 0:
+        state.node_kinds[model.unit_node[unit], queries.task_type(model, state, task)] += change
+
+
+@inlined
+def count_task(model, state, task, unit, change):
+    """Count a task that begins, +1, or ends, -1, to run on a unit."""
+    state.unit_tasks[unit] += change
+    _count_kind(model, state, task, unit, change)
 
 
 @inlined
@@ -110,6 +140,7 @@ def _set_load(model, state, unit, load):
     state.unit_load[unit] = load
     if queries.has_room(model, state, unit) != had_room:
         _index_room(model, state, unit, had_room)
+    note_change(model, state, unit)
 
 
 @kernel

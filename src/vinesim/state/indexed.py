@@ -15,8 +15,17 @@ from numba.core.typing.templates import infer_global
 from vinesim.state import event_queue, node_index, queries, skew_heap
 from vinesim.state.bits import ZERO, at_or_after, at_or_before, contains, count_ones, lowest
 from vinesim.state.demand import amount_of
-from vinesim.state.kernel import ends_early, has_gangs, holds_several, inlined, kernel, not_negative, part
-from vinesim.state.layout import DROP, FULL, MOVE, NOTHING, OVERFULL, PENDING, PREEMPT, START, Action
+from vinesim.state.kernel import (
+    ends_early,
+    has_gangs,
+    holds_several,
+    inlined,
+    kernel,
+    not_negative,
+    part,
+    scores_nodes,
+)
+from vinesim.state.layout import DROP, FULL, MOVE, NOTHING, OVERFULL, PENDING, PREEMPT, START, UNFIT, Action
 from vinesim.state.part import Choice, PartType
 
 INTEGER_BITS = np.uint64(11)
@@ -62,18 +71,20 @@ def _only(
 
 
 with_several_units, with_early_ends = partial(_only, holds_several), partial(_only, ends_early)
-with_gangs = partial(_only, has_gangs)
+with_gangs, with_node_scores = partial(_only, has_gangs), partial(_only, scores_nodes)
 
 
 # These bodies work in both engines: the queries that they call are answered from the indexes here.
 for same in (
     queries.arrival_us,
+    queries.bounded,
     queries.deadline_us,
     queries.has_room,
     queries.has_room_for,
     queries.is_up,
     queries.meets_on_type,
     queries.operations,
+    queries.room,
     queries.started_us,
     queries.transfer_us,
 ):
@@ -101,6 +112,10 @@ def companion_unit(model, state, node, processor_type, amount):
     if unit >= 0:
         return unit if queries.has_room_for(model, state, unit, amount) else np.int64(-1)
     return companion_of_several(model, state, place, amount)
+
+
+for same in (queries.first_free_at, queries.tightest_free_at):
+    compiled_form_of(same, inline=False)(same)
 
 
 def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
@@ -505,6 +520,60 @@ def node_tasks(model, state, node):
     for unit in range(model.node_first[node], model.node_first[node + 1]):
         n += state.unit_tasks[unit]
     return n
+
+
+@kernel
+def renew_scores(model, state, view, task, kind, score):
+    """Score the nodes that have changed since tasks of the type last asked; all, where their demands differ."""
+    is_alike = model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0
+    seen = state.kind_seen[kind] if is_alike else np.int64(-1)
+    for node in range(model.node_rack.shape[0]):
+        if state.node_change[node] > seen:
+            found = np.int64(UNFIT)
+            if queries.first_free_at(model, state, task, node) >= 0:
+                found = np.int64(queries.bounded(score(model, state, task, node, view)))
+            state.node_score[kind, node] = found
+    state.kind_seen[kind] = state.run[0].n_changes
+
+
+@compiled_form_of(queries.best_node, inline=False)
+def best_node(model, state, view, task, score):
+    kind = queries.task_type(model, state, task)
+    renew_scores(model, state, view, task, kind, score)
+    best, highest = np.int64(-1), np.int64(UNFIT)
+    for node in range(model.node_rack.shape[0]):
+        found = np.int64(state.node_score[kind, node])
+        if found > highest:
+            best, highest = np.int64(node), found
+    return best
+
+
+@kernel
+def _no_score(model, state, task, node, view):
+    return np.int64(0)
+
+
+@compiled_form_of(queries.random_node, inline=False)
+def random_node(model, state, view, task):
+    kind = queries.task_type(model, state, task)
+    renew_scores(model, state, view, task, kind, _no_score)
+    n = np.int64(0)
+    for node in range(model.node_rack.shape[0]):
+        n += state.node_score[kind, node] != UNFIT
+    if n == 0:
+        return np.int64(-1)
+    k = queries.random_below(state, n)
+    for node in range(model.node_rack.shape[0]):
+        if state.node_score[kind, node] != UNFIT:
+            if k == 0:
+                return np.int64(node)
+            k -= 1
+    return np.int64(-1)
+
+
+@compiled_form_of(queries.node_tasks_of)
+def node_tasks_of(model, state, node, task_type):
+    return np.int64(state.node_kinds[node, task_type])
 
 
 @compiled_form_of(queries.least_busy, inline=False)

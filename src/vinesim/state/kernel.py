@@ -66,6 +66,12 @@ def ends_early(model: Any, state: Any, *others: Any) -> bool:
     return bool(arrays.types[arrays.fields.index("task_left")].dtype != types.int8)
 
 
+def scores_nodes(model: Any, state: Any, *others: Any) -> bool:
+    """Whether scores of nodes are kept, in the same way by the type of a state's reference."""
+    arrays = state.target
+    return bool(arrays.types[arrays.fields.index("node_change")].dtype != types.int8)
+
+
 def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **options: Any) -> Any:
     """A kernel with some names of ``source`` bound, kept on the disk under the hash of all that it is made from.
 

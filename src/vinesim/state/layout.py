@@ -17,6 +17,8 @@ COLUMNS = 8  # of the index of nodes that are compared at once; their number is 
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 ATTACHED = -3  # as a task's unit: not started, and starts with the pending task of its gang
 DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
+UNFIT = -(2**31)  # as the score of a node: the task cannot start there
+MOST_SCORE = 2**31 - 1
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 NOTHING, START, DROP, PREEMPT, MOVE = range(5)  # kinds of actions; from PREEMPT on they end a segment
 RESUME, CHECKPOINT, RESTART = range(3)  # what a preempted task keeps: all, all up to its last checkpoint, nothing
@@ -81,6 +83,7 @@ class Model(NamedTuple):
     kind_units: np.ndarray  # [T] int32: units of the lead; or [0] int8 if no task holds several units
     kind_share: np.ndarray  # [T] float64: of each of them, as task_demand; or [0]
     kind_companion: np.ndarray  # [T, P] float64: amount of one unit of each type at the node, or [0, 0]
+    kind_named: np.ndarray  # [T, P] bool: the lead may be of the type, if a node has all that is demanded; or [0, 0]
     kind_lead: np.ndarray  # [T, P] int32: the lead, of L, on each type; -1: it cannot be of that type; or [0, 0]
     task_held: (
         np.ndarray
@@ -114,6 +117,7 @@ RUN = np.dtype(
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
         ("n_stale", "i8"),  # nodes that have changed since the index of nodes was brought up to date
+        ("n_changes", "i8"),  # changes of nodes so far, where scores of nodes are kept
         ("random", "u8"),  # state of the policy's random stream
         ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
         ("queue_levels", "u8"),  # event queue: which levels hold events
@@ -201,6 +205,10 @@ class State(NamedTuple):
     gang_before: np.ndarray  # [M] float64: while a place is looked for: the loads of these units before
     node_members: np.ndarray  # [V] int32: while a place is looked for: members at each node; or [0]
     node_offer: np.ndarray  # [V] int32: in the same way: members that each node could take; or [0]
+    node_change: np.ndarray  # [V] int64: the number of its last change; or [0] int8: no scores of nodes are kept
+    node_score: np.ndarray  # [T, V] int32: score of each node for a task type, UNFIT: no unit of it has room; or [0, 0]
+    kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]
+    node_kinds: np.ndarray  # [V, T] int32: tasks of each type that run on the units of a node; or [0, 0]
     node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
     node_is_stale: np.ndarray  # [V] uint8: the node has changed, and node_room does not know; or [0]
     stale_node: np.ndarray  # [V] int32: the first n_stale are those nodes; or [0]

@@ -8,7 +8,18 @@ import math
 from typing import Any
 
 from vinesim.state.demand import amount_of
-from vinesim.state.layout import DROP, FULL, MOVE, NOTHING, OVERFULL, PREEMPT, START, Action
+from vinesim.state.layout import (
+    DROP,
+    FULL,
+    MOST_SCORE,
+    MOVE,
+    NOTHING,
+    OVERFULL,
+    PREEMPT,
+    START,
+    UNFIT,
+    Action,
+)
 
 LOCAL, INTRA_RACK, INTER_RACK = 0, 1, 2  # tiers of distance from a task's data
 
@@ -214,6 +225,11 @@ def has_room(model: Any, state: Any, unit: int) -> bool:
     return state.unit_load[unit] < state.unit_open[unit] * FULL
 
 
+def room(model: Any, state: Any, unit: int) -> float:
+    """Return how much of the unit's capacity is left; 0 while its node is down."""
+    return max(0.0, state.unit_open[unit] - state.unit_load[unit])
+
+
 def is_up(model: Any, state: Any, unit: int) -> bool:
     """Whether the unit's node is up, not in an outage."""
     return state.unit_open[unit] > 0.0
@@ -295,6 +311,54 @@ def companion_unit(model: Any, state: Any, node: int, processor_type: int, amoun
 def can_start(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the unit can run the task's type and has room for it now."""
     return fits(model, state, task, unit) and model.affinity[model.unit_type[unit], task_type(model, state, task)] > 0.0
+
+
+def first_free_at(model: Any, state: Any, task: int, node: int) -> int:
+    """Return the first unit of a node on which the task can start."""
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if can_start(model, state, task, unit):
+            return unit
+    return -1
+
+
+def tightest_free_at(model: Any, state: Any, task: int, node: int) -> int:
+    """Return the unit of a node with the least room of those on which the task can start; the first of several."""
+    best, least = -1, math.inf
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if room(model, state, unit) < least and can_start(model, state, task, unit):
+            best, least = unit, room(model, state, unit)
+    return best
+
+
+def best_node(model: Any, state: Any, view: Any, task: int, score: Any) -> int:
+    """Return the node with the highest ``score(model, state, task, node, view)`` of those on which the task can start;
+    the first of several. Scores are whole numbers of 32 bits and may change only with the node; they depend on what the
+    task demands and on its type, not on the task."""
+    best, highest = -1, UNFIT
+    for node in range(len(model.node_rack)):
+        if first_free_at(model, state, task, node) >= 0:
+            found = bounded(score(model, state, task, node, view))
+            if found > highest:
+                best, highest = node, found
+    return best
+
+
+def bounded(score: int) -> int:
+    """Return the score in 32 bits."""
+    return min(max(int(score), UNFIT + 1), MOST_SCORE)
+
+
+def random_node(model: Any, state: Any, view: Any, task: int) -> int:
+    """Return one of the nodes on which the task can start, all equally likely, from the policy's random stream."""
+    nodes = [node for node in range(len(model.node_rack)) if first_free_at(model, state, task, node) >= 0]
+    return nodes[random_below(state, len(nodes))] if nodes else -1
+
+
+def node_tasks_of(model: Any, state: Any, node: int, task_type: int) -> int:
+    """Return how many tasks of a type run on the units of a node; consolidated tasks count as one. Where tasks hold
+    several units, those that demand the same are of one type."""
+    units = range(model.node_first[node], model.node_first[node + 1])
+    return sum(state.task_type_of(task) == task_type for unit in units for task in state.running[unit])
 
 
 def tier(model: Any, state: Any, task: int, unit: int) -> int:

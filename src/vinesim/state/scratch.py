@@ -13,7 +13,7 @@ from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
-SIZES = ("units", "types", "task_types", "groups", "jobs", "tasks", "queue", "one")
+SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "tasks", "queue", "one")
 
 
 @lru_cache(maxsize=256)
@@ -62,6 +62,7 @@ def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
     """Allocate the policy's arrays, filled with zeros, one per name."""
     sizes = {
         "units": len(model.unit_type),
+        "nodes": len(model.node_rack),
         "types": len(model.affinity),
         "task_types": len(model.ranking),
         "groups": len(model.group_task_type),

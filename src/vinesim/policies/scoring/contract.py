@@ -1,0 +1,93 @@
+"""The contract of score policies: a score of each node, and a choice among its units."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state.queries import best_node, drop, next_pending, nothing, oldest_pending, start, tightest_free_at
+
+PLAIN = 4  # parameters of score and choose without the view
+
+
+@dataclass(frozen=True)
+class ScorePolicy(OnlinePolicy):
+    """Starts the oldest pending task at the node with the highest score of those where it can start.
+
+    ``score(model, state, task, node)`` is a whole number of 32 bits; of equal nodes the first in (rack, shelf) order is
+    taken. A score is kept until its node changes, and is that of all tasks of the same type that demand the same: it
+    depends on nothing else. ``choose(model, state, task, node)`` is the unit: by default the tightest that suffices,
+    which is the first of units that are idle. Either may have a fifth parameter, the ``view``, for options and scratch
+    arrays that do not change.
+
+    ``refuse`` drops a task at once if it can start nowhere now; else it waits, and younger tasks that demand something
+    else may start before it. Cost per decision: O(nodes), and a score of each node that has changed since a task of the
+    same type and demands was last looked at.
+    """
+
+    refuse: bool = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "decide" not in vars(cls):
+            cls.decide = staticmethod(_decide_of(cls))  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "may_drop", self.refuse)
+        object.__setattr__(self, "sees_every_event", self.refuse)  # is asked, and refuses, also if all units are full
+
+    @staticmethod
+    def score(model: Any, state: Any, task: int, node: int) -> int:
+        """The score of a node that has room for the task; higher is better."""
+        raise NotImplementedError
+
+    @staticmethod
+    def choose(model: Any, state: Any, task: int, node: int) -> int:
+        """The unit of the node on which the task starts."""
+        return tightest_free_at(model, state, task, node)
+
+
+def decide(model: Any, state: Any, view: Any) -> Any:
+    """The rule of all score policies; ``score`` and ``choose`` are bound to a policy's."""
+    task = oldest_pending(model, state)
+    while task >= 0:
+        node = best_node(model, state, view, task, score)
+        if node >= 0:
+            return start(task, choose(model, state, task, node, view))
+        if view.options.refuse:
+            return drop(task)
+        task = next_pending(model, state, task)
+    return nothing()
+
+
+def score(model: Any, state: Any, task: int, node: int, view: Any) -> int:
+    """Stand for the score of a policy."""
+    raise NotImplementedError
+
+
+choose = score  # stands for the choice of a policy
+
+
+def _decide_of(kind: type[ScorePolicy]) -> Callable[..., Any]:
+    """Return ``decide`` with the score and the choice of a class bound."""
+    return _bound(decide, kind, score=_with_view(kind.score, kind), choose=_with_view(kind.choose, kind))
+
+
+def _with_view(function: Callable[..., Any], kind: type[ScorePolicy]) -> Callable[..., Any]:
+    """Return the function as one that is given the view, too."""
+    if len(inspect.signature(function).parameters) != PLAIN:
+        return function
+    return _bound(_without_view, kind, function=function)
+
+
+def _without_view(model: Any, state: Any, task: int, node: int, view: Any) -> Any:
+    return function(model, state, task, node)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _bound(source: Any, kind: type[ScorePolicy], **names: Any) -> Callable[..., Any]:
+    """Return a copy of a function that belongs to the class's module, with names bound."""
+    made = FunctionType(source.__code__, {**source.__globals__, **names}, source.__name__, source.__defaults__)
+    made.__qualname__, made.__module__ = f"{kind.__qualname__}.{source.__name__}", kind.__module__
+    return made

@@ -1,0 +1,136 @@
+"""The fragmentation of a node, over typical pods. Source: Weng et al., USENIX ATC 2023, section 3."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, kinds_of_tasks, may_use, milli_left
+
+COVERED = 0.95  # of all pods are of typical kinds
+MOST_TYPES = 63  # of processors, so many bits has a set of them
+SCRATCH: Mapping[str, tuple[str, str]] = {
+    "typical_cpu": ("f8", "tasks"),
+    "typical_gpus": ("i4", "tasks"),
+    "typical_types": ("i8", "tasks"),  # types of GPUs, one bit each
+    "typical_level": ("i4", "tasks"),  # its amount of a GPU, of the distinct ones
+    "typical_weight": ("f8", "tasks"),
+    "level": ("f8", "tasks"),  # the distinct amounts
+    "n_typical": ("i8", "2"),  # pods, and amounts
+    "left": ("f8", "units"),  # of each GPU of the node in question; below 0: not a GPU
+    "enough": ("i4", "tasks"),  # at that node: GPUs with so much left, for each amount
+    "too_little": ("f8", "tasks"),  # what is left of the others
+}
+
+
+def typical_pods(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> dict[str, np.ndarray]:
+    """Return the typical pods of the first tasks, or of all for 0, the most frequent first; ties: those that ask for
+    most, by CPU, amount of a GPU, GPUs and their types."""
+    n_tasks, n_types = len(pods["pod_cpu"]), len(model.affinity)
+    if not 0 <= n_first <= n_tasks:
+        raise InputError([Problem("policy.options.typical", f"a number of tasks, 0 to {n_tasks}", f"{n_first}")])
+    if n_types > MOST_TYPES:
+        raise InputError([Problem("processor_types", f"at most {MOST_TYPES} for the policy fgd", f"{n_types}")])
+    n_counted = n_first or n_tasks
+    usable = may_use(model)
+    all_gpus = usable.any(axis=0)
+    sets = [() if (row == all_gpus).all() else tuple(np.flatnonzero(row).tolist()) for row in usable]
+    kinds = kinds_of_tasks(model)[:n_counted].tolist()
+    columns = (pods[name][:n_counted].tolist() for name in ("pod_cpu", "pod_milli", "pod_gpus"))
+    counts: dict[tuple[Any, ...], int] = {}
+    for key in zip(*columns, (sets[kind] for kind in kinds), strict=True):
+        counts[key] = counts.get(key, 0) + 1
+    ranked = sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    n_covered = np.cumsum([count for _, count in ranked])
+    chosen = ranked[: int(np.searchsorted(n_covered, COVERED * n_counted)) + 1]
+    covered = float(n_covered[len(chosen) - 1])
+    any_type = sum(1 << int(p) for p in np.flatnonzero(all_gpus))
+    levels = sorted({key[1] for key, _ in chosen})
+    found = {
+        "typical_cpu": [key[0] for key, _ in chosen],
+        "typical_gpus": [key[2] for key, _ in chosen],
+        "typical_types": [sum(1 << p for p in key[3]) or any_type for key, _ in chosen],
+        "typical_level": [levels.index(key[1]) for key, _ in chosen],
+        "typical_weight": [(count / n_counted) / (covered / n_counted) for _, count in chosen],
+        "level": levels,
+    }
+    padded = {name: np.pad(np.array(values), (0, n_tasks - len(values))) for name, values in found.items()}
+    return {**padded, "n_typical": np.array([len(chosen), len(levels)])}
+
+
+def look_at_node(model: Any, state: Any, scratch: Any, node: int) -> float:
+    """Note what is left of the GPUs of a node, and return what is left of its CPU."""
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        is_gpu = scratch.scale[unit] > 0.0
+        scratch.left[unit] = milli_left(model, state, scratch, unit) if is_gpu else -1.0
+    return cpu_left(model, state, node)
+
+
+def fragmentation(model: Any, scratch: Any, node: int, cpu: float) -> float:
+    """Return the thousandths of GPUs that typical pods cannot use, on average, of what is noted to be left at a node,
+    with so much CPU. Its GPUs are taken to be of the type of the first. The terms of each case are summed apart, as in
+    the simulator: scores are rounded down, and the order of sums shows."""
+    total, allowed = look_at_levels(model, scratch, node)
+    lack_both, lack_gpu, lack_cpu, no_gpu_asked, no_gpu_no_cpu, not_allowed = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(scratch.n_typical[0]):
+        weight, has_cpu = scratch.typical_weight[i], scratch.typical_cpu[i] <= cpu
+        n_gpus, level = scratch.typical_gpus[i], scratch.typical_level[i]
+        if n_gpus == 0:
+            if has_cpu:
+                no_gpu_asked += weight * total
+            else:
+                no_gpu_no_cpu += weight * total
+        elif scratch.typical_types[i] & allowed == 0:
+            not_allowed += weight * total
+        elif scratch.enough[level] >= n_gpus:
+            if has_cpu:
+                lack_gpu += weight * scratch.too_little[level]
+            else:
+                lack_cpu += weight * total
+        elif has_cpu:
+            lack_gpu += weight * total
+        else:
+            lack_both += weight * total
+    return lack_both + lack_gpu + lack_cpu + no_gpu_asked + no_gpu_no_cpu + not_allowed
+
+
+def look_at_levels(model: Any, scratch: Any, node: int) -> tuple[float, int]:
+    """Note for each distinct amount how many GPUs of a node have it left, and how much the others have. Returns what
+    all have left, and the type of the first as a bit."""
+    total, allowed = 0.0, 0
+    begin, end = int(model.node_first[node]), int(model.node_first[node + 1])
+    for unit in range(begin, end):
+        if scratch.left[unit] >= 0.0:
+            total += scratch.left[unit]
+            if allowed == 0:
+                allowed = 1 << int(model.unit_type[unit])
+    for level in range(scratch.n_typical[1]):
+        amount, enough, too_little = scratch.level[level], 0, 0.0
+        for unit in range(begin, end):
+            left = scratch.left[unit]
+            if left >= amount:
+                enough += 1
+            elif left > 0.0:
+                too_little += left
+        scratch.enough[level], scratch.too_little[level] = enough, too_little
+    return total, allowed
+
+
+def next_tightest(model: Any, scratch: Any, node: int, milli: float, above: float) -> int:
+    """Return the GPU with the least left that suffices and is more than ``above``; the first of several."""
+    best, least = -1, 2.0 * MILLI
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        left = scratch.left[unit]
+        if left >= milli and left > above and left < least:
+            best, least = unit, left
+    return best
+
+
+def take_tightest(model: Any, scratch: Any, task: int, node: int) -> None:
+    """Note that the pod takes the GPUs with the least left that suffices, of whole ones the first."""
+    milli = scratch.pod_milli[task]
+    for _ in range(scratch.pod_gpus[task]):
+        unit = next_tightest(model, scratch, node, milli, -1.0)
+        if unit >= 0:
+            scratch.left[unit] -= milli

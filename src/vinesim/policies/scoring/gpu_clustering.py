@@ -1,0 +1,52 @@
+"""Pods of one class together: those with a share of a GPU, with one whole GPU, with two, and so on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from vinesim.policies.contract import Plan
+from vinesim.policies.scoring.gpu_pods import MILLI, GpuScorePolicy, gpu_left, kinds_of_tasks, pods_and_units
+from vinesim.state.queries import node_tasks_of
+
+NO_CLASS, SHARE = 0, 1  # classes of pods; whole GPUs: one more than their number
+
+
+@dataclass(frozen=True)
+class GpuClustering(GpuScorePolicy):
+    """Takes a node with GPU pods of the same class only, then one with such and others, then one without any.
+
+    Classes are a share of a GPU, one whole GPU, two, and so on. Within each kind of node it takes the one with most of
+    its GPUs in use. Pods without GPUs score 0 everywhere. Ties: (rack, shelf) order. Of the GPUs it takes the tightest
+    that suffices. Cost per decision: see the contract of score policies; a score looks at all classes of demands.
+    """
+
+    name: ClassVar[str] = "gpu_clustering"
+    scratch: ClassVar[Mapping[str, tuple[str, str]]] = {**GpuScorePolicy.scratch, "class_of": ("i4", "task_types")}
+    keeps_tasks: ClassVar[bool] = False
+
+    def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
+        found = pods_and_units(model)
+        of_pod = np.where(found["pod_milli"] < MILLI, SHARE, found["pod_gpus"] + 1)
+        class_of = np.full(len(model.ranking), NO_CLASS, np.int32)
+        class_of[kinds_of_tasks(model)] = np.where(found["pod_gpus"] > 0, of_pod, NO_CLASS)
+        return Plan({**found, "class_of": class_of})
+
+    @staticmethod
+    def score(model: Any, state: Any, task: int, node: int, view: Any) -> int:
+        scratch = view.scratch
+        if scratch.pod_gpus[task] == 0:
+            return 0
+        own = SHARE if scratch.pod_milli[task] < MILLI else scratch.pod_gpus[task] + 1
+        has_own, has_other = False, False
+        for kind in range(len(scratch.class_of)):
+            of_kind = scratch.class_of[kind]
+            if of_kind != NO_CLASS and node_tasks_of(model, state, node, kind) > 0:
+                has_own |= of_kind == own
+                has_other |= of_kind != own
+        most = int(scratch.most[1])
+        in_use = 25 * (most - int(gpu_left(model, state, scratch, node))) // most
+        if has_own:
+            return in_use + (50 if has_other else 75)
+        return in_use + (0 if has_other else 25)
