@@ -19,6 +19,9 @@ def reproduce(
     as_json: bool = typer.Option(False, "--json", help="Print the claims as JSON and nothing else."),
     out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to one folder per ID."),
     workers: int = typer.Option(None, metavar="N", help="Number of processes; default: as many as are worthwhile."),
+    nodes: Path = typer.Option(None, metavar="FILE", help="fgd: the nodes of the trace, CSV."),
+    pods: Path = typer.Option(None, metavar="FILE", help="fgd: its pods, CSV."),
+    seeds: int = typer.Option(None, metavar="N", help="fgd: number of seeds; default: 3."),
 ) -> None:
     """Reproduce figures, tables and statements of the papers: run the experiments and judge every claim."""
     from vinesim.model.errors import InputError, Problem
@@ -34,14 +37,29 @@ def reproduce(
         )
     if workers is not None and workers < 1:
         raise InputError([Problem("--workers", "at least 1", f"{workers}")])
-    _reproduce(list(items().values()) if every else chosen(ids), as_json, out, workers)
+    inputs = {name: path for name, path in (("nodes", nodes), ("pods", pods)) if path is not None}
+    wanted = list(items().values()) if every else chosen(ids)
+    if every and not inputs:
+        for item in (item for item in wanted if item.inputs):
+            files = " and ".join(f"--{name} FILE" for name in item.inputs)
+            typer.echo(f"{item.id} is left out: it needs {files}", err=True)
+        wanted = [item for item in wanted if not item.inputs]
+    _reproduce(wanted, as_json, out, workers, inputs, seeds)
 
 
-def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int | None) -> None:
+def _reproduce(
+    wanted: list[Any], as_json: bool, out: Path | None, workers: int | None, inputs: dict[str, Path], seeds: int | None
+) -> None:
     from vinesim.cli.claims import print_hint, print_report
     from vinesim.cli.claims_progress import following
-    from vinesim.papers.reproduce import prepare, reproduce, to_json
+    from vinesim.papers.reproduce import check_inputs, prepare, reproduce, to_json
 
+    takes_files = any(item.inputs for item in wanted)
+    options = {  # files for one item of several are no mistake; files for none are
+        item.id: {"inputs": inputs, "seeds": seeds} if item.inputs or not takes_files else {} for item in wanted
+    }
+    for item in wanted:
+        check_inputs(item, **({"inputs": {}, "seeds": None} | options[item.id]))
     if out is not None:
         for item in wanted:
             prepare(out, item)
@@ -49,7 +67,15 @@ def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int 
     made: dict[Path, Any] = {}  # shared, because items share studies
     for number, item in enumerate(wanted, 1):
         with following(f"{item.id} ({number} of {len(wanted)})", quiet=as_json, out=out) as (on_progress, on_message):
-            report = reproduce(item, out, workers=workers, on_progress=on_progress, on_message=on_message, made=made)
+            report = reproduce(
+                item,
+                out,
+                workers=workers,
+                on_progress=on_progress,
+                on_message=on_message,
+                made=made,
+                **options[item.id],
+            )
         judged += report.judged
         if not as_json:
             print_report(report)

@@ -20,16 +20,18 @@ class Item:
 
     ``studies`` are swept. ``runs`` are single runs for what a sweep's numbers do not contain (a task table, a time
     series); each is a function of the changes to its scenario and is called when a claim or figure first requests it.
+    ``inputs`` are files that are not part of the package: then the runs are functions of these and of the options.
     ``draw`` returns the figures by file name without suffix.
     """
 
     id: str  # such as fig4
-    paper: str  # the folder beside this file: vinesim, energy, rbss or symphony
+    paper: str  # the folder beside this file: vinesim, energy, rbss, symphony or fgd
     title: str
     source: str
     claims: tuple[Claim, ...]
     studies: Mapping[str, str] = field(default_factory=dict)  # name -> study file in the paper's folder
     runs: Mapping[str, Callable[[Changes], Any]] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)  # name -> what the file holds
     draw: Callable[[Data], Mapping[str, "Figure"]] | None = None
 
     def of_kind(self, kind: Kind) -> tuple[Claim, ...]:

@@ -20,6 +20,26 @@ NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "a
 NEEDS_PREEMPTS = {queries.left, queries.attained_us, queries.is_running, queries.next_running}
 
 
+OF_NODES = {  # the queries whose answers change only with the node, and are alike for tasks that demand the same
+    queries.bounded,
+    queries.can_start,
+    queries.companion_unit,
+    queries.demand,
+    queries.first_free_at,
+    queries.fits,
+    queries.has_room,
+    queries.has_room_for,
+    queries.is_up,
+    queries.node_tasks,
+    queries.node_tasks_of,
+    queries.rest_fits,
+    queries.room,
+    queries.task_type,
+    queries.tightest_free_at,
+    queries.unit_tasks,
+}
+
+
 def check_declarations(policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not follow the contract."""
     name = title_of(policy)
@@ -46,6 +66,11 @@ def check_declarations(policy: Policy) -> None:
         for query, group in NEEDS_GROUP.items()
         if query in used and group not in policy.groups
     ]
+    score = getattr(policy, "score", None)
+    for query in sorted(functions_of(score) - OF_NODES if score is not None else (), key=lambda f: f.__name__):
+        if query.__module__ == queries.__name__:
+            expected = "a score that depends on the node, the task's type and what it demands: scores are kept"
+            problems.append(Problem(f"policy {name}", expected, f"{query.__name__} in score"))
     if problems:
         raise InputError(problems)
 

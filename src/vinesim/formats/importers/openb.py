@@ -45,7 +45,7 @@ def import_openb(
     """Import the nodes and pods of a GPU cluster, in the form of Alibaba's trace of 2023 (openb)."""
     check_workload(output)
     places, workload, report = read_openb(nodes, pods, gpu_nodes, start)
-    types = _types(places)
+    types = types_of(places)
     write_workload(output, workload, types)
     scenario = output.with_suffix(".yaml")
     with replacing(scenario) as draft:
@@ -84,7 +84,7 @@ def read_openb(
         found.add(found.rows[-1][0], "a pod that a node can hold", "none; " + "; ".join(report.dropped))
         found.raise_problems()
     kept.sort(key=lambda pod: pod.created_s)
-    workload = _workload(kept, sorted({node.model for node in places if node.n_gpus}))
+    workload = workload_of(kept, sorted({node.model for node in places if node.n_gpus}))
     n_gpus = sum(node.n_gpus for node in places)
     days = (kept[-1].created_s - kept[0].created_s) / 86400
     report.made = f"{len(kept):,} pods over {days:.1f} days, on {len(places):,} nodes with {n_gpus:,} GPUs"
@@ -103,7 +103,7 @@ def _reason_to_drop(pod: Pod, kinds: set[Node], start: float) -> str:
     return "" if any(holds(node, pod) for node in kinds) else "no node has all that it asks for"
 
 
-def _workload(pods: list[Pod], models: list[str]) -> Workload:
+def workload_of(pods: list[Pod], models: list[str]) -> Workload:
     """Return the pods as jobs of one task each; the first arrives at 0."""
     leads = [((CPU,) if not pod.n_gpus else tuple(set(pod.models) & set(models)) or tuple(models)) for pod in pods]
     sets = sorted({tuple(sorted(lead)) for lead in leads})
@@ -130,7 +130,8 @@ def _workload(pods: list[Pod], models: list[str]) -> Workload:
     )
 
 
-def _types(nodes: list[Node]) -> tuple[ProcessorType, ...]:
+def types_of(nodes: list[Node]) -> tuple[ProcessorType, ...]:
+    """Return CPUs, the models of GPUs that there are, and memory."""
     models = sorted({node.model for node in nodes if node.n_gpus})
     return (ProcessorType(CPU), *(ProcessorType(model, capacity=MILLI) for model in models), ProcessorType(MEMORY))
 

@@ -15,7 +15,7 @@ from vinesim.policies.scoring.fragmentation import (
     typical_pods,
 )
 from vinesim.policies.scoring.gpu_pods import MILLI, GpuScorePolicy, pods_and_units
-from vinesim.state.queries import tightest_free_at
+from vinesim.state.queries import can_start, tightest_free_at
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,16 @@ def best_of_node(model: Any, state: Any, scratch: Any, task: int, node: int) -> 
     unit = next_tightest(model, scratch, node, milli, last)
     while unit >= 0:  # GPUs with equal amounts left are equal: the first of them is tried
         last = scratch.left[unit]
-        scratch.left[unit] = last - milli
-        found = score_of(before - fragmentation(model, scratch, node, cpu))
-        scratch.left[unit] = last
-        if found > best or (found == best and unit < best_unit):
-            best, best_unit = found, unit
+        if can_start(model, state, task, unit):
+            scratch.left[unit] = last - milli
+            found = score_of(before - fragmentation(model, scratch, node, cpu))
+            scratch.left[unit] = last
+            if found > best or (found == best and unit < best_unit):
+                best, best_unit = found, unit
         unit = next_tightest(model, scratch, node, milli, last)
+    if best_unit < 0:  # it may also run on a CPU, and only there now
+        best = score_of(before - fragmentation(model, scratch, node, cpu))
+        best_unit = tightest_free_at(model, state, task, node)
     return best, best_unit
 
 
