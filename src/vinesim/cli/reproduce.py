@@ -55,11 +55,11 @@ def _reproduce(
     from vinesim.papers.reproduce import check_inputs, prepare, reproduce, to_json
 
     takes_files = any(item.inputs for item in wanted)
-    options = {  # files for one item of several are no mistake; files for none are
+    options: dict[str, dict[str, Any]] = {  # files for one item of several are no mistake; files for none are
         item.id: {"inputs": inputs, "seeds": seeds} if item.inputs or not takes_files else {} for item in wanted
     }
     for item in wanted:
-        check_inputs(item, **({"inputs": {}, "seeds": None} | options[item.id]))
+        check_inputs(item, options[item.id].get("inputs", {}), options[item.id].get("seeds"))
     if out is not None:
         for item in wanted:
             prepare(out, item)

@@ -10,6 +10,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
+from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state import queries
 from vinesim.state.build import GROUP_KEYS
 from vinesim.state.scratch import SIZES, is_size
@@ -66,7 +67,7 @@ def check_declarations(policy: Policy) -> None:
         for query, group in NEEDS_GROUP.items()
         if query in used and group not in policy.groups
     ]
-    score = getattr(policy, "score", None)
+    score = getattr(type(policy), "score", None)
     for query in sorted(functions_of(score) - OF_NODES if score is not None else (), key=lambda f: f.__name__):
         if query.__module__ == queries.__name__:
             expected = "a score that depends on the node, the task's type and what it demands: scores are kept"
@@ -96,7 +97,11 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
         return
     decide = inspect.getattr_static(kind, "decide")
     if decide is inspect.getattr_static(OnlinePolicy, "decide"):
-        yield "a function decide(model, state, view)", "none"
+        scores = issubclass(kind, ScorePolicy)
+        yield (
+            "a function score(model, state, task, node)" if scores else "a function decide(model, state, view)",
+            "none",
+        )
     elif not isinstance(decide, staticmethod):
         yield "@staticmethod above def decide(model, state, view)", "none"
     elif len(inspect.signature(decide.__func__).parameters) != 3:

@@ -114,8 +114,8 @@ def companion_unit(model, state, node, processor_type, amount):
     return companion_of_several(model, state, place, amount)
 
 
-for same in (queries.first_free_at, queries.tightest_free_at):
-    compiled_form_of(same, inline=False)(same)
+for called in (queries.first_free_at, queries.tightest_free_at):
+    compiled_form_of(called, inline=False)(called)
 
 
 def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:

@@ -1,5 +1,6 @@
 """Allocation of shared GPUs against the load that has arrived, under six policies."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from vinesim.papers.fgd.curves import MOST_LOAD, POLICIES, Curves, curves
 from vinesim.papers.item import Changes, Item
 
 if TYPE_CHECKING:
+    from vinesim.plots.lines import Line
     from vinesim.plots.style import Figure
 
 FGD = POLICIES.index("fgd")
@@ -49,7 +51,8 @@ def _saved(data: Data) -> dict[str, float]:
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
-    from vinesim.plots.lines import Axis, Line, Panel, line_figure
+    from vinesim.plots.lines import Axis, Panel, line_figure
+    from vinesim.plots.lines import Line as Curve
     from vinesim.studies.statistics import mean_interval
 
     load = np.arange(MOST_LOAD + 1)
@@ -57,18 +60,16 @@ def _draw(data: Data) -> dict[str, "Figure"]:
     for name, of_seeds in zip(POLICIES, data.result("curves").allocation, strict=True):
         found = [mean_interval(at) for at in of_seeds.T]
         low, mean, high = (np.array([getattr(f, part) for f in found]) for part in ("low", "estimate", "high"))
-        lines.append(Line(name, load, mean, low, high))
+        lines.append(Curve(name, load, mean, low, high))
     panels = [Panel("", lines), Panel("from 80 %", [_from(line, 80) for line in lines])]
     y = [Axis("GPUs allocated, %", limits=(0, 100)), Axis("GPUs allocated, %")]
     return {"fgd": line_figure(panels, Axis("GPUs asked for, % of all"), y, columns=1)}
 
 
-def _from(line: "Line", first: int) -> "Line":  # type: ignore[name-defined]  # noqa: F821
-    from dataclasses import replace
+def _from(line: "Line", first: int) -> "Line":
 
     kept = slice(first, None)
-    rest = {name: getattr(line, name)[kept] for name in ("x", "y", "low", "high")}
-    return replace(line, **rest)
+    return replace(line, **{name: getattr(line, name)[kept] for name in ("x", "y", "low", "high")})
 
 
 ITEM = Item(

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import best_node, drop, next_pending, nothing, oldest_pending, start, tightest_free_at
@@ -27,26 +27,19 @@ class ScorePolicy(OnlinePolicy):
     same type and demands was last looked at.
     """
 
+    score: ClassVar[Any]  # of a node that has room for the task; higher is better
+    choose: ClassVar[Any] = staticmethod(tightest_free_at)
+
     refuse: bool = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "decide" not in vars(cls):
+        if "decide" not in vars(cls) and hasattr(cls, "score"):
             cls.decide = staticmethod(_decide_of(cls))  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "may_drop", self.refuse)
         object.__setattr__(self, "sees_every_event", self.refuse)  # is asked, and refuses, also if all units are full
-
-    @staticmethod
-    def score(model: Any, state: Any, task: int, node: int) -> int:
-        """The score of a node that has room for the task; higher is better."""
-        raise NotImplementedError
-
-    @staticmethod
-    def choose(model: Any, state: Any, task: int, node: int) -> int:
-        """The unit of the node on which the task starts."""
-        return tightest_free_at(model, state, task, node)
 
 
 def decide(model: Any, state: Any, view: Any) -> Any:
@@ -79,11 +72,16 @@ def _with_view(function: Callable[..., Any], kind: type[ScorePolicy]) -> Callabl
     """Return the function as one that is given the view, too."""
     if len(inspect.signature(function).parameters) != PLAIN:
         return function
-    return _bound(_without_view, kind, function=function)
+    return _bound(_without_view, kind, of_node=function)
 
 
 def _without_view(model: Any, state: Any, task: int, node: int, view: Any) -> Any:
-    return function(model, state, task, node)  # type: ignore[name-defined]  # noqa: F821
+    return of_node(model, state, task, node)
+
+
+def of_node(model: Any, state: Any, task: int, node: int) -> int:
+    """Stand for a score or a choice that is not given the view."""
+    raise NotImplementedError
 
 
 def _bound(source: Any, kind: type[ScorePolicy], **names: Any) -> Callable[..., Any]:
