@@ -44,7 +44,7 @@ def curve(nodes: Path, pods: Path, policy: str, seed: int) -> np.ndarray:
     trace = _trace(nodes, pods)
     made = drawn(trace, policy, seed)
     is_placed = np.zeros(len(made.arrivals), bool)
-    is_placed[trace.can_run[made.arrivals]] = simulate(made.scenario, engine="compiled").outcome.task_unit >= 0
+    is_placed[trace.can_run[made.arrivals]] = simulate(made.scenario).outcome.task_unit >= 0
     asked = trace.asked_milli[made.arrivals]
     return by_load(asked, is_placed, trace.milli)
 

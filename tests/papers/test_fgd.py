@@ -1,0 +1,143 @@
+"""The study of shared GPUs on a trace: on a small one written here, and the real one where it is at hand."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vinesim.cli import reproduce as command
+from vinesim.cli.main import app
+from vinesim.model.errors import InputError
+from vinesim.papers.fgd.curves import MOST_LOAD, POLICIES, by_load, curve, curves
+from vinesim.papers.fgd.trace import LOAD, drawn, read_trace
+from vinesim.papers.registry import items
+from vinesim.papers.reproduce import check_inputs, reproduce
+
+REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "openb2023"
+NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+POD = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "creation_time", "deletion_time")
+
+
+def write(path: Path, columns: tuple[str, ...], rows: list[tuple]) -> Path:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Three nodes with 7 GPUs, one without; 25 pods with GPUs, one of them too large for any node, and 3 without."""
+    nodes = [("a", 32000, 65536, 4, "T4"), ("b", 16000, 65536, 2, "P100"), ("c", 8000, 65536, 1, "T4")]
+    pods = [(f"p{i}", 1000, 1024, 1, 300 + 100 * (i % 5), ("", "T4")[i % 3 == 0], i, 100) for i in range(24)]
+    pods += [("large", 64000, 1024, 4, 1000, "", 30, 100)] + [(f"c{i}", 2000, 1024, 0, 0, "", i, 100) for i in range(3)]
+    nodes.append(("d", 64000, 65536, 0, ""))
+    return write(tmp_path / "nodes.csv", NODE, nodes), write(tmp_path / "pods.csv", POD, pods)
+
+
+def test_the_trace_has_the_nodes_with_gpus_and_all_pods(files):
+    trace = read_trace(*files)
+    assert [node.n_gpus for node in trace.nodes] == [4, 2, 1]
+    assert (len(trace.pods), trace.can_run.sum(), trace.workload.n_tasks) == (28, 27, 27)
+    assert trace.asked_milli[24] == 4000
+    assert trace.milli == 7000
+
+
+def test_a_seed_draws_the_order_of_nodes_and_pods_and_more_pods(files):
+    trace = read_trace(*files)
+    made = [drawn(trace, "fgd", seed) for seed in (1, 1, 2)]
+    assert np.array_equal(made[0].arrivals, made[1].arrivals)
+    assert not np.array_equal(made[0].arrivals[:28], made[2].arrivals[:28])
+    for one in made:
+        assert sorted(one.arrivals[:28].tolist()) == list(range(28))
+        assert trace.asked_milli[one.arrivals].sum() >= LOAD * trace.milli
+        work = one.scenario.workload
+        assert work.n_tasks == trace.can_run[one.arrivals].sum()
+        rows = trace.row[one.arrivals[trace.can_run[one.arrivals]]]
+        assert np.array_equal(work.demand, trace.workload.demand[rows])
+        assert np.isinf(work.operations).all()
+        assert one.scenario.options == {"refuse": True, "typical": 27}
+    orders = {tuple(drawn(trace, "fgd", seed).scenario.datacenter.unit_type.tolist()) for seed in range(9)}
+    assert len(orders) > 1
+
+
+def test_a_short_list_is_extended_beyond_the_load(tmp_path):
+    nodes = write(tmp_path / "n.csv", NODE, [("a", 128000, 65536, 8, "T4")])
+    pods = write(tmp_path / "p.csv", POD, [("p", 1000, 1024, 1, 500, "", 0, 9)])
+    trace = read_trace(nodes, pods)
+    arrivals = drawn(trace, "random_fit", 0).arrivals
+    assert len(arrivals) == int(np.ceil(LOAD * 8000 / 500))
+
+
+def test_the_curve_is_the_mean_allocation_at_each_whole_percent_of_load():
+    asked = np.array([5, 5, 10, 1000])  # loads of 0.5, 1.0, 2.0 and 102 %: 0.5 is rounded to 0
+    found = by_load(asked, np.array([True, True, False, True]), 1000)
+    assert len(found) == MOST_LOAD + 1
+    assert {load: value for load, value in enumerate(found) if not np.isnan(value)} == {
+        0: 0.5,
+        1: 1.0,
+        2: 1.0,
+        102: 101.0,
+    }
+    assert by_load(np.array([15, 10]), np.array([True, True]), 1000)[2] == pytest.approx(2.0)  # 1.5 and 2.5
+
+
+def test_curves_are_those_of_each_policy_and_seed(files):
+    found = curves(*files, 2, 1).allocation
+    assert found.shape == (len(POLICIES), 2, MOST_LOAD + 1)
+    for number, policy in enumerate(POLICIES):
+        for seed in range(2):
+            assert np.array_equal(found[number, seed], curve(*files, policy, seed), equal_nan=True)
+    assert np.nanmax(found) <= 100
+    assert not np.array_equal(found[0, 0], found[0, 1], equal_nan=True)
+
+
+def test_processes_give_the_same(files):
+    assert np.array_equal(curves(*files, 1, 2).allocation, curves(*files, 1, 1).allocation, equal_nan=True)
+
+
+def test_the_command_judges_and_draws(files, tmp_path):
+    pytest.importorskip("matplotlib")
+    item = items()["fgd"]
+    inputs = dict(zip(("nodes", "pods"), files, strict=True))
+    report = reproduce(item, tmp_path / "out", inputs=inputs, seeds=2, workers=1)
+    assert [judged.claim.id for judged in report.judged] == ["FGD1", "FGD2", "FGD3"]
+    assert {path.name for path in (tmp_path / "out" / "fgd").iterdir()} == {"fgd.png", "fgd.svg", "claims.json"}
+    words = ["reproduce", "fgd", "--nodes", str(files[0]), "--pods", str(files[1]), "--seeds", "2", "--json"]
+    done = CliRunner().invoke(app, words)
+    assert [row["measured"] for row in json.loads(done.stdout)] == [judged.measured for judged in report.judged]
+
+
+def test_what_is_missing_or_not_taken_is_told(files):
+    nodes, pods = files
+    fgd, other = items()["fgd"], items()["table2"]
+    with pytest.raises(InputError, match=r"--nodes FILE.*\n.*--pods FILE"):
+        check_inputs(fgd, {}, None)
+    with pytest.raises(InputError, match=r"no file .*none\.csv"):
+        check_inputs(fgd, {"nodes": nodes, "pods": Path("none.csv")}, None)
+    with pytest.raises(InputError, match="--seeds: expected at least 1"):
+        check_inputs(fgd, {"nodes": nodes, "pods": pods}, 0)
+    with pytest.raises(InputError, match="no scenario file"):
+        reproduce(fgd, inputs={"nodes": nodes, "pods": pods}, changes={"policy": "flat"})
+    with pytest.raises(InputError, match="no files and seeds, found --nodes, --seeds"):
+        check_inputs(other, {"nodes": nodes}, 2)
+
+
+def test_all_leaves_out_what_needs_files(monkeypatch, files):
+    wanted: list[list[str]] = []
+    monkeypatch.setattr(command, "_reproduce", lambda items, *others: wanted.append([item.id for item in items]))
+    done = CliRunner().invoke(app, ["reproduce", "--all"])
+    assert "fgd is left out: it needs --nodes FILE and --pods FILE" in done.stderr
+    CliRunner().invoke(app, ["reproduce", "--all", "--nodes", str(files[0]), "--pods", str(files[1])])
+    assert "fgd" not in wanted[0]
+    assert set(wanted[1]) == {*wanted[0], "fgd"}
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the trace is not at ../shared/data/openb2023")
+def test_the_real_trace():
+    trace = read_trace(REAL / "nodes.csv", REAL / "pods_gpuspec33.csv")
+    assert (len(trace.nodes), trace.milli, len(trace.pods)) == (1213, 6_212_000, 8152)
+    assert trace.can_run.sum() == 8151
+    assert len(drawn(trace, "fgd", 0).arrivals) > 10_000
