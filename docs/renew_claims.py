@@ -1,6 +1,7 @@
 """Run papers or items again and put their rows into docs/claims.json: ``python docs/renew_claims.py vinesim rbss``.
 
-The rows of the others stay as they are, those of claims that no longer exist go.
+The rows of the others stay as they are, those of claims that no longer exist go. ``fgd`` needs the files of its trace:
+``python docs/renew_claims.py fgd nodes=FILE pods=FILE``.
 """
 
 import json
@@ -16,8 +17,10 @@ CLAIMS = Path(__file__).with_name("claims.json")
 def main(names: list[str]) -> None:
     rows = {row["claim"]: row for row in json.loads(CLAIMS.read_text())}
     made: dict[Path, object] = {}
-    for item in chosen(names):
-        rows |= {judged.claim.id: judged.row() for judged in reproduce(item, made=made).judged}
+    files = {name: Path(path) for name, sep, path in (word.partition("=") for word in names) if sep}
+    for item in chosen([name for name in names if "=" not in name]):
+        inputs = files if item.inputs else None
+        rows |= {judged.claim.id: judged.row() for judged in reproduce(item, made=made, inputs=inputs).judged}
     known = [rows[claim.id] for item in items().values() for claim in item.claims]
     CLAIMS.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")
 
