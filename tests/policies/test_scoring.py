@@ -14,7 +14,7 @@ from vinesim.formats.importers.openb_files import Node, Pod, holds
 from vinesim.model.errors import InputError
 from vinesim.model.network import NONE
 from vinesim.papers.fgd.trace import datacenter_of, in_turn
-from vinesim.policies import ScorePolicy, operations, room
+from vinesim.policies import ScorePolicy, can_start, operations, room
 from vinesim.policies.registry import find, policies
 
 NAMES = ("dot_product", "gpu_clustering", "gpu_packing", "gpu_best_fit", "fgd")
@@ -182,7 +182,10 @@ class ByWeight(Emptiest):
 
     @staticmethod
     def choose(model: Any, state: Any, task: int, node: int) -> int:
-        return int(model.node_first[node + 1]) - 1
+        unit = int(model.node_first[node + 1]) - 1
+        while not can_start(model, state, task, unit):
+            unit -= 1
+        return unit
 
 
 def plain_case(policy: Any, **options: Any) -> vs.Scenario:
@@ -207,8 +210,8 @@ def test_a_users_score_and_choice(engine):
         return vs.simulate(plain_case(policy, **options), engine=engine).outcome.task_unit.tolist()
 
     assert units(Emptiest) == [0, 2, 1]
-    assert vs.simulate(plain_case(ByWeight, weight=1), engine=engine).outcome.task_unit[0] == 3
-    assert vs.simulate(plain_case(ByWeight, weight=-1), engine=engine).outcome.task_unit[0] == 1
+    assert vs.simulate(plain_case(ByWeight, weight=1), engine=engine).outcome.task_unit.tolist() == [3, 2, 1]
+    assert vs.simulate(plain_case(ByWeight, weight=-1), engine=engine).outcome.task_unit.tolist() == [1, 0, 3]
 
 
 def test_scores_beyond_32_bits_are_bounded():
