@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import vinesim as vs
 from tests.invariants import violations
@@ -157,3 +158,8 @@ def shares(n: int) -> dict[str, int]:
         for name, policy in every_policy().items()
     }
     return {name: math.ceil(n * share / sum(weight.values())) for name, share in weight.items()}
+
+
+def mostly_slow(names, default):
+    """Parameters of a test that compiles one policy after another: those in ``default``, and the others marked slow."""
+    return [name if name in default else pytest.param(name, marks=pytest.mark.slow) for name in names]

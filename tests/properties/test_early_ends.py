@@ -6,7 +6,7 @@ import pytest
 from tests.invariants import violations
 from tests.policies.kinds.restless import Restless
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, run, unlike
+from tests.properties.equivalence import Refused, mostly_slow, run, unlike
 from tests.real_nodes import real_scenario, wrong
 from tests.strategies import Limits, seeded_scenario
 from vinesim.model.result import OUTCOMES
@@ -24,7 +24,7 @@ EVER = {"interrupted", "failed", "killed", "withdrawn"}
 ENDS = {name: EVER | {"preempted"} for name in POLICIES} | {"high": EVER, "restless": EVER | {"preempted", "moved"}}
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless", "high"}))
 def test_the_engines_agree(name):
     policy, options = POLICIES[name]
     n_early = 0
@@ -39,7 +39,7 @@ def test_the_engines_agree(name):
     assert n_early > 100
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))
 def test_the_engines_agree_where_tasks_hold_several_units(name):
     """And at every instant there is room for all that is held."""
     policy, options = POLICIES[name]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.gangs import gang_scenario
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, run, unlike
+from tests.properties.equivalence import Refused, mostly_slow, run, unlike
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.registry import resolve
 
@@ -27,7 +27,7 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"fcfs"}))
 def test_the_engines_agree_and_gangs_begin_together(name):
     policy, options = POLICIES[name]
     n_gangs = n_lost = 0

@@ -8,7 +8,7 @@ import pytest
 import vinesim as vs
 from tests.invariants import violations
 from tests.policies.kinds.overcommit import Pile
-from tests.properties.equivalence import differences
+from tests.properties.equivalence import differences, mostly_slow
 from tests.real_nodes import is_possible, real_scenario, wrong
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import policies
@@ -23,7 +23,7 @@ def has_outages(name, seed):
     return seed % 4 == 3 and policies()[name]().can_requeue
 
 
-@pytest.mark.parametrize("name", TAKE_VECTORS)
+@pytest.mark.parametrize("name", mostly_slow(TAKE_VECTORS, {"flat", "high", "fcfs"}))
 def test_both_engines_give_the_same_tables(name):
     for seed in range(N_SCENARIOS):
         case = real_scenario(seed, name, has_outages=has_outages(name, seed))
