@@ -28,6 +28,8 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
     queries.demand,
     queries.first_free_at,
     queries.fits,
+    queries.fits_itself,
+    queries.gang_fits,  # of a single task, as score policies take no gangs
     queries.has_room,
     queries.has_room_for,
     queries.is_up,

@@ -27,6 +27,8 @@ class ScorePolicy(OnlinePolicy):
     same type and demands was last looked at.
     """
 
+    takes_gangs: ClassVar[bool] = False  # whether a gang fits depends on other nodes too
+
     score: ClassVar[Any]  # of a node that has room for the task; higher is better
     choose: ClassVar[Any] = staticmethod(tightest_free_at)
 
