@@ -28,6 +28,8 @@ ELSEWHERE = {  # policies of several queues, and the tests of their rules
     **dict.fromkeys(("edf_drop", "least_laxity", "deadline_consolidation"), "test_requests"),
     **dict.fromkeys(("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl"), "test_resource_based"),
     **dict.fromkeys(("easy_backfill", "conservative_backfill", "earliest_completion"), "test_backfill"),
+    **dict.fromkeys(("random_fit", "dot_product", "gpu_clustering", "gpu_packing"), "test_scoring"),
+    **dict.fromkeys(("gpu_best_fit", "fgd"), "test_scoring"),
 }
 ONLINE = pytest.mark.parametrize("policy", ONLINE_POLICIES.values(), ids=ONLINE_POLICIES.keys())
 PAPER = Limits(demands="none", sharing=False)  # the papers' model: a unit runs one task

@@ -21,7 +21,7 @@ from vinesim.state.queries import (
 class RandomFit(ScorePolicy):
     """Takes one of the nodes on which the task can start, and one of their units, each with equal probability.
 
-    Cost per decision: O(nodes).
+    Ties: none, as chance decides. Cost per decision: O(nodes).
     """
 
     name: ClassVar[str] = "random_fit"
