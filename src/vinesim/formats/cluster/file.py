@@ -8,7 +8,6 @@ from typing import Any
 
 from vinesim.formats.cluster.document import REQUIRED, ClusterDocument, LiveApplicationPart
 from vinesim.formats.scenario.document import ScenarioDocument
-from vinesim.formats.scenario.keys import split_policy
 from vinesim.formats.scenario.names import Names, names_of
 from vinesim.formats.scenario.tables import affinity, table
 from vinesim.formats.source.document import checked
@@ -17,6 +16,7 @@ from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.application import Application
 from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
 from vinesim.model.errors import InputError
+from vinesim.model.python_file import split_file
 from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT
 
 
@@ -143,7 +143,7 @@ def _policy(
     folder: Path,
     check: Callable[[Any, Mapping[str, Any]], object] | None,
 ) -> Any:
-    file, rest = split_policy(document.policy)
+    file, rest = split_file(document.policy)
     name = f"{(folder / file).resolve()}{rest}" if file else document.policy
     if check is not None and not {"policy", "options"} & bad:
         try:
