@@ -34,7 +34,8 @@ def columns() -> str:
         "units": ("UNITS", "One row a unit, in (rack, shelf) order."),
         "segments": (
             "SEGMENTS",
-            "One row a time that a task was on a unit, task by task; only if a task was interrupted or moved.",
+            "One row a time that a task held a unit, task by task; only if a task was interrupted, moved or held several "
+            "units.",
         ),
         "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
         "periods": ("PERIODS", "One row a period; only with a batch policy."),
@@ -49,6 +50,8 @@ def columns() -> str:
         listed = list(getattr(declared, constant))
         if name == "tasks":
             listed += [*declared.TASKS_SHARED, *declared.TASKS_OUTAGES]
+        if name == "segments":
+            listed += declared.SEGMENTS_PARTS
         if name == "units":
             listed += declared.UNITS_ENERGY
         if name == "periods":

@@ -9,7 +9,7 @@ from vinesim.model import columns
 
 DECLARED = {
     "tasks": columns.TASKS + columns.TASKS_SHARED + columns.TASKS_OUTAGES,
-    "segments": columns.SEGMENTS,
+    "segments": columns.SEGMENTS + columns.SEGMENTS_PARTS,
     "jobs": columns.JOBS + columns.JOBS_DEADLINE + columns.JOBS_APPLICATION,
     "units": columns.UNITS + columns.UNITS_ENERGY,
     "utilization": columns.UTILIZATION,

@@ -81,6 +81,7 @@ def simulate(
         "engine_choice": tier.why,
         "processor_types": [kind.name for kind in scenario.datacenter.processor_types],
         "task_types": [kind.name for kind in scenario.workload.task_types],
+        **resources_of(scenario),
         "events": outcome.n_events,
         "reason": ended.words,
         "wall_s": time.perf_counter() - begun - ended.compile_s - plan.took_s,
@@ -118,6 +119,12 @@ def result_of(
         builders,
         partial(summarize, tables=tables, method=percentiles, warm_up=warm_up),
     )
+
+
+def resources_of(scenario: Scenario) -> dict[str, list[str]]:
+    """Return the names of the processor types that run nothing, which overall figures leave out, if there are any."""
+    names = [scenario.datacenter.processor_types[code].name for code in scenario.resources]
+    return {"resources": names} if names else {}
 
 
 def placed(failed: Unplaced, scenario: Scenario, on_message: Callable[[str], None] | None) -> PolicyError:

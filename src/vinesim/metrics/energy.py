@@ -8,6 +8,9 @@ Types with a dynamic power follow the linear model instead: a unit draws its idl
 unit of demand that executes. Source: energy-aware scheduler thesis, equation 1. Types with a power curve draw the power
 at their utilisation, which is the sum of the executing demands / capacity. Source: SPECpower_ssj2008.
 
+All units that a task holds execute with it, each by the model of its type. A type that runs nothing, such as memory,
+draws its idle power throughout, unless it has a power of its own.
+
 A unit of a type with a sleep power sleeps at the beginning, and from when its last task leaves until it is given the
 next one. Each wake-up costs the accounting's energy, and so does each move of a running task, charged to the unit that
 it leaves.
@@ -46,7 +49,7 @@ def energy_by_unit(
     if not powers_are_known(scenario):
         runs = segments.unit.shape[:-1]
         return EnergyParts(*np.full((len(EnergyParts._fields), *runs, segments.n_units), np.nan))
-    ran, unit, kind, begin, end = _executions(segments, unit_type)
+    ran, unit, kind, begin, end = _executions(segments, unit_type, ~np.isin(unit_type, _without_power(scenario)))
     column = np.broadcast_to(task_type[segments.task], ran.shape)[ran]
     level = _levels(scenario, kind, column, segments.amount[ran], segments.capacity[segments.unit[ran]])
     if segments.is_shared:
@@ -84,10 +87,16 @@ def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like
     return scenario.accounting.migration_j * np.bincount(left, weights, minlength=like.shape[-1])
 
 
-def _executions(segments: Segments, unit_type: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return which segments executed, leaders only [..., S]; and for these the unit as in :func:`numbered`, its type,
-    begin and end, us."""
-    ran = np.isfinite(segments.start_us)
+def _without_power(scenario: Scenario) -> list[int]:
+    """Return the types that run nothing and have no power of their own: whoever holds them, they draw idle power."""
+    types, table = scenario.datacenter.processor_types, scenario.power_w
+    return [p for p in scenario.resources if not types[p].has_own_power and (table is None or not table[p].any())]
+
+
+def _executions(segments: Segments, unit_type: np.ndarray, has_power: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return which segments executed on units that then draw other power, [U], leaders only [..., S]; and for these the
+    unit as in :func:`numbered`, its type, begin and end, us."""
+    ran = np.isfinite(segments.start_us) & has_power[segments.unit]
     ran[..., segments.followers] = False
     unit = numbered(segments.unit, segments.n_units)[ran]
     begin = segments.start_us[ran]

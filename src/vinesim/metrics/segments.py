@@ -1,8 +1,8 @@
 """Segments: which task held how much of which unit, from when to when, and why it ended.
 
 A task has one segment, or several if outages interrupted it or a batch policy moved it. A segment has one row, or one
-for each unit where the task held several. All results about units start
-here: how long they were active, how much of them was allocated, their energy, the pictures and explanations.
+for each unit where the task held several. All results about units start here: how long they were active, how much of
+them was allocated, their energy, the pictures and explanations.
 """
 
 from dataclasses import dataclass
@@ -94,10 +94,13 @@ class Segments:
         is_further = self.row != np.arange(len(self.row))
         rows = np.lexsort((self.unit, is_further, self.row, self.end_us, self.begin_us, self.task))
         rows = rows[self.unit[rows] >= 0]
+        begins = ~is_further[rows]
+        parts = {"part": _count_within(self.row[rows], np.ones(len(rows), bool))} if is_further.any() else {}
         return Table(
             {
                 "task": self.task[rows],
-                "segment": _count_within(self.task[rows], ~is_further[rows]),
+                "segment": _count_within(self.task[rows], begins),
+                **parts,
                 "unit": self.unit[rows],
                 "begin_us": self.begin_us[rows],
                 "start_us": self.start_us[rows],
@@ -159,12 +162,12 @@ def segments_of(outcome: Outcome, demand: Any, capacity: np.ndarray) -> Segments
     )
 
 
-def _count_within(task: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """[n] the number of each row's segment among those of its task, from 0; a task's rows are consecutive, and
-    ``begins`` says which are the first of a segment."""
-    first = np.flatnonzero(np.r_[True, task[1:] != task[:-1]])
+def _count_within(group: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """[n] how many rows of ``begins`` lie between each row and the first of its group; a group's rows, such as a
+    task's, are consecutive."""
+    first = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
     number = np.cumsum(begins)
-    return (number - np.repeat(number[first], np.diff(np.r_[first, len(task)]))).astype(np.int32)
+    return (number - np.repeat(number[first], np.diff(np.r_[first, len(group)]))).astype(np.int32)
 
 
 def numbered(unit: np.ndarray, n_units: int) -> np.ndarray:

@@ -137,10 +137,12 @@ def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, An
 
 def _part(tables: Tables, share: np.ndarray, size: np.ndarray, name: str, method: Method) -> Any:
     """Return one of PARTS, for units with these shares and sizes."""
-    if name == "overall":
-        return mean_of_units(share, size)
     if name == "by_type":
         return {kind: mean_of_units(np.take(share, u, axis=-1), size[u]) for kind, u in _types(tables)}
+    if not tables.runs_tasks.all():
+        share, size = share[..., tables.runs_tasks], size[tables.runs_tasks]
+    if name == "overall":
+        return mean_of_units(share, size)
     return dict(zip(QUANTILES, quantiles(share, list(QUANTILES.values()), method), strict=True))
 
 

@@ -34,6 +34,7 @@ class Tables:
         self.unit_type = center.unit_type[order].astype(np.int16)
         self.rack, self.shelf = center.rack[order], center.shelf[order]
         self.capacity = center.unit_capacity[order]
+        self.runs_tasks = ~np.isin(self.unit_type, scenario.resources)  # [U]; only these count in overall figures
         self.counts = np.diff(scenario.workload.job_first)
 
     @cached_property
@@ -130,9 +131,10 @@ class Tables:
 
     @cached_property
     def unit_price(self) -> np.ndarray:
-        """[U], NaN if unknown."""
+        """[U], NaN if unknown; a type that runs nothing and has no price is in the price of what it stands beside."""
         types = self.scenario.datacenter.processor_types
-        return np.array([np.nan if p.price is None else p.price for p in types])[self.unit_type]
+        price = np.array([np.nan if p.price is None else p.price for p in types])[self.unit_type]
+        return np.where(np.isnan(price) & ~self.runs_tasks, 0.0, price)
 
     @cached_property
     def unit_tasks(self) -> np.ndarray:
@@ -227,7 +229,8 @@ class Tables:
         if interval is None or self.makespan_us <= 0:
             return None
         names = [p.name for p in self.scenario.datacenter.processor_types]
-        return Table(time_series(self.segments, self.unit_type, names, interval, self.makespan_us))
+        end_us = self.makespan_us
+        return Table(time_series(self.segments, self.unit_type, names, interval, end_us, self.runs_tasks))
 
 
 def _over_jobs(ufunc: np.ufunc, values: np.ndarray, first: np.ndarray) -> np.ndarray:

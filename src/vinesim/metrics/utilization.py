@@ -99,9 +99,15 @@ def mean_of_units(share: np.ndarray, capacity: np.ndarray) -> Any:
 
 
 def time_series(
-    segments: Segments, unit_type: np.ndarray, names: list[str], interval_us: float, end_us: float
+    segments: Segments,
+    unit_type: np.ndarray,
+    names: list[str],
+    interval_us: float,
+    end_us: float,
+    runs_tasks: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Return the utilisation per interval, of all units and of each type in use; the last interval ends with the run.
+    """Return the utilisation per interval, of all units that run tasks [U] and of each type in use; the last interval
+    ends with the run.
 
     The allocated share of all units is weighted by their capacities. A task that crosses a boundary is split exactly
     there.
@@ -121,9 +127,10 @@ def time_series(
     edges = np.minimum(np.arange(n + 1) * interval_us, end_us)
     codes = [-1, *distinct(unit_type)]
     unit, begin, end = busy_intervals(segments)
-    active = allocated = _shares((unit, begin, end, np.ones(len(unit))), unit_type, codes, edges, interval_us)
+    groups = [runs_tasks if code < 0 else unit_type == code for code in codes]
+    active = allocated = _shares((unit, begin, end, np.ones(len(unit))), groups, edges, interval_us)
     if segments.is_shared or weights_of(segments.capacity) is not None:
-        allocated = _shares(loads(segments), unit_type, codes, edges, interval_us, segments.capacity)
+        allocated = _shares(loads(segments), groups, edges, interval_us, segments.capacity)
     return {
         "t_start_us": np.tile(edges[:-1], len(codes)),
         "t_end_us": np.tile(edges[1:], len(codes)),
@@ -135,26 +142,23 @@ def time_series(
 
 def _shares(
     stretches: Stretches,
-    unit_type: np.ndarray,
-    codes: list[int],
+    groups: list[np.ndarray],
     edges: np.ndarray,
     interval_us: float,
     capacity: np.ndarray | None = None,
 ) -> np.ndarray:
-    """[codes x intervals] the mean level of the units of each type in each interval; code -1 means all.
+    """[groups x intervals] the mean level of the units of each group, a mask [U], in each interval.
 
     Each unit has weight 1, or its capacity [U].
     """
     unit, begin, end, level = stretches
     n, widths = len(edges) - 1, np.diff(edges)
-    kinds = unit_type[unit]
     first = np.minimum((begin // interval_us).astype(np.int64), n - 1)
     last = np.minimum((end // interval_us).astype(np.int64), n - 1)
     shares = []
-    for code in codes:
-        chosen = slice(None) if code < 0 else kinds == code
-        units = slice(None) if code < 0 else unit_type == code
-        levels, size = level[chosen], len(unit_type[units])
+    for units in groups:
+        chosen = slice(None) if units.all() else units[unit]
+        levels, size = level[chosen], int(units.sum())
         if capacity is not None and weights_of(capacity[units]) is not None:
             levels, size = levels * capacity[unit[chosen]], capacity[units].sum()
         busy = _busy_per_interval(begin[chosen], end[chosen], levels, first[chosen], last[chosen], edges)

@@ -52,6 +52,16 @@ SEGMENTS = (
     Column("outcome", "str", "", False, "Why the segment ended: finished, unfinished, moved or interrupted"),
     Column("amount", "float64", "capacity", False, "What it held of the unit's capacity, as in tasks"),
 )
+SEGMENTS_PARTS = (
+    Column(
+        "part",
+        "int32",
+        "",
+        False,
+        "Which of the units of the segment, from 0, the one that the policy named; a segment has a row for each; only "
+        "if tasks held several",
+    ),
+)
 JOBS = (
     Column("job", "int32", "", False, "Number of the job, from 0 in trace order"),
     Column("task_type", "int16", "code", False, "Type of its tasks"),
@@ -73,8 +83,8 @@ UNITS = (
     Column("allocated_us", "float64", "us", False, "Sum over its tasks: share of its capacity x time on it"),
     Column("utilization", "float64", "1", False, "allocated_us / makespan; above 1 if it was over-committed"),
     Column("active", "float64", "1", False, "active_us / makespan"),
-    Column("energy_j", "float64", "J", True, "Energy it used; missing without a power table"),
-    Column("price", "float64", "currency", True, "Purchase cost; missing without a price"),
+    Column("energy_j", "float64", "J", True, "Energy it used; missing if powers of types that run tasks are"),
+    Column("price", "float64", "currency", True, "Purchase cost; missing without a price, 0 if its type runs nothing"),
 )
 UNITS_ENERGY = (
     Column("active_j", "float64", "J", False, "Energy while tasks executed; only if the energy is known"),
@@ -86,7 +96,7 @@ UNITS_ENERGY = (
 UTILIZATION = (
     Column("t_start_us", "float64", "us", False, "Start of the interval"),
     Column("t_end_us", "float64", "us", False, "End of the interval; the last one may be shorter"),
-    Column("group", "str", "", False, '"all" or the name of a processor type'),
+    Column("group", "str", "", False, '"all", the units of types that run tasks, or the name of a processor type'),
     Column("utilization", "float64", "1", False, "Share of the capacity of the group's units that was allocated"),
     Column("active", "float64", "1", False, "Mean over the group's units: the share of the interval they were active"),
 )

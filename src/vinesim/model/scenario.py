@@ -178,6 +178,11 @@ class Scenario:
         deployed = distinct(self.datacenter.unit_type)
         return deployed[self.affinity[deployed].any(axis=1)]
 
+    @property
+    def resources(self) -> np.ndarray:
+        """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
+        return np.setdiff1d(distinct(self.datacenter.unit_type), self.running_types)
+
     def _too_large(self) -> list[Problem]:
         """Find demands above the capacity of every unit that can run the task."""
         work, center = self.workload, self.datacenter

@@ -70,7 +70,7 @@ def shares_over_time(
     Args:
         result: must have been passed to :func:`find_stretches`.
         measure: the share allocated, or the share of the time during which a unit was active.
-        group: [U] the group of each unit, from 0.
+        group: [U] the group of each unit, from 0; -1: none.
         n_groups: number of groups.
         n_intervals: number of equal intervals from 0 to the makespan.
     """
@@ -78,7 +78,8 @@ def shares_over_time(
     if end_us <= 0:
         return np.zeros((n_groups, n_intervals))
     weight = weights_of(result, measure)
-    columns = {"unit": np.arange(len(group)), "number": group, "weight": weight}
+    members = np.flatnonzero(group >= 0)
+    columns = {"unit": members, "number": group[members], "weight": weight[members]}
     result.connection.register("group_of_unit", columns)
     result.rows("CREATE OR REPLACE TEMP TABLE grouped AS SELECT * FROM group_of_unit")
     width = end_us / n_intervals
@@ -87,5 +88,5 @@ def shares_over_time(
     rest[found["number"], found["k"]] = found["rest"]
     opened[found["number"], found["k"]] = found["opened"]
     busy = rest + width * (np.cumsum(opened, axis=1) - opened)
-    sizes = np.bincount(group, weight, minlength=n_groups)
+    sizes = np.bincount(group[members], weight[members], minlength=n_groups)
     return np.maximum(0.0, busy / (width * np.where(sizes > 0, sizes, 1.0)[:, None]))

@@ -19,7 +19,8 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
     """Return cells in (rack, shelf) order and what was allocated of them in equal intervals, as 8-bit fractions of
     ``scale``: 1, or the maximum if units were over-committed. If it can differ, also how long they were active.
 
-    A cell is a unit; with more than MAX_CELLS units it is the units of a shelf, a rack, or several racks.
+    A cell is a unit; with more than MAX_CELLS units it is the units of a shelf, a rack, or several racks, without those
+    of types that run nothing.
 
     Args:
         result: must have been passed to :func:`~vinesim.report.activity.find_stretches`.
@@ -30,13 +31,17 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
     first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
     n_cells = len(first)
     n_intervals = max(1, min(MAX_INTERVALS, MAX_BYTES // n_cells // (1 + result.is_shared)))
-    share = shares_over_time(result, "allocated", cell, n_cells, n_intervals)
+    runs_tasks = result.runs_tasks
+    group = cell if level == "unit" else np.where(runs_tasks, cell, -1)
+    share = shares_over_time(result, "allocated", group, n_cells, n_intervals)
     scale = max(1.0, float(share.max(initial=0.0)))
-    n_units, capacity = np.diff(np.r_[first, len(cell)]), np.bincount(cell, units["capacity"])
+    n_units = np.diff(np.r_[first, len(cell)])
+    counted = np.bincount(cell, group >= 0)  # units
+    capacity = np.bincount(cell, units["capacity"] * (group >= 0))
     view: dict[str, Any] = {
         "level": level,
         "n_units": n_units.tolist() if level != "unit" else None,
-        "utilization": rounded(np.bincount(cell, units["utilization"] * units["capacity"]) / capacity, 4),
+        "utilization": rounded(_mean(cell, units["utilization"], units["capacity"] * (group >= 0), capacity), 4),
         "n_intervals": n_intervals,
         "end_us": float(result.summary["makespan_us"]),
         "scale": scale,
@@ -44,8 +49,10 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
     }
     if result.is_shared:
         view["capacity"] = rounded(capacity, 7)
-        view["active"] = rounded(np.bincount(cell, units["active"]) / n_units, 4)
-        view["active_matrix"] = _in_8_bits(shares_over_time(result, "active", cell, n_cells, n_intervals))
+        view["active"] = rounded(_mean(cell, units["active"], group >= 0, counted), 4)
+        view["active_matrix"] = _in_8_bits(shares_over_time(result, "active", group, n_cells, n_intervals))
+    if not runs_tasks.all():
+        view["counted"] = np.bincount(cell, runs_tasks).astype(int).tolist()
     racks, shelves = units["rack"][first], units["shelf"][first]
     if level.startswith("rack"):
         last = units["rack"][np.r_[first[1:], len(cell)] - 1]
@@ -59,6 +66,11 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
         view["type"] = [type_order[code] for code in units["unit_type"].tolist()]
         view["slot"] = _slots(rack, shelf)
     return view
+
+
+def _mean(cell: np.ndarray, values: np.ndarray, weight: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of the units' values in each cell, of these sizes; 0 for a cell without size."""
+    return np.bincount(cell, values * weight) / np.where(sizes > 0, sizes, 1.0)
 
 
 def _in_8_bits(share: np.ndarray) -> str:

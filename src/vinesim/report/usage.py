@@ -38,7 +38,7 @@ def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> d
     of_type: dict[Measure, np.ndarray] = {}
     for measure in _measures(result):
         shares = shares_over_time(result, measure, type_of_unit, len(types), MAX_INTERVALS)
-        weight = np.bincount(type_of_unit, weights_of(result, measure), minlength=len(types))
+        weight = np.bincount(type_of_unit, weights_of(result, measure) * result.runs_tasks, minlength=len(types))
         every = np.average(shares, axis=0, weights=weight)
         of_type[measure] = np.concatenate([every[np.newaxis], shares])
     return _page(edges, ["all", *types], of_type, is_sampled=False)

@@ -92,7 +92,7 @@ def test_busy_time_is_the_union_of_the_tasks_times(rows, interval_us):
         held[unit, begin : begin + length] += taken(demand, capacity[unit]) / capacity[unit]
     assert active_time(case).tolist() == covered.sum(axis=1).tolist()
     assert allocated_time(case) == pytest.approx(held.sum(axis=1), abs=1e-12)
-    series = time_series(case, np.array([0, 0, 1]), ["A", "B"], interval_us, 60.0)
+    series = time_series(case, np.array([0, 0, 1]), ["A", "B"], interval_us, 60.0, np.ones(3, bool))
     fine, full = covered.repeat(2, axis=1), held.repeat(2, axis=1)  # half microseconds, for the intervals of 7.5
     edges = np.unique(np.minimum(np.arange(0, 60 + interval_us, interval_us), 60.0))
     for group, units in (("all", [0, 1, 2]), ("A", [0, 1]), ("B", [2])):
@@ -108,15 +108,15 @@ def test_busy_time_is_the_union_of_the_tasks_times(rows, interval_us):
 def test_too_many_samples_are_refused():
     case = segments([(0, 0, 1)])
     with pytest.raises(vs.InputError, match="Sample less often"):
-        time_series(case, np.zeros(1, int), ["A"], 1e-9, 100.0)
+        time_series(case, np.zeros(1, int), ["A"], 1e-9, 100.0, np.ones(1, bool))
 
 
 def test_as_many_samples_as_are_allowed_are_given(monkeypatch):
     monkeypatch.setattr("vinesim.metrics.utilization.MAX_SAMPLES", 4)
     case = segments([(0, 0, 1)])
-    assert len(time_series(case, np.zeros(3, int), ["A"], 1.0, 4.0)["active"]) == 2 * 4  # of all units, and of A
+    assert len(time_series(case, np.zeros(3, int), ["A"], 1.0, 4.0, np.ones(3, bool))["active"]) == 2 * 4  # of all units, and of A
     with pytest.raises(vs.InputError, match="at most 4 samples"):
-        time_series(case, np.zeros(3, int), ["A"], 0.9, 4.0)
+        time_series(case, np.zeros(3, int), ["A"], 0.9, 4.0, np.ones(3, bool))
 
 
 def energy(units, jobs, **more):

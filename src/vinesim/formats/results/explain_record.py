@@ -17,9 +17,9 @@ from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ONE_SLOT
+from vinesim.model.workload import ANY_LEAD, ONE_SLOT
 
-REQUEST = "request."
+REQUEST, COMPANION = "request.", "companion."
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +28,13 @@ class ExplainRecord:
 
     processor_types: list[str]
     task_types: list[str]
-    capacity: list[float]  # [P]
     attributes: list[dict[str, float]]  # [P]: the resources a unit provides
     affinity: np.ndarray  # [P, T]: operations per us, 0 = cannot run
-    demand: np.ndarray  # [N] float64: NaN = one slot, infinite = the whole unit
+    demand: np.ndarray  # [N] float64, of each unit of the lead: NaN = one slot, infinite = the whole unit
+    n_units: np.ndarray  # [N]: units of the lead
+    lead: np.ndarray  # [N]: index into lead_sets, or ANY_LEAD
+    lead_sets: list[list[str]]  # processor types of a lead
+    companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
 
@@ -44,28 +47,23 @@ class ExplainRecord:
         return found
 
 
-def check_can_explain(scenario: Scenario) -> None:
-    """Raise :class:`InputError` for what the record does not hold: it has one capacity a type, and one unit a task."""
-    if scenario.workload.has_vectors or scenario.datacenter.capacity is not None:
-        found = "tasks that hold several units, or units with capacities of their own"
-        raise InputError([Problem("--explain", "a scenario with one unit for each task", found, "Leave it out.")])
-
-
 def write_record(folder: Path, scenario: Scenario) -> None:
-    """Write both files. Raises OSError, and :class:`InputError` for a scenario that cannot be explained."""
-    check_can_explain(scenario)
+    """Write both files. Raises OSError."""
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
         "processor_types": [p.name for p in types],
         "task_types": [t.name for t in work.task_types],
-        "capacity": [p.capacity for p in types],
+        "lead_sets": work.lead_sets,
         "attributes": [dict(p.attributes) for p in types],
         "affinity": scenario.affinity.tolist(),
         "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in scenario.outages],
     }
     (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
     columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}
+    columns |= {} if work.units is None else {"units": work.units}
+    columns |= {} if work.lead_types is None else {"lead": work.lead_types}
     columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
+    columns |= {f"{COMPANION}{name}": values for name, values in (work.companions or {}).items()}
     write_table(folder / EXPLAIN_TASKS, columns)
 
 
@@ -81,11 +79,14 @@ def read_record(folder: Path) -> ExplainRecord:
         return ExplainRecord(
             found["processor_types"],
             found["task_types"],
-            found["capacity"],
             found["attributes"],
             np.array(found["affinity"], np.float64),
             columns["demand"],
-            {name.removeprefix(REQUEST): v for name, v in columns.items() if name.startswith(REQUEST)},
+            columns.get("units", np.ones(len(columns["demand"]), np.int32)),
+            columns.get("lead", np.full(len(columns["demand"]), ANY_LEAD)),
+            found["lead_sets"],
+            _named(COMPANION, columns),
+            _named(REQUEST, columns),
             [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
         )
     except InputError:
@@ -93,3 +94,8 @@ def read_record(folder: Path) -> ExplainRecord:
     except Exception as wrong:  # errors of JSON, of missing keys, or of DuckDB
         found_text = f"{type(wrong).__name__}: {str(wrong).splitlines()[0]}"
         raise InputError([Problem(str(folder), "a record that can be read", found_text, "Run it again.")]) from None
+
+
+def _named(prefix: str, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns of a prefix by the rest of their names."""
+    return {name.removeprefix(prefix): values for name, values in columns.items() if name.startswith(prefix)}

@@ -29,7 +29,7 @@ _HELD = """
 CREATE VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
 """
 _OF_TASKS = """
-SELECT task, unit, init_us AS begin_us, start_us, finish_us AS end_us,
+SELECT task, unit, 0 AS part, init_us AS begin_us, start_us, finish_us AS end_us,
     CASE WHEN finish_us IS NULL THEN 'unfinished' ELSE 'finished' END AS outcome, {amount} AS amount
 FROM tasks JOIN units USING (unit)
 """
@@ -41,8 +41,9 @@ _RUN_AGAIN = "Write it again with vinesim run --out."
 class ResultTables:
     """The summary, and one SQL view per table.
 
-    The view ``held`` has one row for each time that a task was on a unit, from the table ``segments`` if the result has
-    one, with the share of the unit that the task held. A missing end means that it was there when the run ended.
+    The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result has
+    one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and more for
+    those that it held beside. A missing end means that it was there when the run ended.
     """
 
     folder: Path
@@ -83,6 +84,13 @@ class ResultTables:
         return {code: _name(names, code, "type") for code in codes}
 
     @property
+    def runs_tasks(self) -> np.ndarray:
+        """[U] whether the unit's type runs tasks; only such units count in overall figures."""
+        names, resources = self.processor_types, self.summary["provenance"].get("resources", ())
+        codes = self.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]
+        return ~np.isin(codes, [code for code, name in names.items() if name in resources])
+
+    @property
     def task_types(self) -> dict[int, str]:
         """Names of the task types in use, by code."""
         codes = [code for (code,) in self.rows("SELECT DISTINCT task_type FROM jobs ORDER BY 1")]
@@ -121,7 +129,9 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
         has_amounts = "amount" in _column_names(connection, "tasks")
         is_shared = has_amounts or len(connection.execute(_CAPACITIES).fetchall()) > 1
         given = _OF_TASKS.format(amount="amount" if has_amounts else "capacity")
-        given = "SELECT * FROM segments" if "segments" in names else given
+        if "segments" in names:
+            has_parts = "part" in _column_names(connection, "segments")
+            given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
         connection.execute(_HELD.format(given=given))
         yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 

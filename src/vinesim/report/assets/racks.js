@@ -31,8 +31,10 @@ function oklch(l, c, degrees) {
   const atTime = (of, cell, i) => (shares[of].scale * shares[of].matrix[cell * n + i]) / 255;
   const share = (cell, of = measure) => (whole ? shares[of].whole[cell] : atTime(of, cell, at));
   const inWords = (cell) => (areTwo ? `${percent(share(cell, "allocated"))} allocated, ${percent(share(cell, "active"))} active` : percent(share(cell)));
-  // How much a cell counts in a mean of several: with its capacity in what is allocated, else with its units.
-  const weight = (cell, of) => (of === "allocated" && areTwo ? view.capacity[cell] : view.n_units ? view.n_units[cell] : 1);
+  // How much a cell counts in a mean of several: with its capacity in what is allocated, else with its units. Units of
+  // types that run nothing do not count.
+  const counted = (cell) => (view.counted ?? view.n_units)?.[cell] ?? 1;
+  const weight = (cell, of) => (of === "allocated" && areTwo && counted(cell) ? view.capacity[cell] : counted(cell));
   const interval = (i) => `${time(i * width)} to ${time((i + 1) * width)}`;
   const WHAT = { unit: "unit", shelf: "shelf", rack: "rack", racks: "group of racks" };
 
@@ -267,7 +269,7 @@ function oklch(l, c, degrees) {
       rows.set(key, row);
     }
     const name = (key) => (view.racks.length ? `rack ${view.racks[key]}` : `racks from ${view.shelves[100 * key]}`);
-    return [["rack", ...titles.slice(1)], [...rows].map(([key, row]) => [name(key), ...row.sums.map((sum, i) => percent(sum / row.weights[i]))])];
+    return [["rack", ...titles.slice(1)], [...rows].map(([key, row]) => [name(key), ...row.sums.map((sum, i) => percent(sum / (row.weights[i] || 1)))])];
   }
 
   new ResizeObserver(layOut).observe(split);
