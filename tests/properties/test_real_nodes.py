@@ -11,7 +11,6 @@ from tests.demands import demands_of, taken
 from tests.policies.kinds.overcommit import Pile
 from tests.properties.equivalence import differences
 from tests.real_nodes import is_possible, real_scenario
-from vinesim.formats.results.explain_record import write_record
 from vinesim.model.workload import ANY_LEAD
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import policies
@@ -197,9 +196,3 @@ def test_many_runs_are_those_of_one():
     case = plain("high", units=[2, 1, 1], lead_types=[0, -1, -1], lead_sets=(("GPU",),))
     many = vs.simulate_many(case, seeds=[0, 1], record=("makespan_us",))
     assert many["makespan_us"].tolist() == [vs.simulate(case).summary["makespan_us"]] * 2
-
-
-def test_a_run_that_cannot_be_explained_is_not_recorded(tmp_path):
-    with pytest.raises(vs.InputError, match="one unit for each task"):
-        write_record(tmp_path, plain("high", units=[2, 1, 1]))
-    assert list(tmp_path.iterdir()) == []

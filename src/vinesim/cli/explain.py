@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from vinesim.metrics.openings import Fragmentation, Opening
+    from vinesim.metrics.openings import Opening
+    from vinesim.metrics.shortages import Fragmentation, Shortage
     from vinesim.metrics.waiting import TypeOfUnit, Waiting
 
 
@@ -43,19 +44,22 @@ def _print(found: "Waiting", rows: int) -> None:
     for line in _headline(found):
         console.print(line)
     table = Table(box=SIMPLE, pad_edge=False)
-    for title, side in (("units", "left"), ("", "right"), ("can run it", "left"), ("free at arrival", "right")):
+    for title, side in (("units", "left"), ("", "right"), ("can run it", "left"), (_free(found), "right")):
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     table.add_column("while it waited")
     for kind in found.types:
-        table.add_row(kind.name, f"{kind.units:,}", _fits(kind), f"{kind.free_at_arrival:,}", _why(kind, found))
+        free = "-" if found.holds_several and not kind.is_lead else f"{kind.free_at_arrival:,}"
+        table.add_row(kind.name, f"{kind.units:,}", _fits(kind, found), free, _why(kind, found))
     console.print(table)
     if found.waited_us <= 0:
         return
+    if found.shortage is not None:
+        console.print(_shortage(found.shortage, found))
     if found.fragmentation is not None:
         console.print(_fragmentation(found.fragmentation, found))
     taken = [opening for opening in found.openings if opening.taken_us is not None]
     for opening in taken[:rows]:
-        console.print(_line(opening))
+        console.print(_line(opening, found))
     if len(taken) > rows:
         rest = taken[rows:]
         older = sum(opening.by_older is True for opening in rest)
@@ -84,16 +88,52 @@ def _headline(found: "Waiting") -> list[str]:
     return lines
 
 
+def _free(found: "Waiting") -> str:
+    return "nodes free at arrival" if found.holds_several else "free at arrival"
+
+
 def _demand(found: "Waiting") -> str:
+    if found.holds_several:
+        return f"{_listed(_parts(found))} on one node"
     if found.demand == "whole" or all(kind.takes == kind.capacity for kind in found.types):
         return "a whole unit"
     return "one slot" if found.demand == "one slot" else f"{found.demand:g} of a unit's capacity"
 
 
-def _fits(kind: "TypeOfUnit") -> str:
+def _parts(found: "Waiting") -> list[str]:
+    """Say what a task that holds several units takes: the units that it runs on, and each other one."""
+    lead, number = _leads(found), f"{found.n_units:,}"
+    if isinstance(found.demand, float) and any(kind.takes < kind.capacity for kind in found.types if kind.is_lead):
+        number = f"{found.demand:g} of {'a' if found.n_units == 1 else f'each of {number}'}"
+    return [f"{number} {lead}", *(f"{_amount(*held)} of {held[0]}" for held in found.companions.items())]
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _leads(found: "Waiting") -> str:
+    return " or ".join(kind.name for kind in found.types if kind.is_lead)
+
+
+def _amount(name: str, amount: float) -> str:
+    """Say how much of a unit of a type."""
+    from vinesim.formats.scenario.datacenter_parts import MEMORY
+    from vinesim.formats.source.quantities import format_bytes
+
+    return format_bytes(amount) if name == MEMORY else f"{amount:g}"
+
+
+def _fits(kind: "TypeOfUnit", found: "Waiting") -> str:
     """Say whether units of the type can run the task, and if not, why."""
+    if kind.companion:
+        return f"no, held beside: {_amount(kind.name, kind.companion)}"
     if not kind.has_affinity:
         return "no"
+    if not kind.is_asked_for:
+        return f"no, it asks for {' or '.join(found.lead_types)}"
+    if not kind.can_run and found.holds_several:
+        return "no, no node has all that it holds"
     if not kind.can_run:
         return f"no, its capacity {kind.capacity:g} is below the demand {kind.takes:g}"
     return "requests: " + ", ".join(kind.lacks) if kind.lacks else "yes"
@@ -104,8 +144,8 @@ def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
     if found.waited_us <= 0:
         return "-"
     started = kind.name == found.unit_type
-    if not kind.has_affinity:
-        return f"cannot run {found.task_type} tasks"
+    if not kind.is_lead:
+        return "-" if kind.has_affinity or kind.companion else f"cannot run {found.task_type} tasks"
     if not kind.can_run:
         return "too small"
     if kind.lacks and not started:
@@ -114,7 +154,8 @@ def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
     parts = [f"down for {_time(kind.down_unit_us)} in all"] if kind.down_unit_us > 0 else []
     if kind.free_unit_us <= 0 and not kind.taken_by_older + kind.taken_by_younger:
         until = "" if kind.busy_until_us is None or started else f", the first until {_time(kind.busy_until_us)}"
-        parts.append(f"{'no room' if kind.takes < kind.capacity else 'all busy'}{until}")
+        full = "no node with room" if found.holds_several else "no room" if kind.takes < kind.capacity else "all busy"
+        parts.append(f"{full}{until}")
     for count, who in ((kind.taken_by_older, "older"), (kind.taken_by_younger, "younger")):
         if count:
             parts.append(f"{count:,} x free, taken by {who} jobs")
@@ -125,17 +166,36 @@ def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
     return "; ".join(parts)
 
 
+def _shortage(lack: "Shortage", found: "Waiting") -> str:
+    """Say which parts of what the task takes were nowhere, and when most of the units that it runs on were free."""
+    parts = _parts(found)
+    lines = [f"no node had {part} for {_time(us)}" for part, us in zip(parts, lack.nowhere_us, strict=True) if us > 0]
+    if lack.scattered_us > 0 and len(parts) > 1:
+        lines.append(f"each of these was on some node, but not all on one, for {_time(lack.scattered_us)}")
+    lead = _leads(found)
+    most = f"No {lead} was free."
+    if lack.n_free:
+        several = "was" if lack.n_free == 1 else "were"
+        wanted = [parts[0].removesuffix(f" {lead}"), *([_listed(parts[1:])] if parts[1:] else [])]
+        most = f"At {_time(lack.at_us)} {lack.n_free:,} {lead} {several} free, on no node {' with '.join(wanted)}."
+    return f"It needs {_demand(found)}. {most}\nLacking: {'; '.join(lines)}."
+
+
 def _fragmentation(lack: "Fragmentation", found: "Waiting") -> str:
+    if found.holds_several:
+        return f"Fragmentation: enough of everything in all, but on no single node, for {_time(lack.time_us)}."
     at = f"At {_time(lack.at_us)} {lack.room:g} was free on {lack.units:,} units, at most {lack.largest:g} on one"
     takes = "a whole unit" if found.demand == "whole" else f"{lack.needed:g}"
     long = f"Fragmentation: room enough in all, but on no single unit, for {_time(lack.time_us)}."
     return f"{long} {at}; the task takes {takes}."
 
 
-def _line(opening: "Opening") -> str:
+def _line(opening: "Opening", found: "Waiting") -> str:
     freed = "had room" if opening.freed_by is None else f"freed by job {opening.freed_by}"
     when = "at once" if opening.taken_us == opening.free_us else f"at {_time(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
+    if found.holds_several:
+        unit = f"rack {opening.rack}, shelf {opening.shelf} ({opening.unit_type})"
     age = {True: "older", False: "younger", None: "an earlier run of this task"}[opening.by_older]
     who = f"taken {when} by job {opening.taken_by} ({age})" if opening.taken_by is not None else f"went down {when}"
     return f"{_time(opening.free_us):>10}  {unit} {freed}; {who}"

@@ -1,4 +1,4 @@
-"""Find when units had room for a waiting task, and when there was room in total but on no single unit."""
+"""Find when there was room for a waiting task, on a unit or on a node."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,10 +23,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Opening:
-    """A time from ``free_us`` on when a unit had room for the task, until another task took it or the wait was over."""
+    """A time from ``free_us`` on when a place had room for the task, until another task took it or the wait was
+    over."""
 
-    unit: int
+    unit: int  # the first one of the place that could run it
     unit_type: str
+    rack: int
+    shelf: int
     free_us: float
     freed_by: int | None  # job; None: it was free before, or its node came up
     taken_us: float | None  # None: it was free until the wait was over
@@ -34,24 +37,11 @@ class Opening:
     by_older: bool | None  # whether the job that took it arrived earlier; None: not another job
 
 
-@dataclass(frozen=True)
-class Fragmentation:
-    """A time when there was room enough for the task in total, on units that can run it, but on no single one."""
-
-    time_us: float  # how long this lasted
-    at_us: float  # when the total room was largest
-    room: float  # the total room then
-    units: int  # units with any room then
-    largest: float  # the most room on one of them then
-    needed: float  # the least that the task takes of any of them
-
-
 @dataclass
 class UnitRoom:
     """A unit as the waiting task sees it."""
 
     unit: int
-    unit_type: str
     capacity: float
     needed: float  # what the task takes of it
     changes: list[Change]
@@ -64,6 +54,11 @@ class UnitRoom:
         self.n_down += change.down
 
     @property
+    def fits(self) -> bool:
+        """Whether the task could start on it if nothing else did."""
+        return self.needed <= self.capacity * OVERFULL
+
+    @property
     def has_room(self) -> bool:
         """Whether the task could start on it, by the engine's rule."""
         is_full = self.n_down > 0 or self.load >= self.capacity * FULL
@@ -73,6 +68,48 @@ class UnitRoom:
     def room(self) -> float:
         """The capacity that is left."""
         return 0.0 if self.n_down else max(0.0, self.capacity - self.load)
+
+
+@dataclass
+class Place:
+    """Where the waiting task could start: one unit, or those units of a node of which it would hold some.
+
+    The task holds ``n_units`` of the first of its parts, the lead, and one unit of each other part, a companion.
+    """
+
+    unit_type: str  # of the lead
+    rack: int
+    shelf: int
+    n_units: int
+    parts: list[list[UnitRoom]]  # the units of the lead's type, and of each companion's
+
+    @property
+    def unit(self) -> int:
+        """The first unit of the lead."""
+        return self.parts[0][0].unit
+
+    @property
+    def changes(self) -> list[tuple[Change, UnitRoom]]:
+        """The changes of all units."""
+        return [(change, unit) for units in self.parts for unit in units for change in unit.changes]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the task could start there if nothing else did."""
+        return all(sum(unit.fits for unit in self.parts[c]) >= self.wanted(c) for c in range(len(self.parts)))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the task could start there."""
+        return all(self.has_part(c) for c in range(len(self.parts)))
+
+    def wanted(self, part: int) -> int:
+        """How many units of a part the task holds."""
+        return 1 if part else self.n_units
+
+    def has_part(self, part: int) -> bool:
+        """Whether there is room for one part of what the task holds."""
+        return sum(unit.has_room for unit in self.parts[part]) >= self.wanted(part)
 
 
 @dataclass
@@ -98,53 +135,23 @@ class Changes:
                 self.of_unit[unit].append(Change(up_us, LEAVES, -1, -1, 0.0, -1))
 
 
-def openings(unit: UnitRoom, task: int, since_us: float, until_us: float) -> Iterator[Opening]:
-    """Yield the times when a unit had room for the waiting task."""
-    free_us, freed_by = (since_us if unit.has_room else None), None
-    for change in sorted(unit.changes):
+def openings(place: Place, task: int, since_us: float, until_us: float) -> Iterator[Opening]:
+    """Yield the times when a place had room for the waiting task."""
+    where = (place.unit, place.unit_type, place.rack, place.shelf)
+    free_us, freed_by = (since_us if place.has_room else None), None
+    for change, unit in sorted(place.changes, key=lambda found: (found[0], found[1].unit)):
         if change.time_us > until_us:
             break
         unit.apply(change)
-        if unit.has_room and free_us is None:
+        if place.has_room and free_us is None:
             is_freed = change.time_us >= since_us and change.task >= 0
             free_us, freed_by = max(change.time_us, since_us), change.job if is_freed else None
-        elif not unit.has_room and free_us is not None:
+        elif free_us is not None and not place.has_room:
             is_for_a_while = change.task >= 0 or change.time_us > free_us  # a unit that goes down at once had no room
             if change.time_us >= since_us and is_for_a_while:
                 taken_by = None if change.task < 0 else change.job
                 by_older = None if change.task in (-1, task) else change.task < task
-                yield Opening(unit.unit, unit.unit_type, free_us, freed_by, change.time_us, taken_by, by_older)
+                yield Opening(*where, free_us, freed_by, change.time_us, taken_by, by_older)
             free_us = None
     if free_us is not None:
-        yield Opening(unit.unit, unit.unit_type, free_us, freed_by, None, None, None)
-
-
-def fragmentation(units: Sequence[UnitRoom], since_us: float, until_us: float) -> Fragmentation | None:
-    """Return when the units had room in total but none of them alone, while the task waited; None if never.
-
-    ``units`` are those that can run the task, in their state before all changes.
-    """
-    needed = min((unit.needed for unit in units), default=0.0)
-    if needed <= 0.0:
-        return None
-    place = {unit.unit: unit for unit in units}
-    n_open, room = sum(unit.has_room for unit in units), sum(unit.room for unit in units)
-    time_us, best, now_us = 0.0, (0.0, 0.0, 0, 0.0), since_us
-    every = sorted((change, unit.unit) for unit in units for change in unit.changes)
-    for change, number in [*every, (Change(until_us, LEAVES, -1, -1, 0.0, 0), -1)]:
-        end_us = min(max(change.time_us, since_us), until_us)
-        if end_us > now_us:
-            if not n_open and room >= needed * FULL:
-                time_us += end_us - now_us
-                if room > best[0] * OVERFULL:
-                    rooms = [unit.room for unit in units if unit.room > unit.capacity * (1.0 - FULL)]
-                    best = (room, now_us, len(rooms), max(rooms))
-            now_us = end_us
-        if change.time_us > until_us or number < 0:
-            break
-        unit = place[number]
-        n_open, room = n_open - unit.has_room, room - unit.room
-        unit.apply(change)
-        n_open, room = n_open + unit.has_room, room + unit.room
-    most, at_us, n_units, largest = best
-    return Fragmentation(time_us, at_us, most, n_units, largest, needed) if time_us > 0.0 else None
+        yield Opening(*where, free_us, freed_by, None, None, None)

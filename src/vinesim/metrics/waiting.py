@@ -1,7 +1,6 @@
 """Explain why a task waited: which units could have run it, what was on them, and who took them when they were free."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,17 +8,18 @@ import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord, read_record
 from vinesim.formats.results.tables import ResultTables, open_result
-from vinesim.metrics.openings import Changes, Fragmentation, Opening, UnitRoom, fragmentation, openings
+from vinesim.metrics.openings import Changes, Opening, Place, openings
+from vinesim.metrics.places import Asked, asked_by, places_for
+from vinesim.metrics.shortages import Fragmentation, Shortage, shortages
 from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
 from vinesim.state.demand import amount_of
-from vinesim.state.layout import OVERFULL
 
 _TASK = """
 SELECT task, task_type, arrival_us, init_us, finish_us FROM tasks WHERE job = $job
 ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
-_OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task ORDER BY begin_us"
+_OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
 _ON_UNITS = """
 SELECT held.task, tasks.job, held.unit, held.begin_us, coalesce(held.end_us, $end_us) AS end_us, held.amount
 FROM held JOIN tasks USING (task)
@@ -43,10 +43,12 @@ class TypeOfUnit:
 
     name: str
     units: int
-    can_run: bool  # it has an affinity above 0, and its capacity is at least what the task takes
-    has_affinity: bool
-    capacity: float
-    takes: float  # what the task takes of one of them
+    can_run: bool  # the task could start on one of them if nothing else ran, whatever it requests
+    has_affinity: bool  # above 0
+    is_asked_for: bool  # it is of the types that the task asks to run on
+    companion: float  # what the task holds of one of them beside the units that it runs on; 0: nothing
+    capacity: float  # of the largest
+    takes: float  # what the task takes of that one if it runs there
     lacks: list[str]  # requests that it does not meet, such as "cores 12 > 6"
     free_at_arrival: int = 0
     first_free_us: float | None = None  # when one of them first had room for the task, from its arrival on
@@ -55,6 +57,11 @@ class TypeOfUnit:
     down_unit_us: float = 0.0  # how long their nodes were down while it waited, summed over the units
     taken_by_older: int = 0
     taken_by_younger: int = 0
+
+    @property
+    def is_lead(self) -> bool:
+        """Whether the task can run on the type, if a unit of it has what it takes."""
+        return self.has_affinity and self.is_asked_for and not self.companion
 
 
 @dataclass
@@ -65,7 +72,10 @@ class Waiting:
     task: int
     n_tasks: int  # of the job
     task_type: str
-    demand: float | str  # a number, "one slot" or "whole"
+    demand: float | str  # a number, "one slot" or "whole"; of each unit that it runs on
+    n_units: int  # that it runs on, at one node
+    lead_types: list[str]  # of which these may be; empty: any that can run it
+    companions: dict[str, float]  # what it holds beside them of one unit of other types at the node
     requests: dict[str, float]
     arrival_us: float
     start_us: float | None  # None: it never started
@@ -80,8 +90,15 @@ class Waiting:
     policy: str
     exit_reason: str
     types: list[TypeOfUnit] = field(default_factory=list)
-    openings: list[Opening] = field(default_factory=list)  # of units that can run it and meet its requests, by time
+    openings: list[Opening] = field(default_factory=list)  # of units that can run it and meet its requests, by time;
+    # of nodes, named by the first of these units, for a task that holds several units
     fragmentation: Fragmentation | None = None  # of the same units
+    shortage: Shortage | None = None  # at the nodes of the same units, for a task that holds several units
+
+    @property
+    def holds_several(self) -> bool:
+        """Whether it starts on a node that has all of several units, instead of on one unit."""
+        return self.n_units > 1 or bool(self.companions)
 
 
 def waiting_of(folder: str | Path, job: int) -> Waiting:
@@ -103,13 +120,17 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     own = result.rows(_OWN, {"task": task})
     started = [unit for unit, begin_us, _, _ in own if init_us is not None and begin_us >= init_us]
     unit = started[0] if started else None
-    demand = float(record.demand[task])
+    asked = asked_by(record, task)
+    demand = asked.demand
     found = Waiting(
         job=job,
         task=task,
         n_tasks=int(result.rows("SELECT tasks FROM jobs WHERE job = $job", {"job": job})[0][0]),
         task_type=record.task_types[task_type],
         demand="one slot" if math.isnan(demand) else "whole" if math.isinf(demand) else demand,
+        n_units=asked.n_units,
+        lead_types=asked.lead_types,
+        companions=asked.companions,
         requests={name: float(values[task]) for name, values in record.requests.items() if values[task] > 0},
         arrival_us=arrival_us,
         start_us=init_us,
@@ -127,28 +148,33 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     window = {"task": task, "since_us": arrival_us, "until_us": until_us, "end_us": end_us}
     on_units = result.rows(_ON_UNITS, window)
     down = record.outages_of(units["rack"], units["shelf"])
-    by_code = {int(code): _type(record, found, task_type, demand, int(code), units) for code in _codes(units)}
+    codes = distinct(units["unit_type"]).tolist()
+    by_code = {code: _type(record, found, asked, task_type, code, units) for code in codes}
     found.types = list(by_code.values())
-
-    def rooms() -> Iterator[UnitRoom]:
-        """Yield the units in their state before all changes."""
-        changes = Changes()
-        changes.add_tasks(on_units)
-        changes.add_outages(down)
-        for number, code in enumerate(units["unit_type"].tolist()):
-            kind = by_code[code]
-            yield UnitRoom(number, kind.name, kind.capacity, kind.takes, changes.of_unit[number])
-
+    changes = Changes()
+    changes.add_tasks(on_units)
+    changes.add_outages(down)
     by_name = {kind.name: kind for kind in found.types}
-    for room in rooms():
-        kind = by_name[room.unit_type]
-        for opening in openings(room, task, arrival_us, until_us):
+
+    def places() -> list[Place]:
+        """Return the places in their state before all changes."""
+        kinds = [kind.name for kind in found.types if kind.is_lead or not found.holds_several]
+        return places_for(asked, kinds, record.processor_types, units, changes)
+
+    def is_usable(place: Place) -> bool:
+        return by_name[place.unit_type].is_lead and place.fits and not by_name[place.unit_type].lacks
+
+    for place in places():
+        kind = by_name[place.unit_type]
+        kind.can_run |= kind.is_lead and place.fits
+        is_named = is_usable(place)
+        for opening in openings(place, task, arrival_us, until_us):
             _count(kind, opening, arrival_us, until_us)
-            if _is_usable(kind):
+            if is_named:
                 found.openings.append(opening)
     found.openings.sort(key=lambda opening: (opening.free_us, opening.unit))
-    usable = [room for room in rooms() if _is_usable(by_name[room.unit_type])]
-    found.fragmentation = fragmentation(usable, arrival_us, until_us)
+    found.fragmentation, lack = shortages([place for place in places() if is_usable(place)], arrival_us, until_us)
+    found.shortage = lack if found.holds_several else None
     for _, _, at, _, end, _ in on_units:
         kind = by_code[int(units["unit_type"][at])]
         if kind.first_free_us is None:
@@ -159,26 +185,20 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     return found
 
 
-def _codes(units: dict[str, np.ndarray]) -> np.ndarray:
-    return distinct(units["unit_type"])
-
-
-def _is_usable(kind: TypeOfUnit) -> bool:
-    return kind.can_run and not kind.lacks
-
-
 def _type(
-    record: ExplainRecord, found: Waiting, task_type: int, demand: float, code: int, units: dict[str, np.ndarray]
+    record: ExplainRecord, found: Waiting, asked: Asked, task_type: int, code: int, units: dict[str, np.ndarray]
 ) -> TypeOfUnit:
-    has_affinity, capacity = bool(record.affinity[code, task_type] > 0), record.capacity[code]
-    takes = amount_of(demand, capacity)
+    name, mine = record.processor_types[code], units["unit_type"] == code
+    capacity = float(units["capacity"][mine].max())
     return TypeOfUnit(
-        name=record.processor_types[code],
-        units=int((units["unit_type"] == code).sum()),
-        can_run=has_affinity and takes <= capacity * OVERFULL,
-        has_affinity=has_affinity,
+        name=name,
+        units=int(mine.sum()),
+        can_run=False,
+        has_affinity=bool(record.affinity[code, task_type] > 0),
+        is_asked_for=not asked.lead_types or name in asked.lead_types,
+        companion=asked.companions.get(name, 0.0),
         capacity=capacity,
-        takes=takes,
+        takes=amount_of(asked.demand, capacity),
         lacks=_lacking(found.requests, record.attributes[code]),
     )
 

@@ -97,6 +97,12 @@ def format_time_us(value_us: float) -> str:
     return f"{number:,.{decimals}f} {unit}"
 
 
+def format_bytes(value: float) -> str:
+    """Format a size for people: ``64 GiB``, ``1.5 MiB``, ``12 B``."""
+    unit = next((name for name in ("Ti", "Gi", "Mi", "Ki") if abs(value) >= _PREFIX[name]), "")
+    return f"{value / _PREFIX[unit]:.4g} {unit}B"
+
+
 def time_or_dash(value_us: float | None) -> str:
     """Format a time for a table; a missing time is a dash."""
     return "-" if value_us is None else format_time_us(value_us)

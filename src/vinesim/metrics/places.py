@@ -1,0 +1,63 @@
+"""Find the places where a waiting task could start: units, or nodes if it holds several units."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vinesim.formats.results.explain_record import ExplainRecord
+from vinesim.metrics.openings import Changes, Place, UnitRoom
+from vinesim.model.workload import ANY_LEAD
+from vinesim.state.demand import amount_of
+
+
+class Asked(NamedTuple):
+    """What a task holds."""
+
+    demand: float  # of each unit that it runs on
+    n_units: int
+    lead_types: list[str]  # of which these may be; empty: any
+    companions: dict[str, float]  # what it holds of one unit of other types
+
+
+def asked_by(record: ExplainRecord, task: int) -> Asked:
+    """Return what a task of a recorded run holds."""
+    code = int(record.lead[task])
+    lead_types = [] if code == ANY_LEAD else record.lead_sets[code]
+    beside = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
+    return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside)
+
+
+def places_for(
+    asked: Asked, leads: Sequence[str], names: Sequence[str], units: dict[str, np.ndarray], changes: Changes
+) -> list[Place]:
+    """Return where the task could start, whether there is room or not.
+
+    Args:
+        asked: what the task holds.
+        leads: names of the processor types to look for.
+        names: of all processor types, by code.
+        units: columns of the table of units, in its order.
+        changes: of the units.
+    """
+    kind, capacity = [names[code] for code in units["unit_type"].tolist()], units["capacity"].tolist()
+    at = list(zip(units["rack"].tolist(), units["shelf"].tolist(), strict=True))
+
+    def room(unit: int, takes: float | None = None) -> UnitRoom:
+        needed = amount_of(asked.demand, capacity[unit]) if takes is None else takes
+        return UnitRoom(unit, capacity[unit], needed, changes.of_unit[unit])
+
+    if asked.n_units == 1 and not asked.companions:
+        return [Place(name, *at[unit], 1, [[room(unit)]]) for unit, name in enumerate(kind) if name in leads]
+    nodes: dict[tuple[int, int], list[int]] = {}
+    for unit, place in enumerate(at):
+        nodes.setdefault(place, []).append(unit)
+    found = []
+    for place, members in nodes.items():
+        here = {kind[unit] for unit in members}
+        for lead in [name for name in leads if name in here]:
+            parts = [[room(unit) for unit in members if kind[unit] == lead]]
+            for name, amount in asked.companions.items():
+                parts.append([room(unit, amount) for unit in members if kind[unit] == name])
+            found.append(Place(lead, *place, asked.n_units, parts))
+    return found

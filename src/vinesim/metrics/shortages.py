@@ -1,0 +1,133 @@
+"""Find what a waiting task lacked: for how long, and when there was enough in total but at no single place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vinesim.metrics.openings import Change, Place, UnitRoom
+from vinesim.state.layout import FULL, OVERFULL
+
+
+@dataclass(frozen=True)
+class Fragmentation:
+    """A time when there was room enough for the task in total, at places that can run it, but at no single one."""
+
+    time_us: float  # how long this lasted
+    at_us: float  # when the total room was largest
+    room: float  # the total room of the lead's units then
+    units: int  # places with any room then: units, or nodes if the task holds several units
+    largest: float  # the most room at one of them then
+    needed: float  # the least that the task takes at any of them
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """What a task that holds several units lacked, while no node had room for all of it."""
+
+    nowhere_us: list[float]  # by part, the lead and the companions: how long no node had room for it
+    scattered_us: float  # how long there was room for each part somewhere, but not for all at one node
+    at_us: float  # when the most units of the lead had room
+    n_free: int  # how many had room then
+
+
+class _Sums:
+    """What all places have together, kept up to date place by place."""
+
+    def __init__(self, places: Sequence[Place]):
+        n_parts = len(places[0].parts)
+        self.n_open, self.n_free = 0, 0  # places with room for all; units of the lead with room
+        self.n_with = [0] * n_parts  # places with room for the part
+        self.room = [0.0] * n_parts  # what is left of the part's units
+        self._n_places: dict[int, int] = {}  # of each unit: a companion can stand beside leads of several types
+        for unit in (unit for place in places for units in place.parts for unit in units):
+            self._n_places[unit.unit] = self._n_places.get(unit.unit, 0) + 1
+        for place in places:
+            self.add(place, 1)
+
+    def add(self, place: Place, sign: int) -> None:
+        """Add what a place has, or take it away."""
+        has = [place.has_part(c) for c in range(len(place.parts))]
+        self.n_open += sign * all(has)
+        self.n_free += sign * sum(unit.has_room for unit in place.parts[0])
+        for c, units in enumerate(place.parts):
+            self.n_with[c] += sign * has[c]
+            self.room[c] += sign * sum(unit.room / self._n_places[unit.unit] for unit in units)
+
+
+class _Lacking:
+    """What was lacking so far."""
+
+    def __init__(self, places: Sequence[Place], since_us: float):
+        self._places, self._needed, self._sums = places, _needed(places), _Sums(places)
+        self._now_us = self._most_at_us = since_us
+        self._pieces_us = self._scattered_us = 0.0
+        self._nowhere_us = [0.0] * len(self._needed)
+        self._n_free = -1  # the most units of the lead that had room
+        self._best: tuple[float, float, int, float] = (0.0, 0.0, 0, 0.0)  # room, at, places, largest
+
+    def apply(self, change: Change, place: Place, unit: UnitRoom) -> None:
+        """Apply a change of a unit of a place."""
+        self._sums.add(place, -1)
+        unit.apply(change)
+        self._sums.add(place, 1)
+
+    def advance(self, end_us: float) -> None:
+        """Count the time up to ``end_us``, during which nothing changed."""
+        span_us, begin_us, sums = end_us - self._now_us, self._now_us, self._sums
+        if span_us <= 0:
+            return
+        self._now_us = end_us
+        if sums.n_open:
+            return
+        self._nowhere_us = [us + span_us * (not n) for us, n in zip(self._nowhere_us, sums.n_with, strict=True)]
+        self._scattered_us += span_us * all(sums.n_with)
+        if sums.n_free > self._n_free:
+            self._most_at_us, self._n_free = begin_us, sums.n_free
+        enough = (room >= least * FULL for room, least in zip(sums.room, self._needed, strict=True))
+        if any(self._needed) and all(enough):
+            self._pieces_us += span_us
+            if sums.room[0] > self._best[0] * OVERFULL:
+                self._best = (sums.room[0], begin_us, *_pieces(self._places))
+
+    def told(self) -> tuple[Fragmentation | None, Shortage | None]:
+        """Return both, each None if it never was."""
+        room, at_us, n_places, largest = self._best
+        pieces = Fragmentation(self._pieces_us, at_us, room, n_places, largest, self._needed[0])
+        lack = Shortage(self._nowhere_us, self._scattered_us, self._most_at_us, self._n_free)
+        return pieces if self._pieces_us > 0.0 else None, lack if self._n_free >= 0 else None
+
+
+def shortages(places: Sequence[Place], since_us: float, until_us: float) -> tuple[Fragmentation | None, Shortage | None]:
+    """Return when the places had room in total but none of them alone, while the task waited, and what was lacking;
+    None if never.
+
+    ``places`` are those that can run the task, in their state before all changes.
+    """
+    if not places:
+        return None, None
+    found = _Lacking(places, since_us)
+    every = [(change, place, unit) for place in places for change, unit in place.changes]
+    every.sort(key=lambda changed: (changed[0], changed[2].unit, changed[1].unit))
+    for change, place, unit in every:
+        found.advance(min(max(change.time_us, since_us), until_us))
+        if change.time_us > until_us:
+            break
+        found.apply(change, place, unit)
+    found.advance(until_us)
+    return found.told()
+
+
+def _needed(places: Sequence[Place]) -> list[float]:
+    """Return the least that the task takes of each part at any place."""
+    n_parts = len(places[0].parts) if places else 0
+    return [
+        min(place.wanted(c) * min(unit.needed for unit in place.parts[c] if unit.fits) for place in places)
+        for c in range(n_parts)
+    ]
+
+
+def _pieces(places: Sequence[Place]) -> tuple[int, float]:
+    """Return at how many places there is room for the lead, and the most at one."""
+    rooms = [sum(unit.room for unit in place.parts[0]) for place in places]
+    sizes = [max(unit.capacity for unit in place.parts[0]) for place in places]
+    rooms = [room for room, size in zip(rooms, sizes, strict=True) if room > size * (1.0 - FULL)]
+    return len(rooms), max(rooms)

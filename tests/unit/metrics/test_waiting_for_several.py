@@ -1,0 +1,174 @@
+"""Why a task that holds several units waited: by hand, and against looking at every node at many instants."""
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.cli.conftest import vinesim  # noqa: F401
+from tests.demands import demands_of, taken
+from tests.real_nodes import nodes_of, real_scenario
+from tests.unit.metrics.test_waiting import recorded
+from vinesim.metrics.waiting import waiting_of
+from vinesim.model.workload import ANY_LEAD
+
+pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
+NODE = [("CPU", 8.0), ("GPU", 1.0), ("GPU", 1.0)]
+
+
+def cluster(gpus, cores, times, arrivals):
+    """Two nodes with a CPU of 8, two GPUs each; a third without GPUs, and a CPU of 4."""
+    types = (vs.ProcessorType("CPU"), vs.ProcessorType("GPU"))
+    rows = [(name, shelf, size) for shelf in range(2) for name, size in NODE] + [("CPU", 2, 4.0)]
+    center = vs.Datacenter(
+        [["CPU", "GPU"].index(name) for name, *_ in rows], [0] * 7, [shelf for _, shelf, _ in rows], types,
+        capacity=[size for *_, size in rows],
+    )  # fmt: skip
+    n = len(gpus)
+    work = vs.Workload(
+        np.zeros(n), np.arange(n + 1), arrivals, times, *np.zeros((3, n)), np.full(n, -1), units=gpus,
+        companions={"CPU": cores}, lead_types=np.zeros(n), lead_sets=[["GPU"]], task_types=(vs.TaskType("T"),),
+        demand=np.ones(n),
+    )  # fmt: skip
+    return vs.Scenario(center, work, "high", affinity=np.ones((2, 1)))
+
+
+def test_a_task_is_told_what_it_lacked(tmp_path):
+    """At 10 one GPU is free at each node, so two on none; at 60 two are, with 2 of 8 cores; at 90 it starts."""
+    case = cluster([1, 1, 1, 2], [2.0, 2.0, 6.0, 4.0], [60.0, 90.0, 20.0, 30.0], [0.0, 0.0, 0.0, 10.0])
+    result = recorded(tmp_path / "run", case)
+    assert result.tasks["unit"].tolist()[:2] == [1, 2]
+    found = waiting_of(tmp_path / "run", 3)
+    assert (found.n_units, found.lead_types, found.companions) == (2, ["GPU"], {"CPU": 4.0})
+    assert (found.arrival_us, found.start_us, found.unit, found.unit_type, found.moves) == (10.0, 20.0, 4, "GPU", 0)
+    cpu, gpu = found.types
+    assert (cpu.can_run, cpu.is_asked_for, cpu.companion, cpu.capacity) == (False, False, 4.0, 8.0)
+    assert (gpu.can_run, gpu.is_asked_for, gpu.companion, gpu.free_at_arrival) == (True, True, 0.0, 0)
+    assert found.shortage.nowhere_us == [10.0, 0.0]
+    assert (found.shortage.scattered_us, found.shortage.n_free) == (0.0, 1)
+    assert [(o.rack, o.shelf, o.free_us, o.freed_by, o.taken_us) for o in found.openings] == [(0, 1, 20.0, 2, None)]
+    assert waiting_of(tmp_path / "run", 0).shortage is None
+
+
+def test_parts_on_different_nodes_are_fragmentation(tmp_path):
+    """Node 0 has both GPUs and 1 core left, node 1 one GPU and all cores but 3: each part is somewhere."""
+    case = cluster([1, 2, 1, 1, 2], [1.0, 1.0, 7.0, 3.0, 4.0], [1.0, 1.0, 50.0, 80.0, 9.0], [0.0, 0.0, 2.0, 2.0, 5.0])
+    recorded(tmp_path / "run", case)
+    found = waiting_of(tmp_path / "run", 4)
+    assert (found.start_us, found.shelf) == (52.0, 0)
+    assert found.shortage.nowhere_us == [47.0, 0.0]
+    assert found.fragmentation is not None
+    assert (found.fragmentation.time_us, found.fragmentation.needed) == (47.0, 2.0)
+
+
+def test_the_command_says_it(tmp_path, vinesim):  # noqa: F811
+    case = cluster([1, 1, 1, 2], [2.0, 2.0, 6.0, 4.0], [60.0, 90.0, 20.0, 30.0], [0.0, 0.0, 0.0, 10.0])
+    recorded(tmp_path / "run", case)
+    told = " ".join(vinesim("explain", tmp_path / "run", "--job", 3).out.split())
+    assert "takes 2 GPU and 4 of CPU on one node" in told
+    assert "It needs 2 GPU and 4 of CPU on one node." in told
+    assert "At 10.0 us 1 GPU was free, on no node 2 with 4 of CPU." in told
+    assert "Lacking: no node had 2 GPU for 10.0 us." in told
+    assert "moved" not in told
+    assert "held beside: 4" in told
+
+
+def rows_of(case, result):
+    """(task, unit, begin, end, amount) of all that was held."""
+    rows = result.tasks if result.segments is None else result.segments
+    begin, end = (rows[a if result.segments is None else b] for a, b in (("init_us", "begin_us"), ("finish_us", "end_us")))
+    order = np.lexsort((case.datacenter.shelf, case.datacenter.rack))
+    size = case.datacenter.unit_capacity[order]
+    amount = rows["amount"] if "amount" in rows else size[rows["unit"]]
+    there = rows["unit"] >= 0
+    return list(zip(*(column[there] for column in (rows["task"], rows["unit"], begin, end, amount)), strict=True))
+
+
+def looks_free(case, held, task, until, time):
+    """{(rack, shelf, lead)} where the task could start, {part: whether a node has it}, from what is held alone."""
+    work, center = case.workload, case.datacenter
+    order = np.lexsort((center.shelf, center.rack))
+    number = np.argsort(order)
+    names = [p.name for p in center.processor_types]
+    kind = int(np.repeat(work.job_task_type, np.diff(work.job_first))[task])
+    n_units = 1 if work.units is None else int(work.units[task])
+    demand = float(demands_of(work)[task])
+    beside = {name: float(amount[task]) for name, amount in (work.companions or {}).items() if amount[task] > 0}
+    code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
+
+    def has(unit, takes):
+        own, size = int(number[unit]), float(center.unit_capacity[unit])
+        load = sum(a for t, u, b, e, a in held if u == own and b < time < e and (t != task or b < until))
+        return load < size * (1 - 1e-9) and load + takes <= size * (1 + 1e-9)
+
+    found, parts = set(), [False] * (1 + len(beside))
+    for node in nodes_of(case):
+        of = {}
+        for unit in node:
+            of.setdefault(names[center.unit_type[unit]], []).append(unit)
+        for name, members in of.items():
+            is_named = code == ANY_LEAD or name in work.lead_sets[code]
+            if not is_named or name in beside or case.affinity[names.index(name), kind] <= 0:
+                continue
+            sizes = [float(center.unit_capacity[unit]) for unit in members]
+            if sum(taken(demand, size) <= size * (1 + 1e-9) for size in sizes) < n_units:
+                continue
+            if any(max((float(center.unit_capacity[u]) for u in of.get(other, [])), default=0) * (1 + 1e-9) < amount
+                   for other, amount in beside.items()):  # fmt: skip
+                continue
+            here = [sum(has(unit, taken(demand, size)) for unit, size in zip(members, sizes, strict=True)) >= n_units]
+            here += [any(has(unit, amount) for unit in of[other]) for other, amount in beside.items()]
+            parts = [a or b for a, b in zip(parts, here, strict=True)]
+            if all(here):
+                found.add((int(center.rack[node[0]]), int(center.shelf[node[0]]), name))
+    return found, parts
+
+
+@pytest.mark.parametrize("policy", ["high", "pref", "fcfs"])
+def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, policy):
+    compared = short = 0
+    for seed in range(30):
+        case = real_scenario(seed, policy)
+        work = case.workload
+        case = vs.Scenario(**{**vars_of(case), "workload": vs.Workload(**{**vars_of(work), "requests": None})})
+        result = recorded(tmp_path / str(seed), case)
+        if len(result.outcome.followers):
+            continue
+        held, tasks = rows_of(case, result), result.tasks
+        end = float(result.summary["makespan_us"])
+        held = [(t, u, b, end if np.isnan(e) else e, a) for t, u, b, e, a in held]
+        times = sorted({*tasks["arrival_us"], *(b for _, _, b, _, _ in held), *(e for _, _, _, e, _ in held)})
+        for job in range(work.n_jobs):
+            found = waiting_of(tmp_path / str(seed), job)
+            if not found.holds_several:
+                continue
+            until = found.arrival_us + found.waited_us
+            nowhere, scattered = np.zeros(1 + len(found.companions)), 0.0
+            for low, high in zip(times[:-1], times[1:], strict=True):
+                low, high = max(low, found.arrival_us), min(high, until)  # noqa: PLW2901
+                if high - low < 1e-9:
+                    continue
+                middle = (low + high) / 2
+                seen, parts = looks_free(case, held, found.task, until, middle)
+                told = {
+                    (o.rack, o.shelf, o.unit_type)
+                    for o in found.openings
+                    if o.free_us < middle and not (o.taken_us is not None and o.taken_us < middle)
+                }
+                assert told == seen, (seed, job, middle)
+                compared += 1
+                if not seen:
+                    nowhere += (high - low) * ~np.array(parts)
+                    scattered += (high - low) * all(parts)
+            lack = found.shortage
+            if lack is None:
+                assert nowhere.sum() + scattered < 1e-6
+                continue
+            short += 1
+            np.testing.assert_allclose(lack.nowhere_us, nowhere, rtol=1e-9, atol=1e-6)
+            assert lack.scattered_us == pytest.approx(scattered, rel=1e-9, abs=1e-6)
+    assert compared > 90
+    assert short > 10
+
+
+def vars_of(case):
+    return {name: getattr(case, name) for name in case.__dataclass_fields__}
