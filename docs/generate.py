@@ -34,8 +34,8 @@ def columns() -> str:
         "units": ("UNITS", "One row a unit, in (rack, shelf) order."),
         "segments": (
             "SEGMENTS",
-            "One row a time that a task held a unit, task by task; only if a task was interrupted, moved or held several "
-            "units.",
+            "One row a time that a task held a unit, task by task; only if a task was interrupted or moved, or held "
+            "several units.",
         ),
         "utilization": ("UTILIZATION", "One row an interval and group; only with sampling."),
         "periods": ("PERIODS", "One row a period; only with a batch policy."),

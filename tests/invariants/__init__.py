@@ -28,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     room.active_time_is_the_union_of_intervals,
     room.samples_are_the_shares,
     numbers.counts_of_the_summary,
+    numbers.types_that_run_nothing_are_named,
     numbers.latencies_of_the_summary,
     numbers.utilization_of_the_summary,
     numbers.deadlines_that_were_missed,

@@ -16,7 +16,8 @@ J = 1e-6  # of a W x us
 
 def energy_is_the_integral_of_power(facts: Facts) -> Iterator[str]:
     """Each unit's energy by its state; under a batch policy on linear powers it is counted by period."""
-    is_known = facts.scenario.power_w is not None or all(facts.types[p].has_own_power for p in facts.unit_type)
+    running = [p for p in facts.unit_type if facts.runs(p)]
+    is_known = facts.scenario.power_w is not None or all(facts.types[p].has_own_power for p in running)
     rows = facts.folder.units
     if is_known != ("active_j" in rows[0]) or is_known != all(row["energy_j"] == row["energy_j"] for row in rows):
         yield "energy is told without powers, or the reverse"
@@ -44,7 +45,7 @@ def spent(facts: Facts, unit: int) -> tuple[float, ...]:
     for low, high in itertools.pairwise(t for t in cuts if t <= facts.makespan):
         executing = [h for h in begun if h.start <= low and h.end >= high]
         has_task = any(h.begin <= low and h.end >= high for h in here)
-        if executing:
+        if executing and facts.draws_power(unit):
             active += power(facts, unit, executing) * (high - low) * J
         elif has_task or kind.sleep_power_w is None:
             idle += kind.idle_power_w * (high - low) * J

@@ -23,6 +23,7 @@ class Facts:
         self.work = work
         self.order = np.lexsort((center.shelf, center.rack))
         self.unit_type = center.unit_type[self.order].tolist()
+        self.sizes = center.unit_capacity[self.order].tolist()
         self.place = list(zip(center.rack[self.order].tolist(), center.shelf[self.order].tolist(), strict=True))
         self.types = center.processor_types
         self.job = np.repeat(np.arange(work.n_jobs), np.diff(work.job_first)).tolist()
@@ -38,17 +39,30 @@ class Facts:
         return len(self.unit_type)
 
     def capacity(self, unit: int) -> float:
-        return self.types[self.unit_type[unit]].capacity
+        return self.sizes[unit]
 
     def parallelism(self, unit: int) -> float:
-        kind = self.types[self.unit_type[unit]]
-        return kind.capacity if kind.parallelism is None else min(kind.parallelism, kind.capacity)
+        limit, size = self.types[self.unit_type[unit]].parallelism, self.capacity(unit)
+        return size if limit is None else min(limit, size)
 
     def shares_speed(self, unit: int) -> bool:
         return self.parallelism(unit) < self.capacity(unit)
 
     def takes(self, task: int, unit: int) -> float:
+        beside = (self.work.companions or {}).get(self.types[self.unit_type[unit]].name)
+        if beside is not None and beside[task] > 0:
+            return float(beside[task])
         return taken(self.demand[task], self.capacity(unit))
+
+    def draws_power(self, unit: int) -> bool:
+        """Whether the unit draws another power while a task holds it."""
+        code = self.unit_type[unit]
+        table = self.scenario.power_w
+        return self.runs(code) or self.types[code].has_own_power or (table is not None and bool(table[code].any()))
+
+    def runs(self, code: int) -> bool:
+        """Whether a processor type runs any tasks."""
+        return bool(self.scenario.affinity[code].any())
 
     def speed(self, task: int, unit: int) -> float:
         return float(self.scenario.affinity[self.unit_type[unit], self.kind[task]])
@@ -89,10 +103,11 @@ class Facts:
 
     @cached_property
     def holds_of(self) -> dict[int, list[Hold]]:
-        """Of each task, in the order of time."""
+        """Of each task on the units that it ran on, in the order of time."""
         found: dict[int, list[Hold]] = defaultdict(list)
         for hold in sorted(self.folder.holds, key=lambda h: (h.begin, h.end)):
-            found[hold.task].append(hold)
+            if hold.part == 0:
+                found[hold.task].append(hold)
         return found
 
     def last_run(self, task: int) -> list[Hold]:

@@ -29,6 +29,14 @@ def counts_of_the_summary(facts: Facts) -> Iterator[str]:
             yield f"{name} is {summary[part][key]}, not {value}"
 
 
+def types_that_run_nothing_are_named(facts: Facts) -> Iterator[str]:
+    """Overall figures leave them out."""
+    told = facts.folder.summary["provenance"].get("resources", [])
+    found = [facts.types[p].name for p in sorted(set(facts.unit_type)) if not facts.scenario.affinity[p].any()]
+    if told != found:
+        yield f"{told} run nothing, not {found}"
+
+
 def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
     """Mean, percentiles and maximum of waits, responses and latencies, of what finished."""
     rows, jobs, summary = facts.folder.tasks, facts.folder.jobs, facts.folder.summary
@@ -69,7 +77,7 @@ def utilization_of_the_summary(facts: Facts) -> Iterator[str]:
     groups = facts.folder.groups()
     both = {name: facts.folder.shares(units, 0.0, facts.makespan) for name, units in groups.items()}
     for place, (part, column) in enumerate((("allocated", "utilization"), ("active", "active"))):
-        shares = [row[column] for row in facts.folder.units]
+        shares = [facts.folder.units[unit][column] for unit in groups["all"]]
         of_group = {name: values[place] for name, values in both.items()}
         expected = {"overall": of_group.pop("all"), **{f"by_type.{name}": share for name, share in of_group.items()}}
         expected |= {f"percentiles.{rank}": nearest_rank(shares, share) for rank, share in RANKS}

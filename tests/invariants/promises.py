@@ -46,6 +46,8 @@ def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
     is_equal = np.isnan(demands).all() or (demands == demands[0]).all()
     if not facts.policy.work_conserving or facts.is_batch or not is_equal or facts.policy.may_overcommit:
         return
+    if facts.work.has_vectors:  # what they lacked is checked with the explanations
+        return
     capacity = np.array([facts.capacity(unit) for unit in range(facts.n_units)])
     speed = facts.scenario.affinity[facts.unit_type][:, facts.kind]
     last_begin = [run[0].begin if (run := facts.last_run(t)) else np.inf for t in range(len(facts.job))]

@@ -28,6 +28,7 @@ class Hold(NamedTuple):
     end: float
     outcome: str
     amount: float
+    part: int = 0  # which of the units that the task held at the time; 0: the one that it ran on
 
 
 class Folder:
@@ -79,15 +80,20 @@ class Folder:
                 *(row[name] for name in ("task", "unit", "begin_us", "start_us")),
                 row["end_us"] if row["end_us"] == row["end_us"] else self.makespan,
                 *(row[name] for name in ("outcome", "amount")),
+                row.get("part", 0),
             )
             for row in self.rows("segments")
         ]
 
     def groups(self):
-        """Units by name of the group: all, and each type in use."""
-        found = {"all": list(range(len(self.units)))}
+        """Units by name of the group: all of types that run tasks, and each type in use."""
+        resources = self.summary["provenance"].get("resources", [])
+        found = {"all": []}
         for number, unit in enumerate(self.units):
-            found.setdefault(self.names[unit["unit_type"]], []).append(number)
+            name = self.names[unit["unit_type"]]
+            found.setdefault(name, []).append(number)
+            if name not in resources:
+                found["all"].append(number)
         return found
 
     def measured(self, unit, low, high):

@@ -247,6 +247,7 @@ DAMAGES = [
     ("counts_of_the_summary", plain, tell("tasks/count", 7)),
     ("counts_of_the_summary", plain, tell("jobs/finished", 3)),
     ("counts_of_the_summary", plain, tell("tasks/by_type/A", more(1))),
+    ("types_that_run_nothing_are_named", plain, tell("provenance/resources", ["A"])),
     ("latencies_of_the_summary", plain, tell("tasks/wait_us/mean", more(1e-3))),
     ("latencies_of_the_summary", plain, tell("jobs/latency_us/p90", more(1e-3))),
     ("latencies_of_the_summary", plain, tell("tasks/response_us/max", None)),

@@ -8,6 +8,7 @@ import pytest
 
 import vinesim as vs
 from tests.demands import demands_of, taken
+from tests.invariants import violations
 from tests.policies.kinds.overcommit import Pile
 from tests.properties.equivalence import differences
 from tests.real_nodes import is_possible, real_scenario
@@ -57,6 +58,14 @@ def test_tasks_hold_what_they_demand_and_no_unit_is_over_its_capacity(name):
 
 def vars_of(case):
     return {name: getattr(case, name) for name in case.__dataclass_fields__}
+
+
+@pytest.mark.parametrize("name", ["high", "fcfs"])
+def test_all_that_must_hold_of_every_result_holds(name):
+    for seed in range(N_SCENARIOS):
+        case = real_scenario(seed, name, has_outages=has_outages(name, seed))
+        done = vs.simulate(case, engine="reference")
+        assert violations(case, done, policies()[name]()) == [], seed
 
 
 def wrong(case, done):

@@ -171,7 +171,9 @@ def test_too_many_samples_are_averaged(two_racks, copied):
         np.array([0]), np.array([0.0]), np.array([0.0]), np.array([70.0]), np.arange(1), False, ExitReason.ALL_DONE, "",
         100.0, 0,
     )  # fmt: skip
-    series = time_series(segments_of(outcome, np.nan, np.ones(1)), np.array([0]), ["CPU_INTEL"], 0.083, 100.0, np.ones(1, bool))
+    series = time_series(
+        segments_of(outcome, np.nan, np.ones(1)), np.array([0]), ["CPU_INTEL"], 0.083, 100.0, np.ones(1, bool)
+    )
     write_table(folder / "utilization.parquet", series)
     write_sums(folder)
     with open_result(folder) as result:

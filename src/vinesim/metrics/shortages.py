@@ -96,7 +96,9 @@ class _Lacking:
         return pieces if self._pieces_us > 0.0 else None, lack if self._n_free >= 0 else None
 
 
-def shortages(places: Sequence[Place], since_us: float, until_us: float) -> tuple[Fragmentation | None, Shortage | None]:
+def shortages(
+    places: Sequence[Place], since_us: float, until_us: float
+) -> tuple[Fragmentation | None, Shortage | None]:
     """Return when the places had room in total but none of them alone, while the task waited, and what was lacking;
     None if never.
 

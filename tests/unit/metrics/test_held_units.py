@@ -1,5 +1,6 @@
 """Units that tasks hold beside the one that they run on, and types that run nothing, in every number of a result."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,9 @@ import vinesim as vs
 from tests.unit.test_real_nodes_columns import AFFINITY, UNITS, workload
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
+from vinesim.formats.results.timeline import write_timeline
+from vinesim.live.scheduler import Scheduler
+from vinesim.model.application import Application
 from vinesim.report.activity import find_stretches
 from vinesim.report.racks import rack_view
 from vinesim.report.usage import usage
@@ -51,7 +55,10 @@ def test_a_table_of_single_units_has_no_parts():
     assert "part" not in done.segments
 
 
-LINEAR = {"CPU": {"dynamic_power_w": 10.0, "idle_power_w": 5.0}, "GPU": {"dynamic_power_w": 100.0, "idle_power_w": 20.0}}
+LINEAR = {
+    "CPU": {"dynamic_power_w": 10.0, "idle_power_w": 5.0},
+    "GPU": {"dynamic_power_w": 100.0, "idle_power_w": 20.0},
+}
 
 
 @pytest.mark.parametrize(
@@ -117,3 +124,52 @@ def test_the_report_leaves_them_out_of_all_and_of_a_shelf(tmp_path, monkeypatch)
 def test_the_prices_of_all_units_add_up():
     types = {"CPU": {"price": 2000.0}, "GPU": {"price": 9000.0}}
     assert run(node({**types, "MEMORY": {"price": 500.0}})).summary["cost"]["purchase"] == 20_500.0
+
+
+def test_a_timeline_has_a_slice_for_each_held_unit(tmp_path):
+    write_result(tmp_path / "run", run(node()))
+    written = write_timeline(tmp_path / "run", tmp_path / "t.json")
+    assert (written.n_tasks, written.n_slices, written.n_units) == (1, 4, 4)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    told = [(event["tid"], event["args"].get("part")) for event in events if event.get("cat") == "task"]
+    assert told == [(1, None), (0, 1), (2, 2), (3, 3)]
+
+
+def test_a_gantt_chart_has_a_bar_for_each_held_unit(tmp_path):
+    pytest.importorskip("matplotlib")
+    from vinesim.plots.gantt import gantt_figure
+
+    write_result(tmp_path / "run", run(node()))
+    with open_result(tmp_path / "run") as result:
+        figure, n_tasks = gantt_figure(result)
+    bars = [patch for patch in figure.axes[0].patches if patch.get_height() > 0]
+    assert n_tasks == 1
+    assert sorted(round(bar.get_y() + bar.get_height() / 2) for bar in bars) == [0, 1, 2, 3]
+
+
+def test_the_query_of_the_documentation_gives_the_allocated_time(tmp_path):
+    """A reader who counts tasks takes part 0 alone."""
+    result = run(node(outages=[vs.Outage(0, 0, 2.0, 3.0)]))
+    write_result(tmp_path / "run", result)
+    with open_result(tmp_path / "run") as opened:
+        query = (
+            "SELECT unit, sum(amount / capacity * (end_us - begin_us)) FROM segments JOIN units USING (unit) GROUP BY 1"
+        )
+        assert [us for _, us in sorted(opened.rows(query))] == result.units["allocated_us"].tolist()
+        assert opened.rows("SELECT count(*) FROM held WHERE part = 0") == [(2,)]
+
+
+def test_the_component_refuses_what_it_would_ignore():
+    work = replace(node().workload, application=[0], application_names=("A",))
+    case = replace(node(), workload=work, applications=(Application("A", relative_deadline_us=100.0),), policy="fcfs")
+    with pytest.raises(vs.InputError, match="requests that hold one unit each"):
+        Scheduler.of(case)
+
+
+def test_a_price_of_memory_may_be_missing():
+    """It is in the price of its node; the price of a type that runs tasks may not."""
+    types = {"CPU": {"price": 2000.0}, "GPU": {"price": 9000.0}}
+    done = run(node(types))
+    assert done.summary["cost"]["purchase"] == 20_000.0
+    assert done.units["price"].tolist() == [2000.0, 9000.0, 9000.0, 0.0]
+    assert run(node({"CPU": {"price": 2000.0}})).summary["cost"]["purchase"] is None

@@ -114,7 +114,9 @@ def test_too_many_samples_are_refused():
 def test_as_many_samples_as_are_allowed_are_given(monkeypatch):
     monkeypatch.setattr("vinesim.metrics.utilization.MAX_SAMPLES", 4)
     case = segments([(0, 0, 1)])
-    assert len(time_series(case, np.zeros(3, int), ["A"], 1.0, 4.0, np.ones(3, bool))["active"]) == 2 * 4  # of all units, and of A
+    assert (
+        len(time_series(case, np.zeros(3, int), ["A"], 1.0, 4.0, np.ones(3, bool))["active"]) == 2 * 4
+    )  # of all units, and of A
     with pytest.raises(vs.InputError, match="at most 4 samples"):
         time_series(case, np.zeros(3, int), ["A"], 0.9, 4.0, np.ones(3, bool))
 

@@ -1,5 +1,7 @@
 """Why a task that holds several units waited: by hand, and against looking at every node at many instants."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -75,7 +77,9 @@ def test_the_command_says_it(tmp_path, vinesim):  # noqa: F811
 def rows_of(case, result):
     """(task, unit, begin, end, amount) of all that was held."""
     rows = result.tasks if result.segments is None else result.segments
-    begin, end = (rows[a if result.segments is None else b] for a, b in (("init_us", "begin_us"), ("finish_us", "end_us")))
+    begin, end = (
+        rows[a if result.segments is None else b] for a, b in (("init_us", "begin_us"), ("finish_us", "end_us"))
+    )
     order = np.lexsort((case.datacenter.shelf, case.datacenter.rack))
     size = case.datacenter.unit_capacity[order]
     amount = rows["amount"] if "amount" in rows else size[rows["unit"]]
@@ -143,8 +147,8 @@ def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, pol
                 continue
             until = found.arrival_us + found.waited_us
             nowhere, scattered = np.zeros(1 + len(found.companions)), 0.0
-            for low, high in zip(times[:-1], times[1:], strict=True):
-                low, high = max(low, found.arrival_us), min(high, until)  # noqa: PLW2901
+            for low, high in itertools.pairwise(times):
+                low, high = max(low, found.arrival_us), min(high, until)
                 if high - low < 1e-9:
                     continue
                 middle = (low + high) / 2

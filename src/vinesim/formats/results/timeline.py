@@ -1,7 +1,8 @@
 """The tasks of a result on their units as a timeline: Chrome's trace events in JSON, which Perfetto opens.
 
 A rack is a process, a unit is a thread. Each stay of a task on a unit is a slice; if its data had to be transferred,
-the slice contains the transfer and the execution. Tasks that share a unit at the same time get a thread each.
+the slice contains the transfer and the execution. A unit that a task held beside the one that it ran on has a slice
+with its ``part``. Tasks that share a unit at the same time get a thread each.
 Source: the Trace Event Format: complete events (X), counters (C), metadata (M); times in us.
 """
 
@@ -22,10 +23,10 @@ MAX_SLICES = 1_000_000
 
 _IN_WINDOW = "FROM held WHERE begin_us < $to_us AND coalesce(end_us, $end_us) >= $from_us"
 _SLICES = f"""
-SELECT task, job, task_type, unit, units.rack, begin_us, held.start_us, end_us, outcome, share,
+SELECT task, job, task_type, unit, part, units.rack, begin_us, held.start_us, end_us, outcome, share,
     CASE WHEN outcome = 'interrupted' THEN begin_us ELSE init_us END - arrival_us AS wait_us
 FROM (SELECT * {_IN_WINDOW}) AS held JOIN (SELECT task, job, task_type, init_us, arrival_us FROM tasks) USING (task)
-JOIN units USING (unit) ORDER BY begin_us, task LIMIT $n
+JOIN units USING (unit) ORDER BY begin_us, task, part LIMIT $n
 """  # noqa: S608
 _SAMPLES = """
 SELECT t_start_us, "group", utilization, active FROM utilization WHERE t_start_us < $to_us AND t_end_us > $from_us
@@ -40,7 +41,7 @@ class Written:
     """Counts of what a timeline holds."""
 
     n_tasks: int
-    n_slices: int  # more than tasks if some were interrupted or moved
+    n_slices: int  # more than tasks if some were interrupted or moved, or held several units
     n_in_window: int  # slices in the window, including those beyond the limit
     n_units: int
 
@@ -129,12 +130,14 @@ def _slices(
     row: tuple[Any, ...], lanes: _Lanes, names: dict[int, str], n_units: int, run_end_us: float, is_shared: bool
 ) -> Iterator[Event]:
     """Yield the slice of a task on a unit and, if there was a transfer, the slices of transfer and execution in it."""
-    task, job, task_type, unit, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
+    task, job, task_type, unit, part, rack, begin_us, start_us, end_us, outcome, share, wait_us = row
     end = run_end_us if end_us is None else end_us
     place = {"pid": rack, "tid": unit + n_units * lanes.take(task, unit, rack, begin_us, end)}
     args: dict[str, Any] = {"task": task, "job": job, "wait_us": wait_us}
     if is_shared:
         args["percent_of_unit"] = round(100 * share, 3)
+    if part:
+        args["part"] = part  # a unit that it held beside the one that it ran on
     if outcome != "finished":
         args[outcome] = True
     yield {
