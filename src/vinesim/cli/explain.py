@@ -95,7 +95,7 @@ def _free(found: "Waiting") -> str:
 def _demand(found: "Waiting") -> str:
     if found.holds_several:
         return f"{_listed(_parts(found))} on one node"
-    if found.demand == "whole" or all(kind.takes == kind.capacity for kind in found.types):
+    if found.demand == "whole" or all(kind.takes == kind.capacity for kind in found.types if kind.is_lead):
         return "a whole unit"
     return "one slot" if found.demand == "one slot" else f"{found.demand:g} of a unit's capacity"
 
@@ -103,8 +103,9 @@ def _demand(found: "Waiting") -> str:
 def _parts(found: "Waiting") -> list[str]:
     """Say what a task that holds several units takes: the units that it runs on, and each other one."""
     lead, number = _leads(found), f"{found.n_units:,}"
-    if isinstance(found.demand, float) and any(kind.takes < kind.capacity for kind in found.types if kind.is_lead):
-        number = f"{found.demand:g} of {'a' if found.n_units == 1 else f'each of {number}'}"
+    takes = [kind.takes for kind in found.types if kind.is_lead and kind.takes < kind.capacity]
+    if takes:
+        number = f"{takes[0]:g} of {'a' if found.n_units == 1 else f'each of {number}'}"
     return [f"{number} {lead}", *(f"{_amount(*held)} of {held[0]}" for held in found.companions.items())]
 
 

@@ -74,6 +74,24 @@ def test_the_command_says_it(tmp_path, vinesim):  # noqa: F811
     assert "held beside: 4" in told
 
 
+def test_each_unit_counts_with_its_own_capacity_and_only_types_asked_for(tmp_path):
+    """Of the two big units, only that of 4 has room for 2; the task does not ask for OTHER."""
+    types = (vs.ProcessorType("BIG"), vs.ProcessorType("OTHER", capacity=8.0))
+    center = vs.Datacenter([0, 0, 1], [0] * 3, [0, 1, 2], types, capacity=[1.0, 4.0, 8.0])
+    work = vs.Workload(
+        np.zeros(2), np.arange(3), [0.0, 1.0], [10.0, 10.0], *np.zeros((3, 2)), np.full(2, -1), demand=[3.0, 2.0],
+        lead_types=[0, 0], lead_sets=[["BIG"]], task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    recorded(tmp_path / "run", vs.Scenario(center, work, "high", affinity=np.ones((2, 1))))
+    found = waiting_of(tmp_path / "run", 1)
+    big, other = found.types
+    assert (found.start_us, found.unit, found.holds_several, found.shortage) == (10.0, 1, False, None)
+    assert (big.can_run, big.capacity, big.takes, big.free_at_arrival) == (True, 4.0, 2.0, 0)
+    assert (other.can_run, other.is_asked_for, other.has_affinity, other.free_at_arrival) == (False, False, True, 1)
+    assert [(o.unit, o.free_us) for o in found.openings] == [(1, 10.0)]
+    assert found.fragmentation is None
+
+
 def rows_of(case, result):
     """(task, unit, begin, end, amount) of all that was held."""
     rows = result.tasks if result.segments is None else result.segments

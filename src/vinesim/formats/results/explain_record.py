@@ -84,7 +84,7 @@ def read_record(folder: Path) -> ExplainRecord:
             columns["demand"],
             columns.get("units", np.ones(len(columns["demand"]), np.int32)),
             columns.get("lead", np.full(len(columns["demand"]), ANY_LEAD)),
-            found["lead_sets"],
+            found.get("lead_sets", []),  # none in records of versions without it
             _named(COMPANION, columns),
             _named(REQUEST, columns),
             [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],
