@@ -61,8 +61,8 @@ MUTATIONS = (
         "waiting: what happens at the instant of the start is left out",
         WAITING,
         "metrics/openings.py",
-        "if change.time_us > until_us:\n            break\n        unit.apply(change)\n        if unit.has_room",
-        "if change.time_us >= until_us:\n            break\n        unit.apply(change)\n        if unit.has_room",
+        "if change.time_us > until_us:\n            break\n        unit.apply(change)\n        if place.has_room",
+        "if change.time_us >= until_us:\n            break\n        unit.apply(change)\n        if place.has_room",
     ),
     mutation(
         "warm-up: the cut at the very half is not tried",
