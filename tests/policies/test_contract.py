@@ -464,7 +464,7 @@ BATCH_BREACHES = {
     "move where it cannot run": (((0, 1), (2, 1)), 4),
     "move without room": (((0, 1), (1, 1)), 5),
     "move to a shared unit": (((0, 1), (3, 1)), 8),
-    "too few": (((0,),), 10),
+    "too few": (((0,),), 11),
 }
 
 
