@@ -11,8 +11,8 @@ MUTATIONS = (
         "points do not share their random numbers",
         "tests/unit/studies/test_expand.py",
         "studies/expand.py",
-        "seed = study.seed + replication",
-        "seed = study.seed + replication + number",
+        "seed = self.study.seed + replication",
+        "seed = self.study.seed + replication + number",
     ),
     mutation(
         "intervals of means take n degrees of freedom, not n - 1",
