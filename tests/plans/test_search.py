@@ -20,7 +20,10 @@ def values(found, weight):
     return {p: price[p] / 1000 + weight * latency[p] for p in latency if latency[p] <= limit}
 
 
-@pytest.mark.parametrize(("limit", "seed"), [(115, 0), (115, 1), (130, 2), (160, 3)])
+@pytest.mark.parametrize(
+    ("limit", "seed"),
+    [(115, 0), (130, 2), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((115, 1), (160, 3)))],
+)
 def test_the_cheapest_point_is_found_and_proved(limit, seed):
     found = board(seed, BUDGET, limit)
     assert not is_small(found)
@@ -32,7 +35,7 @@ def test_the_cheapest_point_is_found_and_proved(limit, seed):
     assert found.runs.n_asked <= BUDGET
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
 def test_the_regret_of_a_noisy_objective_is_small(seed):
     found = board(seed, BUDGET, minimize=UTILITY)
     search(found)
@@ -41,6 +44,7 @@ def test_the_regret_of_a_noisy_objective_is_small(seed):
     assert found.runs.n_asked <= BUDGET
 
 
+@pytest.mark.slow
 def test_the_same_plan_searches_in_the_same_way():
     first, second = board(3, BUDGET, minimize=UTILITY), board(3, BUDGET, minimize=UTILITY)
     assert search(first) == search(second)
