@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.stats import t as student
 
 import vinesim as vs
 from tests.policies.kinds.homebound import Homebound
 from tests.policies.kinds.urgent import Urgent
 from verification.queues import CONFIDENCE, WARM_UP
 from verification.queues import scenario as queue
+from vinesim.studies.statistics import mean_interval
 
 WORK, RATE, REPAIR = 8.0, 0.1, 1.0  # of a task, of failures, and the mean time to repair
 
@@ -153,9 +153,8 @@ def verify(known: Known, replications: int, n: int, seed: int, engine: str = "au
     for r in range(replications):
         case = known.build(seed + r, n)
         means.append(known.measure(case, vs.simulate(case, engine=engine)).mean())
-    half = student.ppf(0.5 + CONFIDENCE / 2, replications - 1) * np.std(means, ddof=1) / math.sqrt(replications)
-    mean = float(np.mean(means))
-    return mean, float(half), abs(mean - known.expected) <= half
+    found = mean_interval(means, CONFIDENCE)
+    return found.estimate, found.half_width, abs(found.estimate - known.expected) <= found.half_width
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,15 +6,14 @@ of 100 executions. Resampled logs are checked for how often they cover the truth
 """
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from vinesim.model.workload import Workload
+from vinesim.studies.statistics import mean_interval
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.distributions import (
     Distribution,
@@ -184,13 +183,12 @@ def main(arguments: list[str] | None = None) -> int:
     failed = 0
     for item in checked:
         values = np.array([item.estimate(given.seed + r) for r in range(given.replications)])
-        half = student.ppf(0.5 + confidence / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
-        holds = abs(values.mean() - item.expected) <= half + 1e-9
+        found = mean_interval(values, confidence)
+        holds = abs(found.estimate - item.expected) <= found.half_width + 1e-9
         failed += not holds
         verdict = "holds" if holds else "FAILS"
-        print(
-            f"{item.name:60} {item.expected:9.5f}  generated {values.mean():9.5f} +- {half:.5f}  {verdict}", flush=True
-        )
+        generated = f"{found.estimate:9.5f} +- {found.half_width:.5f}"
+        print(f"{item.name:60} {item.expected:9.5f}  generated {generated}  {verdict}", flush=True)
     by_blocks, by_jobs = coverage(given.logs, given.seed)
     for name, share, holds in (
         ("resampled by blocks: 95 % intervals hold the truth", by_blocks, 0.91 <= by_blocks <= 0.98),

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import t as student
 
 import vinesim as vs
+from vinesim.studies.statistics import mean_interval
 
 CONFIDENCE = 0.99
 WARM_UP = 0.1  # share of the jobs left out, as the system starts empty
@@ -246,9 +246,8 @@ def simulated_mean(system: System, seed: int, n: int) -> float:
 def verify(system: System, replications: int, n: int, seed: int) -> tuple[float, float, bool]:
     """(mean, half width of its confidence interval, whether the exact value lies within)."""
     means = [simulated_mean(system, seed + r, n) for r in range(replications)]
-    half = student.ppf(0.5 + CONFIDENCE / 2, replications - 1) * np.std(means, ddof=1) / math.sqrt(replications)
-    mean = float(np.mean(means))
-    return mean, float(half), abs(mean - system.expected) <= half
+    found = mean_interval(means, CONFIDENCE)
+    return found.estimate, found.half_width, abs(found.estimate - system.expected) <= found.half_width
 
 
 def main() -> int:

@@ -5,16 +5,15 @@ exact value. Exit code 1 when one does not.
 """
 
 import argparse
-import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 import vinesim as vs
 from vinesim.model.application import Application
+from vinesim.studies.statistics import mean_interval
 
 CONFIDENCE = 0.99
 WARM_UP = 0.1
@@ -108,9 +107,8 @@ def verify(known: Known, replications: int, n: int, seed: int) -> tuple[float, f
     for r in range(replications):
         result = vs.simulate(known.build(np.random.default_rng([seed, r]), n))
         means.append(known.measure(result)[int(WARM_UP * n) :].mean())
-    half = student.ppf(0.5 + CONFIDENCE / 2, replications - 1) * np.std(means, ddof=1) / math.sqrt(replications)
-    mean = float(np.mean(means))
-    return mean, float(half), abs(mean - known.expected) <= half
+    found = mean_interval(means, CONFIDENCE)
+    return found.estimate, found.half_width, abs(found.estimate - known.expected) <= found.half_width
 
 
 def main(arguments: list[str] | None = None) -> int:
