@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from vinesim.cli.exit_codes import ExitCode
+from vinesim.cli.stopping import message_printer, stopped_by_signals
 
 
 def register(app: typer.Typer) -> None:
@@ -52,8 +53,6 @@ def _watching(quiet: bool) -> Iterator[tuple[Any, Any]]:
 
     Ctrl-C or SIGTERM ends the search with the answer so far.
     """
-    import signal
-
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -64,21 +63,11 @@ def _watching(quiet: bool) -> Iterator[tuple[Any, Any]]:
             best = "" if board.best is None else f", best {board.best.value():.6g}"
             status.update(f"{board.stage}: {board.runs.n_asked:,} of {board.plan.budget.runs:,} runs{best}")
 
-    def on_message(text: str) -> None:
-        if not quiet:
-            console.print(f"vinesim: {text}", style="dim", highlight=False)
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     if status is not None:
         status.start()
     try:
-        with redirect_stdout(sys.stderr):
-            yield on_step, on_message
+        with stopped_by_signals():
+            yield on_step, message_printer(lambda: console, quiet)
     finally:
         if status is not None:
             status.stop()
-        for kind, handler in before.items():
-            signal.signal(kind, handler)

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from vinesim.cli.exit_codes import ExitCode
+from vinesim.cli.stopping import message_printer
 
 SHOW_AFTER_S = 1.0
 GRACE_S = 5.0
@@ -45,13 +46,9 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
             line.show(progress)
         return stopped
 
-    def on_message(text: str) -> None:
-        if not quiet:
-            line.console().print(f"vinesim: {text}", style="dim", highlight=False)
-
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield on_progress, on_message
+        yield on_progress, message_printer(line.console, quiet)
     except KeyboardInterrupt as stopped_at_once:
         line.hide()
         where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))

@@ -4,13 +4,14 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from vinesim.cli.exit_codes import ExitCode
+from vinesim.cli.stopping import message_printer, stopped_by_signals
 
 if TYPE_CHECKING:
     from vinesim.model.study import Study
@@ -118,8 +119,6 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
 
     Ctrl-C or SIGTERM ends the sweep and prints how to continue.
     """
-    import signal
-
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -155,18 +154,10 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
             failed=f", {progress.n_failed} failed" if progress.n_failed else "",
         )
 
-    def on_message(text: str) -> None:
-        if not quiet:
-            console.print(f"vinesim: {text}", style="dim", highlight=False)
-
-    def stop(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     bar.start()
     try:
-        with redirect_stdout(sys.stderr):  # output of policies and of Ray is not part of the result
-            yield on_progress, on_message
+        with stopped_by_signals():
+            yield on_progress, message_printer(lambda: console, quiet)
     except KeyboardInterrupt as interrupt:
         bar.stop()
         where = "".join(f" {note}" for note in getattr(interrupt, "__notes__", ()))
@@ -174,5 +165,3 @@ def _watching(out: Path, quiet: bool) -> Iterator[tuple[Any, Any]]:
         raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         bar.stop()
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
