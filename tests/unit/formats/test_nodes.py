@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from vinesim.model.errors import InputError
-from vinesim.policies.documents import read_scenario
-from vinesim.policies.registry import resolve
 from vinesim.studies.scenarios import scenario_of
 
 TYPES = """
@@ -28,26 +25,6 @@ datacenter:
         - {count: 2, units: {CPU: {cores: 96}, A100: 3}, memory: 512 GiB, resources: {nic: 25 GB/s, licences: 4}}
         - {units: {CPU: {cores: 32, count: 2}}, memory: 64 GiB}
 """
-
-
-@pytest.fixture
-def scenario(tmp_path):
-    def read(text, *overrides):
-        file = tmp_path / "s.yaml"
-        file.write_text(text)
-        return read_scenario(file, overrides, check_policy=resolve)
-
-    return read
-
-
-@pytest.fixture
-def problems(scenario):
-    def read(text, *overrides):
-        with pytest.raises(InputError) as error:
-            scenario(text, *overrides)
-        return [re.sub(r"^\S*/s\.yaml", "s.yaml", str(p)) for p in error.value.problems]
-
-    return read
 
 
 def units(scenario):

@@ -34,26 +34,6 @@ arrivals: {iat: 7 us}
 """
 
 
-@pytest.fixture
-def scenario(tmp_path):
-    def read(text, *overrides):
-        file = tmp_path / "s.yaml"
-        file.write_text(text)
-        return read_scenario(file, overrides, check_policy=resolve)
-
-    return read
-
-
-@pytest.fixture
-def problems(scenario):
-    def read(text, *overrides):
-        with pytest.raises(InputError) as error:
-            scenario(text, *overrides)
-        return [re.sub(r"^\S*/s\.yaml", "s.yaml", str(p)) for p in error.value.problems]
-
-    return read
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_every_example_is_valid_and_says_what_it_is_for(file):
     assert isinstance(read_scenario(file, check_policy=resolve), Scenario)
