@@ -87,6 +87,7 @@ def test_wrong_input_is_told_at_its_place_and_writes_nothing(vinesim, file, tmp_
 
 def test_the_schema_of_plans(vinesim):
     assert json.loads(vinesim("schema", "--plan").out)["title"] == "VineSim plan"
+    assert "kernels" in json.loads(vinesim("schema", "--cluster").out)["properties"]
     assert vinesim("schema", "--plan", "--study").code == 2
 
 

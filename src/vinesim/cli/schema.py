@@ -1,4 +1,4 @@
-"""``vinesim schema``: the JSON Schema of scenario, study or plan files."""
+"""``vinesim schema``: the JSON Schema of scenario, study, plan or cluster files."""
 
 import json
 
@@ -13,14 +13,18 @@ def register(app: typer.Typer) -> None:
 def schema(
     study: bool = typer.Option(False, "--study", help="Of study files instead of scenario files."),
     plan: bool = typer.Option(False, "--plan", help="Of plan files instead of scenario files."),
+    cluster: bool = typer.Option(False, "--cluster", help="Of cluster files instead of scenario files."),
 ) -> None:
-    """Print the JSON Schema of scenario files (or study or plan files), for editors."""
+    """Print the JSON Schema of scenario files (or study, plan or cluster files), for editors."""
+    from vinesim.formats.cluster.document import cluster_schema
     from vinesim.formats.plan.file import plan_schema
     from vinesim.formats.scenario.file import scenario_schema
     from vinesim.formats.study.file import study_schema
     from vinesim.model.errors import InputError, Problem
 
-    if study and plan:
-        raise InputError([Problem("vinesim schema", "--study or --plan", "both", "Keep one.")])
-    of = study_schema if study else plan_schema if plan else scenario_schema
+    asked = {"--study": (study, study_schema), "--plan": (plan, plan_schema), "--cluster": (cluster, cluster_schema)}
+    given = [name for name, (is_given, _) in asked.items() if is_given]
+    if len(given) > 1:
+        raise InputError([Problem("vinesim schema", f"one of {', '.join(asked)}", " ".join(given), "Keep one.")])
+    of = asked[given[0]][1] if given else scenario_schema
     typer.echo(json.dumps(of(), indent=2))

@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.engine.simulate import simulate
 from vinesim.formats.plan.numbers import is_own
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.model.errors import InputError, Problem

@@ -2,27 +2,25 @@
 
 import importlib.util
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.cluster.document import REQUIRED, ClusterDocument, LiveApplicationPart
+from vinesim.formats.cluster.document import REQUIRED, ClusterDocument
 from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.names import Names, names_of
+from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.tables import affinity, table
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.quantities import size_bytes
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.model.application import Application
 from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
 from vinesim.model.errors import InputError
-from vinesim.model.python_file import split_file
 from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT
 
 
 def read_cluster(
     path: str | os.PathLike[str],
-    check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
+    check_policy: Check | None = None,
     folder: Path | None = None,
 ) -> Cluster:
     """Read a cluster file. Its file names start from ``folder``, by default its own.
@@ -40,7 +38,8 @@ def read_cluster(
     used = sorted({kind for node in nodes for kind in node.units if kind in known})
     speeds = None if names is None or "affinity" in bad else affinity(source, document.affinity, names, None, used)
     overhead = None if names is None else table(source, "overhead", document.overhead, names)
-    policy = _policy(source, document, bad, folder, check_policy)
+    is_read = not {"policy", "options"} & bad
+    policy = policy_name(source, document.policy, document.options, folder.resolve(), check_policy if is_read else None)
     kernels = _kernels(source, document, folder)
     source.raise_if_any()
     assert names is not None
@@ -103,22 +102,10 @@ def _applications(source: YamlSource, document: ClusterDocument, names: Names | 
             source.add(("applications", i, "name"), "each name once", f"{part.name!r} again")
         try:
             demand = WHOLE_UNIT if part.demand == "whole" else float(part.demand) if part.demand != 1.0 else ONE_SLOT
-            found.append(LiveApplication(_application(part), part.kernel or part.name.lower(), kind, demand))
+            found.append(LiveApplication(part.application(), part.kernel or part.name.lower(), kind, demand))
         except InputError as error:
             source.adopt(error, ("applications", i))
     return tuple(found)
-
-
-def _application(part: LiveApplicationPart) -> Application:
-    return Application(
-        name=part.name,
-        relative_deadline_us=part.relative_deadline,
-        per_size=part.per_size,
-        average_load=part.average_load,
-        max_consolidated=part.max_consolidated,
-        nodes=tuple((node.rack, node.shelf) for node in part.nodes or []),
-        gang_size=part.gang_size,
-    )
 
 
 def _limits(source: YamlSource, document: ClusterDocument) -> Limits:
@@ -134,23 +121,6 @@ def _limits(source: YamlSource, document: ClusterDocument) -> Limits:
     if part.kernel is not None:
         given["kernel_us"] = part.kernel
     return Limits(**given)
-
-
-def _policy(
-    source: YamlSource,
-    document: ClusterDocument,
-    bad: set[str],
-    folder: Path,
-    check: Callable[[Any, Mapping[str, Any]], object] | None,
-) -> Any:
-    file, rest = split_file(document.policy)
-    name = f"{(folder / file).resolve()}{rest}" if file else document.policy
-    if check is not None and not {"policy", "options"} & bad:
-        try:
-            check(name, document.options)
-        except InputError as error:
-            source.adopt(error, ("policy",))
-    return name
 
 
 def _kernels(source: YamlSource, document: ClusterDocument, folder: Path) -> str:

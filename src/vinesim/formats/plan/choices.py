@@ -7,7 +7,8 @@ from typing import Any
 
 from vinesim.formats.plan.document import RangePart, ValuesPart
 from vinesim.formats.source.document import checked_part
-from vinesim.formats.source.yaml_source import YamlSource, did_you_mean, shown
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.formats.source.yaml_source import YamlSource, shown
 from vinesim.formats.study.axes import AxesReader, label_of, quantities
 from vinesim.model.plan import MAX_POINTS, Choice
 from vinesim.model.study import Axis

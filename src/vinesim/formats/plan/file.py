@@ -12,9 +12,10 @@ from typing import Any
 from vinesim.formats.plan.choices import axes, choices
 from vinesim.formats.plan.document import REQUIRED, CostPart, PlanDocument
 from vinesim.formats.plan.goals import limits, objectives
-from vinesim.formats.scenario.document import scenario_schema
+from vinesim.formats.scenario.document import schema_around_scenario
 from vinesim.formats.source.document import checked
-from vinesim.formats.source.yaml_source import YamlSource, did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
+from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.formats.study.file import given_scenario, given_seed, given_warm_up
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.plan import MAX_POINTS, Budget, Choice, Confirm, Costs, Plan
@@ -102,10 +103,4 @@ def _electricity(cost: CostPart, own: Any, folder: Path, home: Path) -> dict[str
 
 def plan_schema() -> dict[str, Any]:
     """Return the JSON Schema of plan files, for editors and for the reference page."""
-    schema = PlanDocument.model_json_schema()
-    scenario = scenario_schema()
-    schema["$defs"] = {**scenario.pop("$defs"), **schema.get("$defs", {})}
-    scenario.pop("$schema")
-    schema["$defs"]["Scenario"] = scenario
-    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"$ref": "#/$defs/Scenario"}]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return schema_around_scenario(PlanDocument)

@@ -1,6 +1,6 @@
 """The names of numbers in a plan: those of a run, and those that the plan adds."""
 
-from vinesim.formats.source.yaml_source import did_you_mean
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.study.document import is_number
 from vinesim.model.errors import Problem
 from vinesim.model.plan import COST_NUMBERS

@@ -98,6 +98,17 @@ def scenario_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
+def schema_around_scenario(document: type[Part]) -> dict[str, Any]:
+    """Return the JSON Schema of a file whose ``scenario`` is a file's name or a scenario in place."""
+    schema = document.model_json_schema()
+    scenario = scenario_schema()
+    schema["$defs"] = {**scenario.pop("$defs"), **schema.get("$defs", {})}
+    scenario.pop("$schema")
+    schema["$defs"]["Scenario"] = scenario
+    schema["properties"]["scenario"]["anyOf"] = [{"type": "string"}, {"$ref": "#/$defs/Scenario"}]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
 def _add_options(parts: dict[str, Any], options: Mapping[str, Any]) -> None:
     """Add what is known of generators' options that are more than a number or a word: distributions, kinds of jobs."""
     from vinesim.workloads.registry import GENERATORS

@@ -6,7 +6,7 @@ Its keys are declared in ``document``, which ``scenario_schema`` gives as JSON S
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenar
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
+from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.tables import affinity, table
@@ -32,7 +33,6 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.failure import Failures, Times
 from vinesim.model.network import PAPER, PRESETS, Network
 from vinesim.model.outage import Outage
-from vinesim.model.python_file import split_file
 from vinesim.model.scenario import Scenario
 from vinesim.workloads.estimates import with_error
 
@@ -60,7 +60,7 @@ def scenario_from(
     source: YamlSource,
     folder: Path,
     *,
-    check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
+    check_policy: Check | None = None,
     check_demands: Callable[[Scenario], object] | None = None,
 ) -> Scenario:
     """Build the scenario of a document read from a file or made in Python; its file names start from ``folder``.
@@ -88,7 +88,7 @@ class _Builder:
 
     def scenario(
         self,
-        check_policy: Callable[[Any, Mapping[str, Any]], object] | None,
+        check_policy: Check | None,
         check_demands: Callable[[Scenario], object] | None,
     ) -> Scenario | None:
         """Return the scenario, or None if there are problems."""
@@ -152,27 +152,10 @@ class _Builder:
             return None
         return made
 
-    def _policy(self, check: Callable[[Any, Mapping[str, Any]], object] | None) -> Any:
+    def _policy(self, check: Check | None) -> Any:
         name: Any = self.document.policy if self.policy is None else self.policy
-        file, rest = split_file(name) if isinstance(name, str) else ("", "")
-        if file:
-            path = self.folder / file
-            name = f"{path}{rest}"
-            if not path.is_file():
-                self.source.add(("policy",), "a Python file", f"no file {path}", "Start at the scenario's folder.")
-                return name
-        if check is not None and not {"policy", "options"} & self.bad:
-            try:
-                check(name, self.document.options)
-            except InputError as error:
-                for problem in error.problems:
-                    if not problem.where.startswith("policy"):  # a line of the policy's file
-                        self.source.adopt(InputError([problem]), ("policy",), problem.where.rpartition(":")[0])
-                        continue
-                    option = problem.where.removeprefix("policy.options.")
-                    steps = ("options", option) if option in self.document.options else ("policy",)
-                    self.source.add(steps, problem.expected, problem.found, problem.remedy)
-        return name
+        is_read = not {"policy", "options"} & self.bad
+        return policy_name(self.source, name, self.document.options, self.folder, check if is_read else None)
 
     def _applications(self) -> tuple[Application, ...] | None:
         """The listed applications; None if there is no list."""
@@ -181,17 +164,7 @@ class _Builder:
         found = []
         for i, part in enumerate(self.document.applications):
             try:
-                found.append(
-                    Application(
-                        name=part.name,
-                        relative_deadline_us=part.relative_deadline,
-                        per_size=part.per_size,
-                        average_load=part.average_load,
-                        max_consolidated=part.max_consolidated,
-                        nodes=tuple((node.rack, node.shelf) for node in part.nodes or []),
-                        gang_size=part.gang_size,
-                    )
-                )
+                found.append(part.application())
             except InputError as error:
                 self.source.adopt(error, ("applications", i))
         return tuple(found)

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from vinesim.formats.scenario.values import Count, FileName, Index, Name, Number, Positive, PositiveTime, Time
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
+from vinesim.model.application import Application
 from vinesim.workloads.arrivals import BY_CV
 
 
@@ -153,3 +154,15 @@ class ApplicationPart(Part):
     gang_size: Count = Field(
         1, description="Nodes that a request needs at once: it has this many tasks, on one processor type."
     )
+
+    def application(self) -> Application:
+        """Return the application. Raises :class:`InputError` with a problem for each value that cannot be."""
+        return Application(
+            name=self.name,
+            relative_deadline_us=self.relative_deadline,
+            per_size=self.per_size,
+            average_load=self.average_load,
+            max_consolidated=self.max_consolidated,
+            nodes=tuple((node.rack, node.shelf) for node in self.nodes or []),
+            gang_size=self.gang_size,
+        )

@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from vinesim.formats.results.checksums import is_text_intact
-from vinesim.formats.scenario.document import scenario_schema
+from vinesim.formats.scenario.document import schema_around_scenario
 from vinesim.formats.source.document import checked, checked_part
 from vinesim.formats.source.yaml_source import YamlSource, shown
 from vinesim.formats.study.axes import AxesReader
@@ -146,11 +146,4 @@ def _parsed_at(path: Path, *_state: int) -> YamlSource:
 
 def study_schema() -> dict[str, Any]:
     """Return the JSON Schema of study files, for editors and for the reference page."""
-    schema = StudyDocument.model_json_schema()
-    scenario = scenario_schema()
-    schema["$defs"] = {**scenario.pop("$defs"), **schema.get("$defs", {})}
-    scenario.pop("$schema")
-    schema["$defs"]["Scenario"] = scenario
-    given = schema["properties"]["scenario"]
-    given["anyOf"] = [{"type": "string"}, {"$ref": "#/$defs/Scenario"}]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return schema_around_scenario(StudyDocument)

@@ -1,0 +1,38 @@
+"""The policy that a file names, and the problems of its options at their place in that file."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.model.errors import InputError
+from vinesim.model.python_file import split_file
+
+Check = Callable[[Any, Mapping[str, Any]], object]
+
+
+def policy_name(source: YamlSource, name: Any, options: Mapping[str, Any], folder: Path, check: Check | None) -> Any:
+    """Return the name with a policy's file made relative to ``folder``; report what ``check`` says of name, options."""
+    file, rest = split_file(name) if isinstance(name, str) else ("", "")
+    if file:
+        path = folder / file
+        name = f"{path}{rest}"
+        if not path.is_file():
+            source.add(("policy",), "a Python file", f"no file {path}", "Start at the folder of this file.")
+            return name
+    if check is not None:
+        try:
+            check(name, options)
+        except InputError as error:
+            _adopt(source, error, options)
+    return name
+
+
+def _adopt(source: YamlSource, error: InputError, options: Mapping[str, Any]) -> None:
+    for problem in error.problems:
+        if not problem.where.startswith("policy"):  # a line of the policy's file
+            source.adopt(InputError([problem]), ("policy",), problem.where.rpartition(":")[0])
+            continue
+        option = problem.where.removeprefix("policy.options.")
+        steps = ("options", option) if option in options else ("policy",)
+        source.add(steps, problem.expected, problem.found, problem.remedy)
