@@ -11,6 +11,7 @@ import numpy as np
 
 from vinesim.engine.contract import AT_HORIZON, BROKEN
 from vinesim.engine.loop import run_events
+from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import kernel
 from vinesim.state.layout import PENDING, RUN, State
 
@@ -134,10 +135,10 @@ def _keep(state, columns, k, end_us):
 
 
 def run_block(
-    model,
-    state,
+    model_arrays,
+    state_arrays,
     options,
-    scratch,
+    scratch_arrays,
     may_overcommit,
     sees_every_event,
     horizon_us,
@@ -151,6 +152,7 @@ def run_block(
 
     Stops after a run in which the policy broke its contract.
     """
+    model, state = by_reference(model_arrays), by_reference(state_arrays)
     n_tasks, is_clean = model.task_operations.shape[0], False
     for k in range(seeds.shape[0]):
         _set_back(fresh.changed, fresh.before)
@@ -163,7 +165,15 @@ def run_block(
         run = state.run[0]
         run.random = seeds[k]
         why = run_events(
-            model, state, options, scratch, may_overcommit, sees_every_event, horizon_us, np.inf, WHOLE_RUN
+            model_arrays,
+            state_arrays,
+            options,
+            scratch_arrays,
+            may_overcommit,
+            sees_every_event,
+            horizon_us,
+            np.inf,
+            WHOLE_RUN,
         )
         columns.run[k] = run
         columns.why[k] = why

@@ -27,6 +27,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
 from vinesim.state.build import build_model, build_state
+from vinesim.state.by_reference import Arrays
 from vinesim.state.scratch import build_options, build_scratch
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache
@@ -104,7 +105,14 @@ class _Worker:
         scratch = build_scratch(blocks.policy.scratch, model)
         self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
         policy = blocks.policy
-        self._fixed = (model, state, blocks.options, scratch, policy.may_overcommit, policy.sees_every_event)
+        self._fixed = (
+            Arrays(model),
+            Arrays(state),
+            blocks.options,
+            Arrays(scratch),
+            policy.may_overcommit,
+            policy.sees_every_event,
+        )
         self._fresh = block.fresh(state, scratch)
 
     def call(self, first: int, end: int) -> np.ndarray:

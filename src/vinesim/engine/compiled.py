@@ -28,6 +28,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import queries
 from vinesim.state.build import build_state
+from vinesim.state.by_reference import Arrays
 from vinesim.state.kernel import kept, policy_call, policy_kernel
 from vinesim.state.layout import PENDING, Model, State
 from vinesim.state.scratch import build_options, build_scratch
@@ -168,16 +169,18 @@ class CompiledRun:
         return asked(
             self._decide,
             self._loop,
-            self.model,
-            self.state,
+            *self._arrays(),
             self._options,
-            self.scratch,
+            Arrays(self.scratch),
             self._may_overcommit,
             self._sees_every_event,
             float(horizon_us),
             float(pause_us),
             max_events,
         )
+
+    def _arrays(self) -> tuple[Arrays, Arrays]:
+        return Arrays(self.model), Arrays(self.state)
 
     def pending(self) -> np.ndarray:
         """Return the pending tasks, oldest first."""
@@ -186,32 +189,32 @@ class CompiledRun:
 
     def place(self, tasks: np.ndarray, units: np.ndarray, moves: np.ndarray) -> None:
         """Carry out a batch policy's answer: move running tasks, then start pending ones; unit -1 leaves a task."""
-        if not _step(steps.place_all)(self.model, self.state, tasks, units, moves, self._may_overcommit):
+        if not _step(steps.place_all)(*self._arrays(), tasks, units, moves, self._may_overcommit):
             raise broken(self.state.run[0])
 
     def open(self, units: np.ndarray) -> None:
         """Mark the units' node as up."""
-        _step(steps.set_open_all)(self.model, self.state, units, True)
+        _step(steps.set_open_all)(*self._arrays(), units, True)
 
     def close(self, units: np.ndarray) -> None:
         """Mark the units' node as down; they take no more tasks."""
-        _step(steps.set_open_all)(self.model, self.state, units, False)
+        _step(steps.set_open_all)(*self._arrays(), units, False)
 
     def interrupt(self, tasks: np.ndarray, why: np.ndarray) -> None:
         """Make the running tasks, in increasing order, pending again: all those on their units."""
         self._make_room(len(tasks))
-        if not _step(steps.interrupt_all)(self.model, self.state, tasks, why):
+        if not _step(steps.interrupt_all)(*self._arrays(), tasks, why):
             raise broken(self.state.run[0])
 
     def withdraw(self, jobs: np.ndarray) -> None:
         """Drop the pending tasks of jobs that have arrived, and end those that run."""
         self._make_room(int(np.diff(self.model.job_first)[jobs].sum()))
-        if not _step(steps.withdraw_all)(self.model, self.state, jobs):
+        if not _step(steps.withdraw_all)(*self._arrays(), jobs):
             raise broken(self.state.run[0])
 
     def begin_placed(self, tasks: np.ndarray, units: np.ndarray, n_jobs: int) -> None:
         """Let the first jobs arrive at 0 without asking the policy, and start some of their tasks."""
-        if not _step(steps.begin_all)(self.model, self.state, tasks, units, n_jobs, self._may_overcommit):
+        if not _step(steps.begin_all)(*self._arrays(), tasks, units, n_jobs, self._may_overcommit):
             raise broken(self.state.run[0])
 
     @property
