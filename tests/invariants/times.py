@@ -49,8 +49,9 @@ def segments_follow_one_another(facts: Facts) -> Iterator[str]:
         if any(a.end != b.begin or a.outcome != "moved" or a.unit == b.unit for a, b in itertools.pairwise(run)):
             yield f"task {task}: a segment does not go on where the one before it ends"
     ended_early = any(hold.outcome not in ("finished", "unfinished") for hold in facts.folder.holds)
-    if facts.folder.has_segments != ended_early:
-        yield "there is a table of segments though none ended early, or the reverse"
+    has_parts = any(hold.part > 0 for hold in facts.folder.holds)
+    if facts.folder.has_segments != (ended_early or has_parts):
+        yield "there is a table of segments though none ended early and no task held several units, or the reverse"
     summed = facts.folder.summary.get("outages", {"restarts": 0})["restarts"]
     if summed != n_lost:
         yield f"the summary counts {summed} restarts, the segments {n_lost}"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.gangs import gang_scenario
 from tests.policies.kinds.urgent import Urgent
-from tests.properties.equivalence import Refused, mostly_slow, run, unlike
+from tests.properties.equivalence import Refused, run, unlike
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.registry import resolve
 
@@ -27,7 +27,21 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"fcfs"}))
+def test_the_engines_agree_where_tasks_of_gangs_hold_several_units_and_end_early():
+    """One of the eight kinds of loops that a policy is compiled into; the next test has them all."""
+    n_gangs = 0
+    for seed in range(4 * N_SCENARIOS):
+        case = gang_scenario(seed, "fcfs", early=True)
+        work = case.workload
+        if work.has_vectors and work.gang_within is not None and (case.outages or case.failures or work.may_end_early):
+            compiled = run(case, "compiled")
+            assert unlike(compiled, run(case, "reference")) == [], seed
+            n_gangs += 0 if isinstance(compiled, Refused) else count(case, compiled)
+    assert n_gangs > N_SCENARIOS / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POLICIES)
 def test_the_engines_agree_and_gangs_begin_together(name):
     policy, options = POLICIES[name]
     n_gangs = n_lost = 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.properties.equivalence import LIMITS, every_policy, options_of
+from tests.properties.equivalence import LIMITS, every_policy, mostly_slow, options_of
 from tests.strategies import Limits, seeded_scenario
 from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
@@ -77,7 +77,7 @@ def differences(scenario, times, seeds, **options):
     return found
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"pref", "test_slots"}))
 def test_each_run_is_as_it_is_alone(name, monkeypatch):
     policy = every_policy()[name]
     for seed in range(6 if issubclass(policy, BatchPolicy) else 30):
