@@ -2,8 +2,8 @@
 
 At each instant the pending tasks are looked at by rank, the older first among equals. A task that has room starts. If
 it has none, running tasks of higher rank make room: as few as suffice, those of highest rank first. Of these, those
-stay that have room beside it where they are, lowest rank first. A task for which all that rank higher would not make room
-waits, and does not hold up others.
+stay that have room beside it where they are, lowest rank first. A task for which all that rank higher would not make
+room waits, and does not hold up others.
 
 Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
 pending tasks, and the first of each heap are in one queue. The running tasks are sorted only if a task needs room.
