@@ -16,7 +16,8 @@ def built(scenario: vs.Scenario) -> CompiledRun:
     policy = resolve(scenario.policy, scenario.options)
     order = policy.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
     model = build_model(scenario, policy.groups, order)
-    run = CompiledRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    seed = stream_seed(scenario.seed, "policy")
+    run = CompiledRun(model, policy, seed, policy.may_overcommit, ends_early=policy.preempts)
     run.advance(math.inf, math.inf, 0)
     return run
 

@@ -15,7 +15,6 @@ from scipy.integrate import quad
 
 import vinesim as vs
 from tests.policies.kinds.homebound import Homebound
-from tests.policies.kinds.urgent import Urgent
 from verification.queues import CONFIDENCE, WARM_UP
 from verification.queues import scenario as queue
 from vinesim.studies.statistics import mean_interval
@@ -61,7 +60,7 @@ def classes(high: float, low: float, mu_high: float, mu_low: float) -> Callable[
         random = np.random.default_rng([seed, 1])
         is_high = random.random(n) < high / (high + low)
         sizes = np.where(is_high, random.exponential(1 / mu_high, n), random.exponential(1 / mu_low, n))
-        case = queue(random, n, high + low, sizes, policy=Urgent)
+        case = queue(random, n, high + low, sizes, policy="priority")
         return replace(case, workload=replace(case.workload, priority=is_high.astype(float)))
 
     return build
@@ -72,6 +71,34 @@ def preemptive(high: float, low: float, mu_high: float, mu_low: float) -> tuple[
     rho, both = high / mu_high, high / mu_high + low / mu_low
     residual = high / mu_high**2 + low / mu_low**2
     return (1 / mu_high) / (1 - rho), (1 / mu_low) / (1 - rho) + residual / ((1 - rho) * (1 - both))
+
+
+def by_rank(policy: str, rho: float, **options: float) -> Callable[[int, int], vs.Scenario]:
+    """M/M/1 under a policy that preempts."""
+
+    def build(seed: int, n: int) -> vs.Scenario:
+        random = np.random.default_rng([seed, 3])
+        return replace(queue(random, n, rho, random.exponential(1.0, n), policy=policy), options=options)
+
+    return build
+
+
+def shortest_first(rho: float) -> float:
+    """Mean response of M/M/1 under shortest remaining time first (Schrage and Miller, 1966)."""
+
+    def load(x: float) -> float:  # of tasks of at most x
+        return rho * (1 - math.exp(-x) * (1 + x))
+
+    def of_size(x: float) -> float:
+        second = 2 - math.exp(-x) * (x * x + 2 * x + 2) + x * x * math.exp(-x)
+        return rho / 2 * second / (1 - load(x)) ** 2 + quad(lambda t: 1 / (1 - load(t)), 0, x)[0]
+
+    return float(quad(lambda x: of_size(x) * math.exp(-x), 0, 60)[0])
+
+
+def settled(case: vs.Scenario, result: vs.Result) -> np.ndarray:
+    """The response of each task, after a warm-up."""
+    return response(case, result)[int(WARM_UP * case.workload.n_jobs) :]
 
 
 def failing(
@@ -131,6 +158,11 @@ def systems() -> list[Known]:
         name = "preemptive resume {:g}, {:g}; {:g}, {:g}".format(*rates)
         found.append(Known(f"{name}: urgent", high, classes(*rates), of_class(True)))
         found.append(Known(f"{name}: other", low, classes(*rates), of_class(False)))
+    for rho in (0.5, 0.7, 0.9):
+        found.append(Known(f"srtf, load {rho:g}", shortest_first(rho), by_rank("srtf", rho), settled))
+    for levels in (2, 4):  # whatever knows nothing of the sizes has the same mean
+        build = by_rank("las", 0.7, quantum_us=0.5, levels=levels, factor=2.0)
+        found.append(Known(f"las, load 0.7, {levels} levels", 1 / (1 - 0.7), build, settled))
     exponential = vs.Times(1 / RATE)
     early, late = vs.Times(10.0, "weibull", 0.7), vs.Times(10.0, "weibull", 1.5)
     return [

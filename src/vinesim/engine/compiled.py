@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vinesim.state.gangs
-import vinesim.state.indexed  # noqa: F401
+import vinesim.state.indexed
+import vinesim.state.trial  # noqa: F401
 from vinesim.engine import block, loop, steps
 from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken

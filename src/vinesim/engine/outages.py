@@ -85,6 +85,7 @@ class OutageClock:
                 self._withdrawn[float(withdraw_us[job])].append(job)
         self._times = sorted({*self._begins, *self._ends, *self._withdrawn})
         self._n_done = 0
+        self._last_us, self._last = -math.inf, np.empty(0, np.int64)  # when tasks were interrupted last, and which
 
     @property
     def next_us(self) -> float:
@@ -139,6 +140,12 @@ class OutageClock:
         reason = why[unit[tasks]]
         if len(self._job_gang):
             tasks, reason = self._with_gangs(tasks, reason, columns, time_us)
+        if self._last_us == time_us:  # a node that is repaired at once: the policy is asked about both together
+            before = np.setdiff1d(self._last, tasks)
+            order = np.argsort(np.concatenate([before, tasks]))
+            tasks = np.concatenate([before, tasks])[order]
+            reason = np.concatenate([np.zeros(len(before), np.int64), reason])[order]
+        self._last_us, self._last = time_us, tasks
         self.run.interrupt(tasks, reason)
 
     def _with_gangs(

@@ -19,6 +19,7 @@ from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, Brok
 from vinesim.engine.ends import with_killed
 from vinesim.engine.reference_ends import Progress, interrupt, leave, stop, withdraw
 from vinesim.engine.reference_gangs import Place, attached_to, is_of_gang
+from vinesim.engine.reference_trial import Trial
 from vinesim.model.errors import PolicyError
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
@@ -127,6 +128,9 @@ class ReferenceState:
         if self.task_unit[task] != PENDING or not is_of_gang(self, task):
             return [unit]
         return Place(self, task, unit).find(unit)
+
+    def trial(self) -> Trial:
+        return Trial(self)
 
     # --- tasks that hold several units ---
 

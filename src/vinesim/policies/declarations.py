@@ -18,7 +18,14 @@ from vinesim.state.scratch import SIZES, is_size
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
 
-NEEDS_PREEMPTS = {queries.left, queries.attained_us, queries.is_running, queries.next_running}
+NEEDS_PREEMPTS = {
+    queries.attained_us,
+    queries.fastest_free_without,
+    queries.in_the_way,
+    queries.is_running,
+    queries.left,
+    queries.next_running,
+}
 
 
 OF_NODES = {  # the queries whose answers change only with the node, and are alike for tasks that demand the same

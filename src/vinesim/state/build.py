@@ -30,6 +30,7 @@ GROUP_KEYS = (
     "requests",
     "priority",
     "user",
+    "demand",
 )
 NOT_PROVIDED = -1.0
 
@@ -310,6 +311,7 @@ def _group(
         ("member", _member_of_gang(scenario) if "member" in keys else None),
         ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
         ("user", None if work.user is None else np.repeat(work.user, counts)),
+        ("demand", _codes(_shares(work)) if "demand" in keys and classes is None else None),
         ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
     ]
     stride, sizes = {"task_type": 1}, {}
@@ -491,7 +493,9 @@ def build_state(
         work_next=np.full(n_tasks if is_shared else 0, -1, np.int32),
         work_event=np.full(n_units, -1, np.int64),
         held_unit=np.full(model.task_held[-1] if has_vectors else 0, -1, np.int32),
-        held_before=np.zeros(model.task_held[-1] if has_vectors and has_gangs else 0),
+        held_before=np.zeros(model.task_held[-1] if has_vectors and (has_gangs or ends_early) else 0),
+        tried_unit=np.zeros(n_units if ends_early else 0, np.int32),
+        load_before=np.full(n_units if ends_early else 0, np.nan),
         gang_unit=np.full(n_members, -1, np.int32),
         gang_before=np.zeros(n_members),
         node_members=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),

@@ -117,6 +117,7 @@ RUN = np.dtype(
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
         ("n_stale", "i8"),  # nodes that have changed since the index of nodes was brought up to date
+        ("n_tried", "i8"),  # units whose loads are changed for the time of a trial
         ("n_changes", "i8"),  # changes of nodes so far, where scores of nodes are kept
         ("random", "u8"),  # state of the policy's random stream
         ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
@@ -200,11 +201,13 @@ class State(NamedTuple):
     work_event: np.ndarray  # [U] int64: shared units: the task whose finish event is in the queue, -1 = none
     held_unit: np.ndarray  # [H] int32: the units that each task holds beside its own since its last start; -1: none yet
     unit_held: np.ndarray  # [U] int32: how many tasks that run on other units hold part of it; or [0]
-    held_before: np.ndarray  # [H] float64: while a place is looked for: the loads before; or [0] without gangs
+    held_before: np.ndarray  # [H] float64: during a trial: the loads before; or [0] without gangs and early ends
     gang_unit: np.ndarray  # [M] int32: by member of a gang, M of the largest: its unit in the place found; or [0]
     gang_before: np.ndarray  # [M] float64: while a place is looked for: the loads of these units before
     node_members: np.ndarray  # [V] int32: while a place is looked for: members at each node; or [0]
     node_offer: np.ndarray  # [V] int32: in the same way: members that each node could take; or [0]
+    tried_unit: np.ndarray  # [U] int32: the first n_tried are those units; or [0] where no segment ends early
+    load_before: np.ndarray  # [U] float64: their loads before the trial, NaN for other units; or [0]
     node_change: np.ndarray  # [V] int64: the number of its last change; or [0] int8: no scores of nodes are kept
     node_score: np.ndarray  # [T, V] int32: score of each node for a task type, UNFIT: no unit of it has room; or [0, 0]
     kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]

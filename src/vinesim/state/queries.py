@@ -418,6 +418,28 @@ def fastest_free(model: Any, state: Any, task: int) -> int:
     return best
 
 
+def fastest_free_without(model: Any, state: Any, task: int, others: Any, n: int) -> int:
+    """Return the same if the first n of ``others`` did not run: an array of tasks, each with its gang; those that do
+    not run do not count. The policy must declare ``preempts``, as for ``in_the_way``."""
+    with state.trial() as trial:
+        trial.release(others[:n])
+        return fastest_free(model, state, task)
+
+
+def in_the_way(model: Any, state: Any, task: int, unit: int, others: Any, n: int, found: Any) -> int:
+    """Put into ``found`` those of the first n of ``others`` that cannot stay if the task starts on the unit; return how
+    many they are. All leave and the task takes its place; then, from the last to the first, each that has room where it
+    was is put back."""
+    with state.trial() as trial:
+        trial.release(others[:n])
+        if not trial.occupy(task, unit):
+            return 0
+        gone = [other for other in others[:n][::-1].tolist() if is_running(model, state, other)]
+        gone = [other for other in gone if not trial.put_back(other)]
+        found[: len(gone)] = gone
+        return len(gone)
+
+
 def is_allowed(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether the unit is on a node that holds the data of the task's application, and no other member of the same gang
     was started on that node. The policy's groups must name ``application``."""

@@ -135,6 +135,13 @@ def test_failures_follow_the_seed_and_are_told():
     assert one.content_id != replace(one, failures=()).content_id
 
 
+def test_a_policy_is_told_what_was_interrupted_where_nodes_are_repaired_at_once():
+    """Both happen before it is asked; a policy with a queue of its own must get the task back."""
+    failures = (vs.Failures(vs.Times(6.0, "constant"), vs.Times(0.0, "constant")),)
+    scenario = replace(case([0.0], [10.0], "srtf", checkpoint_us=[1.0]), failures=failures)
+    assert ends(scenario) == pytest.approx([10.0])
+
+
 def test_a_move_takes_what_is_left_along():
     @dataclass(frozen=True)
     class Leaves(OnlinePolicy):

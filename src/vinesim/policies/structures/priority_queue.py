@@ -9,6 +9,8 @@ and that are read from either end; there all is kept by the task's number.
 
 from typing import Any
 
+from vinesim.policies.structures.binary_heap import heap_pop, heap_push
+
 PRIORITY_QUEUE = {
     "queue": ("i4", "queue"),
     "queue_key": ("f8", "queue"),  # of the task at the same position
@@ -24,35 +26,13 @@ def queue_first(scratch: Any) -> int:
 
 def queue_push(scratch: Any, task: int, key: float) -> None:
     """Put a task into the queue."""
-    queue, keys, i = scratch.queue, scratch.queue_key, scratch.queue_size[0]
-    scratch.queue_size[0] = i + 1
-    while i > 0 and _is_before(scratch, key, task, (i - 1) >> 1):
-        queue[i] = queue[(i - 1) >> 1]
-        keys[i] = keys[(i - 1) >> 1]
-        i = (i - 1) >> 1
-    queue[i] = task
-    keys[i] = key
+    n = int(scratch.queue_size[0])
+    scratch.queue_size[0] = n + 1
+    heap_push(scratch.queue, scratch.queue_key, n, task, key)
 
 
 def queue_pop(scratch: Any) -> None:
     """Remove the first task from the queue."""
-    queue, keys, n = scratch.queue, scratch.queue_key, scratch.queue_size[0] - 1
-    scratch.queue_size[0] = n
-    task, key, i = queue[n], keys[n], 0
-    while 2 * i + 1 < n:
-        child = 2 * i + 1
-        if child + 1 < n and _is_before(scratch, keys[child + 1], queue[child + 1], child):
-            child += 1
-        if not _is_before(scratch, keys[child], queue[child], n):
-            break
-        queue[i] = queue[child]
-        keys[i] = keys[child]
-        i = child
-    queue[i] = task
-    keys[i] = key
-
-
-def _is_before(scratch: Any, key: float, task: int, i: int) -> bool:
-    """Whether a task with that key comes before the one at position i."""
-    other = scratch.queue_key[i]
-    return key < other or (key == other and task < scratch.queue[i])
+    n = int(scratch.queue_size[0])
+    scratch.queue_size[0] = n - 1
+    heap_pop(scratch.queue, scratch.queue_key, n)

@@ -1,0 +1,79 @@
+"""What would have room if some running tasks left, in the reference engine: the meaning of state/trial.py."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from vinesim.engine.reference_gangs import attached_to, is_of_gang
+from vinesim.state import queries
+from vinesim.state.layout import FULL, OVERFULL
+
+
+class Trial:
+    """Loads that are changed for a while: ``with Trial(state) as trial``."""
+
+    def __init__(self, state: Any):
+        self.state, self.model = state, state.model
+
+    def __enter__(self) -> Self:
+        state = self.state
+        self._before = list(state.unit_load), dict(state.held), [list(tasks) for tasks in state.held_by]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.state.unit_load, self.state.held, self.state.held_by = self._before
+
+    def release(self, others: Any) -> None:
+        """Let tasks, as far as they run, and those of their gangs hold nothing."""
+        for other in others.tolist():
+            if queries.is_running(self.model, self.state, other):
+                for task in self._with_gang(other):
+                    self._add_all(task, -1.0)
+
+    def put_back(self, other: int) -> bool:
+        """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
+        tasks = list(self._with_gang(other))
+        for i, task in enumerate(tasks):
+            held = list(self._held(task))
+            capacity = self.model.unit_capacity
+            if any(self.state.unit_load[unit] + amount > capacity[unit] * OVERFULL for unit, amount in held):
+                for before in tasks[:i]:
+                    self._add_all(before, -1.0)
+                return False
+            self._add_all(task, 1.0)
+        return True
+
+    def occupy(self, task: int, unit: int) -> bool:
+        """Let a pending task, with those that are attached to it, hold what they would hold. Returns whether there is
+        room for that."""
+        state = self.state
+        units = state.place_of(task, unit) if queries.fits_itself(self.model, state, task, unit) else None
+        if units is None:
+            return False
+        for member, own in zip([task, *attached_to(state, task)][: len(units)], units, strict=True):
+            self._add(own, queries.demand(self.model, state, member, own))
+            state.hold_rest(member, own)
+        return True
+
+    def _with_gang(self, task: int) -> Iterator[int]:
+        """A running task, or all running tasks of its gang."""
+        model, job = self.model, self.model.task_job[task]
+        is_one = not is_of_gang(self.state, task)
+        tasks = [task] if is_one else range(int(model.job_first[job]), int(model.job_first[job + 1]))
+        return (member for member in tasks if queries.is_running(model, self.state, member))
+
+    def _held(self, task: int) -> Iterator[tuple[int, float]]:
+        """The units that a running task holds, and how much of each."""
+        state = self.state
+        own = state.task_unit[task]
+        yield own, queries.demand(self.model, state, task, own)
+        for unit in state.held.get(task, []):
+            yield unit, state.amount_held(task, unit, own)
+
+    def _add_all(self, task: int, sign: float) -> None:
+        for unit, amount in self._held(task):
+            self._add(unit, sign * amount)
+
+    def _add(self, unit: int, amount: float) -> None:
+        """Change the load of a unit; what rounding leaves of an empty unit is nothing."""
+        load = self.state.unit_load[unit] + amount
+        self.state.unit_load[unit] = load if load > self.model.unit_capacity[unit] * (1.0 - FULL) else 0.0

@@ -1,0 +1,173 @@
+"""Those of lowest rank that fit run: the rule of all policies of this folder.
+
+At each instant the pending tasks are looked at by rank, the older first among equals. A task that has room starts. If
+it has none, running tasks of higher rank make room: as few as suffice, those of highest rank first. Of these, those
+stay that have room beside it where they are, lowest rank first. A task for which all that rank higher would not make
+room waits, and does not hold up others.
+
+Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
+pending tasks, and the first of each heap are in one queue. The running tasks are sorted only if a task needs room.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vinesim.model.workload import NO_GANG
+from vinesim.policies.preemptive.victims import RUNNING, find_victims, forget_running
+from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
+from vinesim.state.layout import OUTAGE, PENDING
+from vinesim.state.queries import (
+    fastest_free,
+    first_interrupted,
+    group,
+    more_at_once,
+    n_arrived,
+    n_pending,
+    next_interrupted,
+    next_pending,
+    nothing,
+    oldest_pending,
+    preempt,
+    start,
+    wait_until,
+)
+from vinesim.state.skew_heap import join, without_root
+
+Rank = Callable[[Any, Any, Any, int], float]  # of (model, state, view, task)
+
+RANKED: Mapping[str, tuple[str, str]] = {
+    **PRIORITY_QUEUE,  # in a round: the first task of each group that is still to be tried; others of it are outdated
+    **RUNNING,
+    "rank": ("f8", "tasks"),  # of a pending task
+    "left": ("i4", "tasks"),  # the heaps, as in state/skew_heap.py
+    "right": ("i4", "tasks"),
+    "root": ("i8", "groups"),
+    "listed": ("i8", "groups"),  # 1 + the task of the group that is in the queue
+    "blocked": ("i8", "groups"),  # the round in which the group found no room
+    "round": ("i8", "one"),
+    "is_open": ("i8", "one"),  # a round has begun and not ended
+    "returned": ("i8", "one"),  # 1 + the task that was preempted last
+    "change_us": ("f8", "one"),  # when the rank of a running task changes next
+}
+
+
+def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, change_us: Rank) -> Any:
+    """Decide. ``rank`` is that of a pending or running task, which stands for its gang; it changes only while the task
+    runs. ``change_us`` is when it next rises above others' while nothing happens, infinite if it does not."""
+    scratch = view.scratch
+    enter(model, state, view, rank)
+    if more_at_once(model, state):  # also in a round, if a task that has just started takes no time
+        scratch.is_open[0] = 0
+        return nothing()
+    if scratch.is_open[0] == 0:
+        open_round(model, state, view)
+    if scratch.n_victims[0] == 0:
+        unit = next_to_start(model, state, view, rank, change_us)
+        if unit >= 0:
+            task = queue_first(scratch)
+            take_out(model, state, view, task)
+            if n_pending(model, state) == 1:
+                scratch.is_open[0] = 0
+            return start(task, unit)
+    if scratch.n_victims[0] > 0:
+        scratch.n_victims[0] -= 1
+        victim = int(scratch.victims[scratch.n_victims[0]])
+        scratch.returned[0] = victim + 1
+        return preempt(victim)
+    scratch.is_open[0] = 0
+    return wait_until(scratch.change_us[0])
+
+
+def next_to_start(model: Any, state: Any, view: Any, rank: Rank, change_us: Rank) -> int:
+    """Return the unit on which the first task of the queue starts; -1 if tasks are preempted first, or none is left."""
+    scratch = view.scratch
+    while scratch.queue_size[0] > 0:
+        task = queue_first(scratch)
+        of = group(model, state, task)
+        if scratch.listed[of] == task + 1:
+            unit = fastest_free(model, state, task)
+            if unit >= 0:
+                scratch.change_us[0] = min(scratch.change_us[0], change_us(model, state, view, task))
+                return int(unit)
+            if find_victims(model, state, view, task, rank, change_us):
+                return -1
+            scratch.blocked[of] = scratch.round[0]
+            scratch.listed[of] = 0
+        queue_pop(scratch)
+    return -1
+
+
+def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
+    """Enter the tasks that have become pending since the last answer."""
+    scratch = view.scratch
+    if scratch.returned[0] > 0:
+        insert(model, state, view, scratch.returned[0] - 1, rank)
+        scratch.returned[0] = 0
+    if view.event == OUTAGE and scratch.is_open[0] == 0:
+        task = first_interrupted(model, state)
+        while task >= 0:
+            if task < scratch.queue_seen[0] and state.task_unit[task] == PENDING:
+                insert(model, state, view, task, rank)
+            task = next_interrupted(model, state, task)
+    for task in range(scratch.queue_seen[0], n_arrived(model, state)):
+        if state.task_unit[task] == PENDING:
+            insert(model, state, view, task, rank)
+    scratch.queue_seen[0] = n_arrived(model, state)
+
+
+def insert(model: Any, state: Any, view: Any, task: int, rank: Rank) -> None:
+    """Put a pending task into the heap of its group; in a round, into the queue if it is the group's first."""
+    scratch, of = view.scratch, group(model, state, task)
+    scratch.rank[task] = rank(model, state, view, task)
+    scratch.root[of] = join(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]), task + 1)
+    if scratch.is_open[0] == 1 and scratch.root[of] == task + 1 and scratch.blocked[of] != scratch.round[0]:
+        enlist(model, state, view, of)
+
+
+def enlist(model: Any, state: Any, view: Any, of: int) -> None:
+    """Put the first pending task of a group into the queue; those that were withdrawn leave its heap."""
+    scratch = view.scratch
+    root = int(scratch.root[of])
+    while root > 0 and state.task_unit[root - 1] != PENDING:
+        root = int(without_root(scratch.rank, scratch.left, scratch.right, 1, root))
+    scratch.root[of] = root
+    scratch.listed[of] = root
+    if root > 0:
+        queue_push(scratch, root - 1, scratch.rank[root - 1])
+
+
+def take_out(model: Any, state: Any, view: Any, task: int) -> None:
+    """Remove the first task of the queue, which starts; the next of its group takes its place."""
+    scratch, of = view.scratch, group(model, state, task)
+    queue_pop(scratch)
+    scratch.root[of] = without_root(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]))
+    enlist(model, state, view, of)
+
+
+def open_round(model: Any, state: Any, view: Any) -> None:
+    """Begin to look at the groups with pending tasks."""
+    scratch = view.scratch
+    scratch.is_open[0] = 1
+    scratch.round[0] += 1
+    scratch.queue_size[0] = 0
+    scratch.n_victims[0] = 0
+    scratch.change_us[0] = math.inf
+    forget_running(scratch)
+    task = oldest_pending(model, state)
+    while task >= 0:
+        enlist(model, state, view, group(model, state, task))
+        task = next_pending(model, state, task)
+
+
+def gang_of(model: Any, task: int) -> tuple[int, int]:
+    """Return the tasks, from the first to before the end, of the task's gang; just itself if it has none."""
+    job = int(model.task_job[task])
+    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
+        return int(task), int(task) + 1
+    return int(model.job_first[job]), int(model.job_first[job + 1])
+
+
+def never(model: Any, state: Any, view: Any, task: int) -> float:
+    """Say that the order of the tasks changes only as something happens."""
+    return math.inf

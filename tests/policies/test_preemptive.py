@@ -1,0 +1,111 @@
+"""The policies that preempt by rank: their rule against plain loops, by hand, and what their options do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.gangs import gang_scenario
+from tests.policies.kinds.ranked_plainly import RankedPlainly
+from tests.properties.equivalence import Refused, run, unlike
+from tests.real_nodes import real_scenario
+from tests.strategies import Limits, seeded_scenario
+from tests.unit.engine.test_early_ends import case, ends
+from vinesim.model.result import PREEMPTED
+from vinesim.model.workload import ANYWHERE, NO_GANG
+
+pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
+LIMITS = Limits(units=6, jobs=10, outages=True, early=True)
+KINDS = {
+    "single units": lambda seed, policy, options: seeded_scenario(seed, policy, options, LIMITS),
+    "real nodes": lambda seed, policy, options: real_scenario(seed, policy, seed % 3 == 0, True, options),
+    "gangs": lambda seed, policy, options: gang_scenario(seed, policy, options, early=seed % 2 == 1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["priority", "srtf"])
+def test_the_rule_is_that_of_plain_loops(name, kind):
+    n_preempted = 0
+    for seed in range(25):
+        mine = run(KINDS[kind](seed, name, {}), "reference")
+        plain = run(KINDS[kind](seed, RankedPlainly, {"by_time": name == "srtf"}), "reference")
+        assert [found for found in unlike(mine, plain) if "provenance" not in found] == [], seed
+        if not isinstance(mine, Refused) and mine.outcome.early is not None:
+            n_preempted += int((mine.outcome.early.why == PREEMPTED).sum())
+    assert n_preempted > 10
+
+
+def test_priority_then_age():
+    """An unit, three tasks of 10 us at 0, 1 and 2: the urgent one runs as it comes, then the oldest goes on."""
+    assert ends(case([0.0, 1.0, 2.0], [10.0] * 3, "priority", priority=[0.0, 0.0, 1.0])) == [20.0, 30.0, 12.0]
+
+
+def test_the_shortest_remaining_time():
+    """At 4 the first has 6 left: 7 us wait, 5 us preempt it."""
+    assert ends(case([0.0, 4.0], [10.0, 7.0], "srtf")) == [10.0, 17.0]
+    assert ends(case([0.0, 4.0], [10.0, 5.0], "srtf")) == [15.0, 9.0]
+
+
+def test_the_scheduler_goes_by_its_estimates():
+    assert ends(case([0.0, 4.0], [10.0, 5.0], "srtf", estimate_us=[8.0, 5.0])) == [10.0, 15.0]
+
+
+def of_units(scenario, units, shelf):
+    """The scenario with so many units for each task, and units on these shelves."""
+    work, center = replace(scenario.workload, units=units), replace(scenario.datacenter, shelf=shelf)
+    return replace(scenario, workload=work, datacenter=center)
+
+
+def las(options, *given, **more):
+    return replace(case(*given, "las", **more), options=options)
+
+
+def test_las_takes_the_unit_from_a_task_that_reaches_the_next_level():
+    """Of 10 us each, from 0 on and 1: the first has had its quantum of 4 at 4, the second at 8."""
+    scenario = las({"quantum_us": 4.0}, [0.0, 1.0], [10.0, 10.0])
+    assert ends(scenario) == [14.0, 20.0]
+    assert ends(replace(scenario, options={"quantum_us": 4.0, "levels": 1})) == [10.0, 20.0]
+    assert ends(replace(scenario, options={"quantum_us": 20.0})) == [10.0, 20.0]
+
+
+def test_the_factor_is_between_the_levels():
+    """The levels end at 2 and 4, or at 2 and 6: then the task is preempted for the one of the same level."""
+    scenario = las({"quantum_us": 2.0, "levels": 3, "factor": 2.0}, [0.0, 0.0], [10.0, 10.0])
+    assert vs.simulate(scenario, engine="reference").segments["end_us"].tolist() == [2.0, 6.0, 14.0, 4.0, 8.0, 20.0]
+    table = vs.simulate(replace(scenario, options={**scenario.options, "factor": 3.0}), engine="reference").segments
+    assert table["end_us"].tolist() == [2.0, 8.0, 16.0, 4.0, 12.0, 20.0]
+
+
+def test_las_counts_units_times_time():
+    """Two units for 2 us are a quantum of 4, and of one task that holds one of them 4 us are."""
+    scenario = las({"quantum_us": 4.0}, [0.0, 1.0], [10.0, 10.0], units=2)
+    segments = vs.simulate(of_units(scenario, [2, 1], [0, 0]), engine="reference").segments
+    first = np.asarray(segments["part"]) == 0
+    assert np.asarray(segments["end_us"])[first].tolist()[:2] == [2.0, 14.0]
+
+
+@pytest.mark.parametrize("option", [{"levels": 0}, {"factor": 0.5}, {"quantum_us": 0.0}])
+def test_wrong_options_of_las(option):
+    with pytest.raises(vs.InputError, match=next(iter(option))):
+        vs.simulate(las(option, [0.0], [1.0]), engine="reference")
+
+
+def test_only_what_is_in_the_way_leaves():
+    """Two nodes of two units, three tasks of one unit. At 1 comes a short one of two units: the youngest, at the second
+    node, makes room; the older ones of the first node stay."""
+    scenario = case([0.0, 0.0, 0.0, 1.0], [10.0, 10.0, 10.0, 3.0], "srtf", units=4)
+    assert ends(of_units(scenario, [1, 1, 1, 2], [0, 0, 1, 1])) == [10.0, 10.0, 13.0, 4.0]
+
+
+def test_a_gang_leaves_and_returns_as_a_whole():
+    """Two units: a gang of two tasks of 10 us leaves at 4 for an urgent task of 3 us, which needs one of them."""
+    work = vs.Workload(
+        [0, 0], [0, 2, 3], [0.0, 4.0], [10.0, 10.0, 3.0], *np.zeros((3, 3)), np.full(3, -1),
+        gang_within=[ANYWHERE, NO_GANG], priority=[0.0, 1.0],
+        task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    center = vs.Datacenter(np.zeros(2), np.zeros(2), np.arange(2), (vs.ProcessorType("P"),))
+    result = vs.simulate(vs.Scenario(center, work, "priority", affinity=[[1.0]]), engine="reference")
+    assert result.tasks["finish_us"].tolist() == [13.0, 13.0, 7.0]
