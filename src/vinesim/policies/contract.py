@@ -12,7 +12,7 @@ from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scenario import PERIOD_US
+from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.state.scratch import FACTOR, OptionValue
 
 # spellings of an option that is true or false, in any case of letters
@@ -191,6 +191,10 @@ class OnlinePolicy(Policy):
         A policy that replaces the order must not use tiers or the closest unit, because neighbours are then scattered.
         """
         return None
+
+    def suited_to(self, scenario: Scenario) -> "OnlinePolicy":
+        """Return the policy that decides in a scenario: this one, or one that means the same and knows more."""
+        return self
 
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
         """Decide what to do with the whole workload, for ``decide`` to follow. Called once before the run, in Python,

@@ -7,8 +7,8 @@ that the check and the start of an action that a query led to need not look agai
 import numpy as np
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
-from vinesim.state import queries
-from vinesim.state.holding import hold_rest, renew_node, set_load
+from vinesim.state import places, queries
+from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
 from vinesim.state.indexed import compiled_form_of, with_gangs
 from vinesim.state.kernel import has_gangs, inlined, kernel
 from vinesim.state.layout import ATTACHED, FULL, OVERFULL, PENDING
@@ -40,6 +40,43 @@ def gang_fits(model, state, task, unit):
     elif _is_simple(model, state, task):  # then it does not matter on which unit of the type the first member runs
         run.gang_refused, run.gang_refused_type, run.gang_refused_place = task, p, place
     return is_found
+
+
+for _of_places, _inline in (
+    (places.first_row, True),
+    (places.note_rows, False),
+    (places.end_of_members, True),
+    (places.is_member, True),
+):
+    compiled_form_of(_of_places, _inline)(_of_places)
+
+
+@compiled_form_of(places.set_offer, inline=False)
+def set_offer(model, state, unit, capacity):
+    had_room = queries.has_room(model, state, unit)
+    state.unit_open[unit] = capacity
+    index_room(model, state, unit, had_room)
+    note_change(model, state, unit)
+    renew_node(model, state, unit)
+    forget_places(model, state)
+
+
+def _note_alone(model, state, rows, task, unit):
+    places.note_rows(model, state, rows, task, unit)
+
+
+@compiled_form_of(places.note_place, inline=False, without=_note_alone, where=has_gangs)
+def note_place(model, state, rows, task, unit):
+    if model.job_gang[model.task_job[task]] == NO_GANG:
+        places.note_rows(model, state, rows, task, unit)
+    elif queries.gang_fits(model, state, task, unit):
+        member = np.int64(task)
+        while member >= 0:
+            own = unit_of_member(model, state, member)
+            places.note_rows(model, state, rows, member, own)
+            _hold(model, state, member, own)
+            member = next_member(model, state, member)
+        _release_all(model, state, task)
 
 
 def _notes_nothing(model, state):
