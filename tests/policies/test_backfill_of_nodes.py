@@ -55,7 +55,10 @@ def places(case, engine="reference"):
     return [
         (
             float(done.tasks["init_us"][first[job]]),
-            [(int(gpus[t][0] // n_at_node), tuple(sorted(int(u % n_at_node) for u in gpus[t]))) for t in range(*first[job : job + 2])],
+            [
+                (int(gpus[t][0] // n_at_node), tuple(sorted(int(u % n_at_node) for u in gpus[t])))
+                for t in range(*first[job : job + 2])
+            ],
         )
         for job in range(case.workload.n_jobs)
     ]
