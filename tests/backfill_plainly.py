@@ -1,5 +1,7 @@
-"""Backfilling of gangs on nodes of several units, on plain lists: GPUs, cores and memory. A job is a gang of equal tasks,
-each with some of the GPUs of one node, and cores and memory there.
+"""Backfilling of gangs on nodes of several units, on plain lists.
+
+A node has GPUs, cores and memory. A job is a gang of equal tasks, each with some of the GPUs of one node, and cores and
+memory there.
 
 Whole numbers of everything. A job's tasks run equally long. Source: Lifka, 1995; Mu'alem and Feitelson, 2001; what a
 reservation is on several units: the docstrings of the policies.

@@ -41,7 +41,8 @@ class DeadlineConsolidation(OnlinePolicy):
     may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    takes_vectors: ClassVar[bool] = False
+    why_single: ClassVar[str] = "it consolidates requests, which share one unit"
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = GANG_SCRATCH
