@@ -12,7 +12,7 @@ from vinesim.engine.demands import check_demands
 from vinesim.model.application import Application
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.registry import resolve
+from vinesim.policies.registry import policies, resolve
 from vinesim.state.queries import move, next_running, oldest_pending, start
 
 ENGINES = pytest.mark.parametrize("engine", ["reference"])
@@ -159,7 +159,9 @@ def test_a_gang_that_the_empty_datacenter_cannot_hold_is_an_error_before_the_run
 @pytest.mark.parametrize("policy", ["earliest_completion", "rb_fifo", "symphony", "ff"])
 def test_policies_that_do_not_take_gangs_say_so(policy):
     scenario = case([2], policy=policy)
-    with pytest.raises(vs.InputError, match="tasks that start one by one"):
+    why = policies()[policy].why_single
+    assert why.startswith("it")
+    with pytest.raises(vs.InputError, match=f"tasks that start one by one.*{why[1:]}"):
         check_demands(scenario, resolve(scenario.policy, scenario.options))
 
 
