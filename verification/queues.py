@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -224,12 +225,15 @@ def systems() -> list[System]:
             ),
             "sojourn",
         ),
-        System(
-            "gangs of 1 or 2, FCFS, M/M/2",
-            "balance equations",
-            gang_response(0.8),
-            lambda random, n: gangs(random, n, 0.8),
-            "sojourn",
+        *(
+            System(
+                f"gangs of 1 or 2, FCFS, rate {rate:g}",
+                "balance equations",
+                gang_response(rate),
+                partial(gangs, rate=rate),
+                "sojourn",
+            )
+            for rate in (0.8, 1.0)
         ),
     ]
 

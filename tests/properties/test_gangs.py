@@ -23,6 +23,9 @@ POLICIES = {
     "closer_to_data": ("closer_to_data", {}),
     "delay": ("delay", {}),
     "earliest_finish": ("earliest_finish", {}),
+    "deadline_consolidation": ("deadline_consolidation", {}),
+    "easy_backfill": ("easy_backfill", {}),
+    "conservative_backfill": ("conservative_backfill", {}),
     "urgent": (Urgent, {}),
 }
 

@@ -127,7 +127,9 @@ def test_over_commitment_is_of_the_named_unit_alone():
 
 @pytest.mark.parametrize("name", REFUSE)
 def test_a_policy_that_looks_at_single_units_refuses(name):
-    with pytest.raises(vs.InputError, match="tasks that hold one unit each"):
+    why = policies()[name].why_single
+    assert why.startswith("it")
+    with pytest.raises(vs.InputError, match=f"tasks that hold one unit each.*{why[1:]}"):
         vs.simulate(plain(name, units=[2, 1, 1]), engine="reference")
 
 

@@ -48,11 +48,13 @@ def _print(found: "Waiting", rows: int) -> None:
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     table.add_column("while it waited")
     for kind in found.types:
-        free = "-" if found.holds_several and not kind.is_lead else f"{kind.free_at_arrival:,}"
+        free = "-" if found.on_nodes and not kind.is_lead else f"{kind.free_at_arrival:,}"
         table.add_row(kind.name, f"{kind.units:,}", _fits(kind, found), free, _why(kind, found))
     console.print(table)
     if found.waited_us <= 0:
         return
+    for line in _gang(found, rows):
+        console.print(line)
     if found.shortage is not None:
         console.print(_shortage(found.shortage, found))
     if found.fragmentation is not None:
@@ -78,7 +80,9 @@ def _headline(found: "Waiting") -> list[str]:
         waited = "did not wait" if found.waited_us <= 0 else f"waited {_time(found.waited_us)}"
         first = f"Job {found.job} {waited}: {times}, started at {_time(found.start_us)} on {where}."
     wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
-    which = "" if found.n_tasks == 1 else f", the last to start of its {found.n_tasks:,} tasks"
+    which = (
+        "" if found.n_tasks == 1 or found.gang is not None else f", the last to start of its {found.n_tasks:,} tasks"
+    )
     lines = [first, f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}, requests {wants}."]
     if found.lost_runs:
         spans = [(run, f"from {_time(run.begin_us)} to {_time(run.end_us)}") for run in found.lost_runs]
@@ -90,13 +94,13 @@ def _headline(found: "Waiting") -> list[str]:
 
 
 def _free(found: "Waiting") -> str:
-    return "nodes free at arrival" if found.holds_several else "free at arrival"
+    return "nodes free at arrival" if found.on_nodes else "free at arrival"
 
 
 def _demand(found: "Waiting") -> str:
     if found.holds_several:
         return f"{_listed(_parts(found))} on one node"
-    if found.demand == "whole" or all(kind.takes == kind.capacity for kind in found.types if kind.is_lead):
+    if found.demand == "whole" or _takes_whole(found):
         return "a whole unit"
     return "one slot" if found.demand == "one slot" else f"{found.demand:g} of a unit's capacity"
 
@@ -134,7 +138,7 @@ def _fits(kind: "TypeOfUnit", found: "Waiting") -> str:
         return "no"
     if not kind.is_asked_for:
         return f"no, it asks for {' or '.join(found.lead_types)}"
-    if not kind.can_run and found.holds_several:
+    if not kind.can_run and found.on_nodes:
         return "no, no node has all that it holds"
     if not kind.can_run:
         return f"no, its capacity {kind.capacity:g} is below the demand {kind.takes:g}"
@@ -156,16 +160,59 @@ def _why(kind: "TypeOfUnit", found: "Waiting") -> str:
     parts = [f"down for {_time(kind.down_unit_us)} in all"] if kind.down_unit_us > 0 else []
     if kind.free_unit_us <= 0 and not kind.taken_by_older + kind.taken_by_younger:
         until = "" if kind.busy_until_us is None or started else f", the first until {_time(kind.busy_until_us)}"
-        full = "no node with room" if found.holds_several else "no room" if kind.takes < kind.capacity else "all busy"
+        full = "no node with room" if found.on_nodes else "no room" if kind.takes < kind.capacity else "all busy"
         parts.append(f"{full}{until}")
     for count, who in ((kind.taken_by_older, "older"), (kind.taken_by_younger, "younger")):
         if count:
             parts.append(f"{count:,} x free, taken by {who} jobs")
-    if kind.free_unit_us > 0:
+    if kind.free_unit_us > 0 and found.gang is not None:
+        parts.append(f"nodes with room for one of its tasks for {_time(kind.free_unit_us)} in all")
+    elif kind.free_unit_us > 0:
         parts.append(f"free for {_time(kind.free_unit_us)} in all: the policy {found.policy} left them idle")
     if started and kind.lacks:
         parts.append("it started here although its requests are not met")
     return "; ".join(parts)
+
+
+def _gang(found: "Waiting", rows: int) -> list[str]:
+    """Say for how many tasks of a gang there was room, where, from when to when."""
+    gang = found.gang
+    if gang is None:
+        return []
+    where = {"node": " on one node", "rack": " in one rack", "anywhere": ""}[gang.within]
+    limit = f", at most {gang.per_node:,} on a node" if gang.per_node < gang.n_tasks else ""
+    lines = [f"{gang.n_tasks:,} tasks start together{where}{limit}."]
+    if not gang.is_alike:
+        lines.append("They demand different things; below all count as if they demanded what this one does.")
+    for room in found.gang_rooms[:rows]:
+        nodes = [f"rack {rack}, shelf {shelf} ({_share(n, found)})" for rack, shelf, n in room.nodes[:MOST_NODES]]
+        more = len(room.nodes) - len(nodes)
+        at = "; ".join(nodes) + (f"; {more:,} more nodes" if more else "")
+        span = f"from {_time(room.begin_us)} to {_time(room.end_us)}"
+        has = f"{_share(room.n_tasks, found)} of {_share(gang.n_tasks, found)} {_shared(found)}"
+        if room.n_tasks >= gang.n_tasks:
+            lines.append(f"{span}: room for all: the policy {found.policy} left it waiting")
+        else:
+            lines.append(f"{span}: gang incomplete: {has} on allowed nodes" + (f": {at}" if at else ""))
+    if len(found.gang_rooms) > rows:
+        lines.append(f"... {len(found.gang_rooms) - rows:,} more times")
+    return lines
+
+
+MOST_NODES = 4  # named in a line
+
+
+def _takes_whole(found: "Waiting") -> bool:
+    return all(kind.takes == kind.capacity for kind in found.types if kind.is_lead)
+
+
+def _share(n_tasks: int, found: "Waiting") -> str:
+    """Say how much of a gang so many of its tasks are: in units if each takes whole ones."""
+    return f"{n_tasks * found.n_units:,}" if _takes_whole(found) else f"{n_tasks:,}"
+
+
+def _shared(found: "Waiting") -> str:
+    return _leads(found) if _takes_whole(found) else "tasks"
 
 
 def _shortage(lack: "Shortage", found: "Waiting") -> str:
@@ -196,7 +243,7 @@ def _line(opening: "Opening", found: "Waiting") -> str:
     freed = "had room" if opening.freed_by is None else f"freed by job {opening.freed_by}"
     when = "at once" if opening.taken_us == opening.free_us else f"at {_time(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
-    if found.holds_several:
+    if found.on_nodes:
         unit = f"rack {opening.rack}, shelf {opening.shelf} ({opening.unit_type})"
     age = {True: "older", False: "younger", None: "an earlier run of this task"}[opening.by_older]
     who = f"taken {when} by job {opening.taken_by} ({age})" if opening.taken_by is not None else f"went down {when}"

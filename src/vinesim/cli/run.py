@@ -48,7 +48,7 @@ def run(
     from vinesim.cli.progress import watching
     from vinesim.cli.unfinished import unfinished
     from vinesim.engine.simulate import simulate
-    from vinesim.formats.results.explain_record import check_can_explain, write_record
+    from vinesim.formats.results.explain_record import write_record
     from vinesim.formats.results.folder import check_target, to_json, write_result
 
     if explain and out is None:
@@ -69,8 +69,6 @@ def run(
     else:
         found = _of_text_files(changes, inputs, policy, option, period, seed)
     found = _with(found, network, sampling)
-    if explain:
-        check_can_explain(found)
     with watching(found.workload.n_tasks, quiet=as_json) as (on_progress, on_message):
         result = simulate(found, engine=engine, percentiles=percentiles, on_progress=on_progress, on_message=on_message)  # type: ignore[arg-type]
     if out is not None:

@@ -8,14 +8,14 @@ from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy, title_o
 
 def check_demands(scenario: Scenario, policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that looks at units in a way that the scenario does not allow."""
-    problems, name = [], title_of(policy)
+    problems, name, remedy = [], title_of(policy), _remedy(policy)
     moves = isinstance(policy, BatchPolicy) and policy.replaces_running
     if scenario.workload.has_vectors and (not policy.takes_vectors or moves):
         expected = f"tasks that hold one unit each, of any type, for the policy {name}"
         work = scenario.workload
         columns = {"units": work.units, "companions": work.companions, "lead_types": work.lead_types}
         found = ", ".join(column for column, given in columns.items() if given is not None)
-        problems.append(Problem("workload", expected, found, "Choose another policy, such as high, flat or fcfs."))
+        problems.append(Problem("workload", expected, found, remedy))
     by_type = isinstance(policy, BatchPolicy) or not policy.takes_vectors
     if scenario.datacenter.capacity is not None and by_type:
         expected = f"units with the capacity of their type, for the policy {name}"
@@ -26,9 +26,15 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
         raise InputError(problems)
 
 
+def _remedy(policy: Policy) -> str:
+    """Say why a policy takes single units only, and what to do."""
+    others = "Choose another policy, such as high, fcfs or easy_backfill."
+    return f"{policy.why_single[0].upper()}{policy.why_single[1:]}. {others}" if policy.why_single else others
+
+
 def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
     """Find what does not go with jobs whose tasks start together."""
-    problems, remedy = [], "Choose another policy, such as high, flat or fcfs."
+    problems, remedy = [], _remedy(policy)
     is_online = isinstance(policy, OnlinePolicy) and policy.takes_gangs and not policy.plans
     if not is_online or not policy.takes_vectors or policy.may_overcommit:
         expected = f"tasks that start one by one, for the policy {title_of(policy)}"

@@ -21,7 +21,7 @@ KERNELS = (  # the files whose functions are compiled into every loop; they impo
         f"state/{name}.py"
         for name in ("holding", "indexed", "kernel", "layout", "machine_code", "node_index", "part", "queries")
     ),
-    *(f"state/{name}.py" for name in ("skew_heap", "trial", "without_blas")),
+    *(f"state/{name}.py" for name in ("places", "skew_heap", "trial", "without_blas")),
 )
 
 

@@ -18,12 +18,12 @@ from vinesim.engine.beside import Left, left_when
 from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, OutOfTime, asked
 from vinesim.engine.ends import with_killed
 from vinesim.engine.reference_ends import Progress, interrupt, leave, stop, withdraw
-from vinesim.engine.reference_gangs import Place, attached_to, is_of_gang
+from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
 from vinesim.engine.reference_trial import Trial
 from vinesim.model.errors import PolicyError
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state import queries
+from vinesim.state import places, queries
 from vinesim.state.build import first_units
 from vinesim.state.layout import (
     ARRIVAL,
@@ -131,6 +131,16 @@ class ReferenceState:
 
     def trial(self) -> Trial:
         return Trial(self)
+
+    def note_place(self, rows: Any, task: int, unit: int) -> None:
+        """See state/places.py: held one after another, and then released."""
+        units = self.place_of(task, unit)
+        assert units is not None
+        with as_before(self):
+            for member, own in zip([task, *attached_to(self, task)], units, strict=True):
+                places.note_rows(self.model, self, rows, member, own)
+                self.unit_load[own] += queries.demand(self.model, self, member, own)
+                self.hold_rest(member, own)
 
     # --- tasks that hold several units ---
 

@@ -8,6 +8,8 @@ come next, ties in order of the nodes; otherwise each task goes to the first nod
 task, round by round. At a node a task takes the first unit with room.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
@@ -27,6 +29,16 @@ def is_of_gang(state: Any, task: int) -> bool:
     """Whether the tasks of the task's job start together."""
     gangs = state.model.job_gang
     return len(gangs) > 0 and bool(gangs[state.model.task_job[task]] != NO_GANG)
+
+
+@contextmanager
+def as_before(state: Any) -> Iterator[None]:
+    """Release all that is held in between, with the very loads of before."""
+    loads, held, held_by = list(state.unit_load), dict(state.held), [list(tasks) for tasks in state.held_by]
+    try:
+        yield
+    finally:
+        state.unit_load, state.held, state.held_by = loads, held, held_by
 
 
 class Place:
@@ -54,14 +66,11 @@ class Place:
         state = self.state
         if self.model.affinity[self.p, state.task_type_of(self.task)] <= 0:
             return None
-        loads, held, held_by = list(state.unit_load), dict(state.held), [list(tasks) for tasks in state.held_by]
-        try:
+        with as_before(state):
             if not queries.fits_itself(self.model, state, self.task, unit):
                 return None
             self._hold(self.task, unit)
             is_found = self._spread() if self.is_spread else self._pack()
-        finally:
-            state.unit_load, state.held, state.held_by = loads, held, held_by
         return self.units if is_found else None
 
     def _hold(self, task: int, unit: int) -> None:
@@ -120,13 +129,11 @@ class Place:
 
     def _offer(self, left: list[int], node: int) -> int:
         """How many of the rest a node has room for."""
-        state, n = self.state, len(self.units)
-        loads, held, held_by = list(state.unit_load), dict(state.held), [list(tasks) for tasks in state.held_by]
-        count = self.count[node]
-        for task in left:
-            if not self._takes(task, node, self.limit):
-                break
-        offer = len(self.units) - n
-        state.unit_load, state.held, state.held_by, self.count[node] = loads, held, held_by, count
+        n, count = len(self.units), self.count[node]
+        with as_before(self.state):
+            for task in left:
+                if not self._takes(task, node, self.limit):
+                    break
+        offer, self.count[node] = len(self.units) - n, count
         del self.units[n:]
         return offer

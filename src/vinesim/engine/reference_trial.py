@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Self
 
-from vinesim.engine.reference_gangs import attached_to, is_of_gang
+from vinesim.engine.reference_gangs import as_before, attached_to, is_of_gang
 from vinesim.state import queries
 from vinesim.state.layout import FULL, OVERFULL
 
@@ -13,14 +13,14 @@ class Trial:
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
+        self._before = as_before(state)
 
     def __enter__(self) -> Self:
-        state = self.state
-        self._before = list(state.unit_load), dict(state.held), [list(tasks) for tasks in state.held_by]
+        self._before.__enter__()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.state.unit_load, self.state.held, self.state.held_by = self._before
+    def __exit__(self, *error: Any) -> None:
+        self._before.__exit__(*error)
 
     def release(self, others: Any) -> None:
         """Let tasks, as far as they run, and those of their gangs hold nothing."""

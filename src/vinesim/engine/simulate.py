@@ -56,7 +56,7 @@ def simulate(
     code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
     check_demands(scenario, policy)
     check_policy(scenario, policy)
-    online = policy if isinstance(policy, OnlinePolicy) else _Idle()
+    online = policy.suited_to(scenario) if isinstance(policy, OnlinePolicy) else _Idle()
     work = scenario.workload
     tier = Tier(engine, policy, online.decide, work.n_tasks, work.n_jobs + work.n_tasks, work.has_vectors)
     begun = time.perf_counter()

@@ -14,7 +14,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.state.layout import DROPPED, Model
 from vinesim.state.scratch import FACTOR, build_scratch
 
-ENDLESS = ("tasks", "jobs", "queue")  # sizes without a limit here
+ENDLESS = ("tasks", "jobs", "queue", "held")  # sizes without a limit here
 
 
 class Sparse(dict[int, Any]):

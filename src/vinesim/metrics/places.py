@@ -1,4 +1,4 @@
-"""Find the places where a waiting task could start: units, or nodes if it holds several units."""
+"""Find the places where a waiting task could start: units, or nodes if it holds several units or is of a gang."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,6 +18,8 @@ class Asked(NamedTuple):
     n_units: int
     lead_types: list[str]  # of which these may be; empty: any
     companions: dict[str, float]  # what it holds of one unit of other types
+    within: int  # within what the tasks of its job start together, of model.workload; NO_GANG: they do not
+    per_node: int  # the most of them at one node, 0: any number
 
 
 def asked_by(record: ExplainRecord, task: int) -> Asked:
@@ -25,13 +27,19 @@ def asked_by(record: ExplainRecord, task: int) -> Asked:
     code = int(record.lead[task])
     lead_types = [] if code == ANY_LEAD else record.lead_sets[code]
     beside = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
-    return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside)
+    gang = int(record.gang[task]), int(record.tasks_per_node[task])
+    return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside, *gang)
 
 
 def places_for(
-    asked: Asked, leads: Sequence[str], names: Sequence[str], units: dict[str, np.ndarray], changes: Changes
+    asked: Asked,
+    leads: Sequence[str],
+    names: Sequence[str],
+    units: dict[str, np.ndarray],
+    changes: Changes,
+    on_nodes: bool,
 ) -> list[Place]:
-    """Return where the task could start, whether there is room or not.
+    """Return where the task could start, whether there is room or not: units, or ``on_nodes``.
 
     Args:
         asked: what the task holds.
@@ -47,7 +55,7 @@ def places_for(
         needed = amount_of(asked.demand, capacity[unit]) if takes is None else takes
         return UnitRoom(unit, capacity[unit], needed, changes.of_unit[unit])
 
-    if asked.n_units == 1 and not asked.companions:
+    if not on_nodes:
         return [Place(name, *at[unit], 1, [[room(unit)]]) for unit, name in enumerate(kind) if name in leads]
     nodes: dict[tuple[int, int], list[int]] = {}
     for unit, place in enumerate(at):

@@ -8,17 +8,20 @@ import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord, read_record
 from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms
 from vinesim.metrics.openings import Changes, Opening, Place, openings
 from vinesim.metrics.places import Asked, asked_by, places_for
 from vinesim.metrics.shortages import Fragmentation, Shortage, shortages
 from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import NO_GANG
 from vinesim.state.demand import amount_of
 
 _TASK = """
 SELECT task, task_type, arrival_us, init_us, finish_us FROM tasks WHERE job = $job
 ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
+_GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
 _ON_UNITS = """
 SELECT held.task, tasks.job, held.unit, held.begin_us, coalesce(held.end_us, $end_us) AS end_us, held.amount
@@ -95,11 +98,18 @@ class Waiting:
     # of nodes, named by the first of these units, for a task that holds several units
     fragmentation: Fragmentation | None = None  # of the same units
     shortage: Shortage | None = None  # at the nodes of the same units, for a task that holds several units
+    gang: Gang | None = None  # the tasks that start with it
+    gang_rooms: list[GangRoom] = field(default_factory=list)  # for how many of them there was room meanwhile, by time
 
     @property
     def holds_several(self) -> bool:
         """Whether it starts on a node that has all of several units, instead of on one unit."""
         return self.n_units > 1 or bool(self.companions)
+
+    @property
+    def on_nodes(self) -> bool:
+        """Whether it is nodes that have room for it: it holds several units or is of a gang."""
+        return self.holds_several or self.gang is not None
 
 
 def waiting_of(folder: str | Path, job: int) -> Waiting:
@@ -146,8 +156,11 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
     )
+    found.gang = _gang(result, record, asked, job, init_us)
     window = {"task": task, "since_us": arrival_us, "until_us": until_us, "end_us": end_us}
     on_units = result.rows(_ON_UNITS, window)
+    if found.gang is not None:  # what starts with it does not take its place
+        on_units = [row for row in on_units if row[1] != job or row[3] < until_us]
     down = record.outages_of(units["rack"], units["shelf"])
     codes = distinct(units["unit_type"]).tolist()
     by_code = {code: _type(record, found, asked, task_type, code, units) for code in codes}
@@ -159,8 +172,8 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
 
     def places() -> list[Place]:
         """Return the places in their state before all changes."""
-        kinds = [kind.name for kind in found.types if kind.is_lead or not found.holds_several]
-        return places_for(asked, kinds, record.processor_types, units, changes)
+        kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
+        return places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
 
     def is_usable(place: Place) -> bool:
         return by_name[place.unit_type].is_lead and place.fits and not by_name[place.unit_type].lacks
@@ -174,8 +187,12 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
             if is_named:
                 found.openings.append(opening)
     found.openings.sort(key=lambda opening: (opening.free_us, opening.unit))
-    found.fragmentation, lack = shortages([place for place in places() if is_usable(place)], arrival_us, until_us)
-    found.shortage = lack if found.holds_several else None
+    usable = [place for place in places() if is_usable(place)]
+    if found.gang is None:
+        found.fragmentation, lack = shortages(usable, arrival_us, until_us)
+        found.shortage = lack if found.holds_several else None
+    else:
+        found.gang_rooms = gang_rooms(usable, found.gang, arrival_us, until_us)
     for _, _, at, _, end, _ in on_units:
         kind = by_code[int(units["unit_type"][at])]
         if kind.first_free_us is None:
@@ -184,6 +201,15 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         kind = by_code[int(units["unit_type"][number])]
         kind.down_unit_us += sum(max(0.0, min(up, until_us) - max(begin, arrival_us)) for begin, up in times)
     return found
+
+
+def _gang(result: ResultTables, record: ExplainRecord, asked: Asked, job: int, init_us: float | None) -> Gang | None:
+    """Return the tasks that start together with the waiting one; None if it starts by itself."""
+    tasks = [int(task) for (task,) in result.rows(_GANG, {"job": job, "init_us": init_us})]
+    if asked.within == NO_GANG or len(tasks) == 1:
+        return None
+    is_alike = all(repr(asked_by(record, task)) == repr(asked) for task in tasks)  # a demand may be NaN
+    return Gang(len(tasks), WITHIN[asked.within], asked.per_node or len(tasks), is_alike)
 
 
 def _type(

@@ -12,7 +12,7 @@ from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.alone import alone_us
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scenario import PERIOD_US
+from vinesim.model.scenario import PERIOD_US, Scenario
 from vinesim.state.scratch import FACTOR, OptionValue
 
 # spellings of an option that is true or false, in any case of letters
@@ -41,6 +41,7 @@ class Policy:
     may_overcommit: ClassVar[bool] = False  # may load a unit beyond its capacity
     may_drop: ClassVar[bool] = False  # may drop a task, which then never runs
     takes_vectors: ClassVar[bool] = True  # is right where tasks hold several units: it asks the queries what fits
+    why_single: ClassVar[str] = ""  # why it is not, or does not take gangs: "it ...", for the message
 
     def values_of_options(self) -> dict[str, OptionValue]:
         """Return the options as a kernel sees them: numbers; None is infinite; a choice maps each word to whether it is
@@ -192,6 +193,10 @@ class OnlinePolicy(Policy):
         """
         return None
 
+    def suited_to(self, scenario: Scenario) -> "OnlinePolicy":
+        """Return the policy that decides in a scenario: this one, or one that means the same and knows more."""
+        return self
+
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
         """Decide what to do with the whole workload, for ``decide`` to follow. Called once before the run, in Python,
         if the policy ``plans``; ``model`` is the one that ``decide`` gets, ``on_message`` prints a line if there is a
@@ -268,7 +273,8 @@ class BatchPolicy(Policy):
     arguments and the options: a policy remembers nothing, and is not asked if there is nothing to place.
     """
 
-    takes_vectors: ClassVar[bool] = False  # the tasks and servers that it gets are single amounts and units
+    takes_vectors: ClassVar[bool] = False
+    why_single: ClassVar[str] = "it gets one amount for each task, and answers with one unit"
     replaces_running: ClassVar[bool] = False  # running tasks come with the pending ones and may be moved, at no cost
     new_first: ClassVar[bool] = False  # with replaces_running: pending tasks first, then those of the latest period
     needs_power: ClassVar[bool] = False  # looks at the powers of the units

@@ -7,8 +7,8 @@ that the check and the start of an action that a query led to need not look agai
 import numpy as np
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
-from vinesim.state import queries
-from vinesim.state.holding import hold_rest, renew_node, set_load
+from vinesim.state import places, queries
+from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
 from vinesim.state.indexed import compiled_form_of, with_gangs
 from vinesim.state.kernel import has_gangs, inlined, kernel
 from vinesim.state.layout import ATTACHED, FULL, OVERFULL, PENDING
@@ -37,9 +37,47 @@ def gang_fits(model, state, task, unit):
     _release_all(model, state, task)
     if is_found:
         run.gang_task, run.gang_anchor = task, unit
-    elif _is_simple(model, state, task):  # then it does not matter on which unit of the type the first member runs
+    elif _is_simple(model, state, task, p) and _all_alike(model, state, task):
+        # then it does not matter on which unit of the type the first member runs
         run.gang_refused, run.gang_refused_type, run.gang_refused_place = task, p, place
     return is_found
+
+
+for _of_places, _inline in (
+    (places.first_row, True),
+    (places.note_rows, False),
+    (places.end_of_members, True),
+    (places.is_member, True),
+):
+    compiled_form_of(_of_places, _inline)(_of_places)
+
+
+@compiled_form_of(places.set_offer, inline=False)
+def set_offer(model, state, unit, capacity):
+    had_room = queries.has_room(model, state, unit)
+    state.unit_open[unit] = capacity
+    index_room(model, state, unit, had_room)
+    note_change(model, state, unit)
+    renew_node(model, state, unit)
+    forget_places(model, state)
+
+
+def _note_alone(model, state, rows, task, unit):
+    places.note_rows(model, state, rows, task, unit)
+
+
+@compiled_form_of(places.note_place, inline=False, without=_note_alone, where=has_gangs)
+def note_place(model, state, rows, task, unit):
+    if model.job_gang[model.task_job[task]] == NO_GANG:
+        places.note_rows(model, state, rows, task, unit)
+    elif queries.gang_fits(model, state, task, unit):
+        member = np.int64(task)
+        while member >= 0:
+            own = unit_of_member(model, state, member)
+            places.note_rows(model, state, rows, member, own)
+            _hold(model, state, member, own)
+            member = next_member(model, state, member)
+        _release_all(model, state, task)
 
 
 def _notes_nothing(model, state):
@@ -111,16 +149,24 @@ def _all_alike(model, state, task):
 
 
 @kernel
-def _is_single(model, state, task):
-    """Whether the task holds one unit."""
+def _n_leads(model, state, task):
+    """Return how many units the task runs on."""
     if model.kind_units.shape[0] == 0:
-        return True
-    return model.task_held[task + 1] == model.task_held[task]
+        return np.int64(1)
+    return np.int64(model.kind_units[queries.task_type(model, state, task)])
 
 
 @kernel
-def _is_simple(model, state, task):
-    return _is_single(model, state, task) and _all_alike(model, state, task)
+def _is_simple(model, state, task, p):
+    """Whether it does not matter for how many such tasks there is room which units of a type they take at a node: each
+    runs on one of them, or none of these has room for two."""
+    if _n_leads(model, state, task) == 1:
+        return True
+    for unit in range(model.unit_type.shape[0]):
+        capacity = model.unit_capacity[unit]
+        if model.unit_type[unit] == p and 2.0 * queries.demand(model, state, task, unit) <= capacity * OVERFULL:
+            return False
+    return True
 
 
 @kernel
@@ -266,28 +312,48 @@ def _fill(model, state, member, p, node, n):
     return member
 
 
+OWN_DEMAND = -1.0  # as an amount: what a task takes of each unit that it runs on
+
+
 @kernel
-def _count_single(model, state, task, p, node, most):
-    """Return how many tasks that demand what ``task`` does, of one unit each, a node has room for, up to a number."""
-    kind, n_types, n = queries.task_type(model, state, task), model.affinity.shape[0], np.int64(0)
-    if model.affinity[p, kind] <= 0.0:
-        return n
-    for i in range(model.node_begin[node * n_types + p], model.node_begin[node * n_types + p + 1]):
+def _count_on(model, state, task, place, amount, most):
+    """Return how many times the units of a type at a node, ``place``, have room for an amount, up to a number."""
+    n = np.int64(0)
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
         unit = np.int64(model.node_unit[i])
         load, capacity = state.unit_load[unit], state.unit_open[unit]
-        amount = queries.demand(model, state, task, unit)
-        while n < most and load < capacity * FULL and load + amount <= capacity * OVERFULL:
-            load, n = load + amount, n + 1
+        takes = amount if amount >= 0.0 else queries.demand(model, state, task, unit)
+        while n < most and load < capacity * FULL and load + takes <= capacity * OVERFULL:
+            load, n = load + takes, n + 1
         if n == most:
             break
     return n
 
 
 @kernel
-def _offer(model, state, task, member, p, node, most):
+def _count_simple(model, state, task, p, node, most):
+    """Return how many tasks that demand what ``task`` does, and for which ``_is_simple`` holds, a node has room for, up
+    to a number. What they hold of a companion fills one of its units after another."""
+    kind, n_types, n_leads = (
+        queries.task_type(model, state, task),
+        model.affinity.shape[0],
+        _n_leads(model, state, task),
+    )
+    if model.affinity[p, kind] <= 0.0:
+        return np.int64(0)
+    n = _count_on(model, state, task, node * n_types + p, OWN_DEMAND, most * n_leads) // n_leads
+    for c in range(model.companion_type.shape[0]):
+        q = np.int64(model.companion_type[c])
+        if model.kind_companion[kind, q] > 0.0 and n > 0:
+            n = _count_on(model, state, task, node * n_types + q, model.kind_companion[kind, q], n)
+    return n
+
+
+@kernel
+def _offer(model, state, task, member, p, node, most, is_simple):
     """Return how many more members a node could take."""
-    if _is_single(model, state, task):
-        return _count_single(model, state, task, p, node, most)
+    if is_simple:
+        return _count_simple(model, state, task, p, node, most)
     n, last = np.int64(0), np.int64(-1)
     first = model.job_first[model.task_job[task]]
     while n < most and member >= 0:
@@ -318,10 +384,11 @@ def _pack_alike(model, state, task, p, limit, low, high):
     while other >= 0:
         left += 1
         other = next_member(model, state, other)
+    is_simple = _is_simple(model, state, task, p)
     for node in range(low, high):
         offer = np.int64(0)
         if node != home:
-            offer = _offer(model, state, task, member, p, np.int64(node), min(limit, left))
+            offer = _offer(model, state, task, member, p, np.int64(node), min(limit, left), is_simple)
         state.node_offer[node] = offer
         total, most = total + offer, max(most, offer)
     if total < left:

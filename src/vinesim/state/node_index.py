@@ -190,7 +190,7 @@ def _renew_leaf(model, state, i, node):
         place = not_negative(node * model.affinity.shape[0] + p)
         for j in range(model.node_begin[place], model.node_begin[place + 1]):
             unit = not_negative(model.node_unit[j])
-            if queries.has_room_for(model, state, unit, amount_of(share, state.unit_open[unit])):
+            if queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit])):
                 n += 1
                 if n == wanted:
                     break

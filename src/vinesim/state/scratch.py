@@ -13,7 +13,7 @@ from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
-SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "tasks", "queue", "one")
+SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "tasks", "queue", "held", "one")
 
 
 @lru_cache(maxsize=256)
@@ -69,6 +69,7 @@ def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
         "jobs": len(model.job_arrival_us),
         "tasks": len(model.task_operations),
         "queue": len(model.task_operations),  # room for every task, indexed by position rather than by task
+        "held": len(model.task_operations) + int(model.task_held[-1] if len(model.task_held) else 0),  # state/places.py
         "one": 1,
     }
     arrays = {

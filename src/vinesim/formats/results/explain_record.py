@@ -19,7 +19,7 @@ from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANY_LEAD, ONE_SLOT
+from vinesim.model.workload import ANY_LEAD, NO_GANG, ONE_SLOT
 
 REQUEST, COMPANION = "request.", "companion."
 
@@ -36,6 +36,8 @@ class ExplainRecord:
     n_units: np.ndarray  # [N]: units of the lead
     lead: np.ndarray  # [N]: index into lead_sets, or ANY_LEAD
     lead_sets: list[list[str]]  # processor types of a lead
+    gang: np.ndarray  # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
+    tasks_per_node: np.ndarray  # [N]: the most of them at one node, 0: any number
     companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
@@ -49,15 +51,8 @@ class ExplainRecord:
         return found
 
 
-def check_can_explain(scenario: Scenario) -> None:
-    """Raise :class:`InputError` for gangs: the record does not say which tasks start together."""
-    if scenario.workload.gang_within is not None:
-        raise InputError([Problem("--explain", "a scenario whose tasks start one by one", "gangs", "Leave it out.")])
-
-
 def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = ()) -> None:
-    """Write both files; ``failures`` are those of the run. Raises OSError, and :class:`InputError` for gangs."""
-    check_can_explain(scenario)
+    """Write both files; ``failures`` are those of the run. Raises OSError."""
     outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
@@ -72,6 +67,10 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
     columns = {"demand": np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand}
     columns |= {} if work.units is None else {"units": work.units}
     columns |= {} if work.lead_types is None else {"lead": work.lead_types}
+    if work.gang_within is not None:
+        per_node = np.zeros(work.n_jobs, np.int32) if work.tasks_per_node is None else work.tasks_per_node
+        counts = np.diff(work.job_first)
+        columns |= {"gang": np.repeat(work.gang_within, counts), "tasks_per_node": np.repeat(per_node, counts)}
     columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
     columns |= {f"{COMPANION}{name}": values for name, values in (work.companions or {}).items()}
     write_table(folder / EXPLAIN_TASKS, columns)
@@ -95,6 +94,8 @@ def read_record(folder: Path) -> ExplainRecord:
             columns.get("units", np.ones(len(columns["demand"]), np.int32)),
             columns.get("lead", np.full(len(columns["demand"]), ANY_LEAD)),
             found.get("lead_sets", []),  # none in records of versions without it
+            columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
+            columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
             _named(COMPANION, columns),
             _named(REQUEST, columns),
             [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],

@@ -19,28 +19,38 @@ CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
 
 def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:
     """Insert a change into the unit's chain."""
+    insert_change(scratch, unit, change, time_us)
+    to_be_indexed(scratch, unit)
+
+
+def insert_change(scratch: Any, chain: int, change: int, time_us: float) -> None:
+    """Insert a change into a chain, behind those of the same time."""
     scratch.change_us[change - 1] = time_us
-    last, ahead = 0, int(scratch.change_first[unit])
+    last, ahead = 0, int(scratch.change_first[chain])
     while ahead > 0 and scratch.change_us[ahead - 1] <= time_us:
         last, ahead = ahead, int(scratch.change_next[ahead - 1])
     scratch.change_next[change - 1] = ahead
     if last > 0:
         scratch.change_next[last - 1] = change
     else:
-        scratch.change_first[unit] = change
-    to_be_indexed(scratch, unit)
+        scratch.change_first[chain] = change
 
 
 def remove_change(scratch: Any, unit: int, change: int) -> None:
     """Remove a change from the unit's chain."""
-    last, ahead = 0, int(scratch.change_first[unit])
+    take_change(scratch, unit, change)
+    to_be_indexed(scratch, unit)
+
+
+def take_change(scratch: Any, chain: int, change: int) -> None:
+    """Remove a change from a chain."""
+    last, ahead = 0, int(scratch.change_first[chain])
     while ahead != change:
         last, ahead = ahead, int(scratch.change_next[ahead - 1])
     if last > 0:
         scratch.change_next[last - 1] = scratch.change_next[change - 1]
     else:
-        scratch.change_first[unit] = scratch.change_next[change - 1]
-    to_be_indexed(scratch, unit)
+        scratch.change_first[chain] = scratch.change_next[change - 1]
 
 
 def to_be_indexed(scratch: Any, unit: int) -> None:

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from vinesim.model.scenario import Scenario
+from vinesim.policies.backfill.ahead import has_several
+from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
 from vinesim.policies.backfill.plan import PLAN_SCRATCH, give_up, hear_changes, next_begin, settle
 from vinesim.policies.backfill.profile import withdraw
 from vinesim.policies.backfill.waiting import begin
@@ -26,6 +29,9 @@ class ConservativeBackfill(OnlinePolicy):
     a task ends early, pending tasks x reservations of the units that gained room, and the same again for every task
     that moves: minutes for 10,000 waiting tasks with wrong estimates. On large datacenters, reading memory adds to
     this: docs/explanation/performance.md.
+
+    Tasks that hold several units, and gangs, reserve all units that they would hold: docs/explanation/semantics.md,
+    Reservations. Cost per reservation then: the square of the number of running and waiting tasks.
     """
 
     name: ClassVar[str] = "conservative_backfill"
@@ -33,8 +39,11 @@ class ConservativeBackfill(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    takes_gangs: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = PLAN_SCRATCH
+
+    def suited_to(self, scenario: Scenario) -> OnlinePolicy:
+        return ConservativeBackfillOfNodes() if has_several(scenario) else self
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:

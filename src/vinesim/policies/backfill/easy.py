@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from vinesim.model.scenario import Scenario
+from vinesim.policies.backfill.ahead import has_several
+from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
 from vinesim.policies.backfill.profile import earliest_begin, has_room_for, reserve, unit_now, withdraw
 from vinesim.policies.backfill.waiting import SCRATCH, begin, hear
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import least_of
-from vinesim.state.queries import demand, fits, more_at_once, next_pending, next_with_room, nothing, task_type
+from vinesim.state.queries import demand, fits, more_at_once, next_pending, nothing, task_type
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,9 @@ class EasyBackfill(OnlinePolicy):
     expected end, then that order. Cost per decision: (groups of tasks, by type and requests) x processor types x
     log(units). If tasks have demands: pending tasks x processor types x log(units), and the units with some room,
     or some expected earlier than the reservation, that is too small for the first task.
+
+    Tasks that hold several units, and gangs, reserve all units that they would hold: docs/explanation/semantics.md,
+    Reservations. Cost per decision then: running tasks to find the shadow time, and waiting tasks to backfill.
     """
 
     name: ClassVar[str] = "easy_backfill"
@@ -33,12 +39,15 @@ class EasyBackfill(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         **SCRATCH,
         "least_load": ("f8", "types"),  # of the type's units with room, except the reserved one
     }
+
+    def suited_to(self, scenario: Scenario) -> OnlinePolicy:
+        return EasyBackfillOfNodes() if has_several(scenario) else self
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
@@ -59,15 +68,6 @@ class EasyBackfill(OnlinePolicy):
                 return nothing() if task < 0 else begin(model, state, view, task, unit)
             item = next_to_try(model, state, scratch, item)
         return nothing()
-
-
-def is_any_free(model: Any, state: Any) -> bool:
-    """Whether any unit has room."""
-    for p in range(len(model.affinity)):
-        unit = next_with_room(model, state, p, 0)
-        if unit >= 0:
-            return True
-    return False
 
 
 def next_to_try(model: Any, state: Any, scratch: Any, item: int) -> int:

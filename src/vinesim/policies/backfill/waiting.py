@@ -1,52 +1,19 @@
-"""The queue in order of arrival; keeps it and the profiles up to date with events."""
+"""Keeps the queue and the profiles up to date with events."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import to_be_indexed
+from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave
 from vinesim.policies.backfill.profile import PROFILE_SCRATCH, run_on, stop
 from vinesim.state.layout import OUTAGE, PENDING
 from vinesim.state.queries import first_interrupted, next_interrupted, start
 
 SCRATCH: Mapping[str, tuple[str, str]] = {
     **PROFILE_SCRATCH,
-    "next": ("i4", "tasks"),  # the queue, a doubly linked chain; tasks are numbered from 1, 0 = none
-    "previous": ("i4", "tasks"),
-    "first": ("i8", "one"),
-    "last": ("i8", "one"),
+    **IN_ORDER,
     "seen": ("i8", "one"),  # tasks below this number have arrived
 }
-
-
-def enter(scratch: Any, task: int) -> None:
-    """Insert the task into the queue: at the end, unless it returns after an interruption."""
-    item = task + 1
-    before = int(scratch.last[0])
-    while before > item:
-        before = int(scratch.previous[before - 1])
-    after = int(scratch.next[before - 1]) if before > 0 else int(scratch.first[0])
-    scratch.previous[item - 1], scratch.next[item - 1] = before, after
-    if before > 0:
-        scratch.next[before - 1] = item
-    else:
-        scratch.first[0] = item
-    if after > 0:
-        scratch.previous[after - 1] = item
-    else:
-        scratch.last[0] = item
-
-
-def leave(scratch: Any, task: int) -> None:
-    """Remove the task from the queue."""
-    before, after = int(scratch.previous[task]), int(scratch.next[task])
-    if before > 0:
-        scratch.next[before - 1] = after
-    else:
-        scratch.first[0] = after
-    if after > 0:
-        scratch.previous[after - 1] = before
-    else:
-        scratch.last[0] = before
 
 
 def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:

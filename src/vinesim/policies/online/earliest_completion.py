@@ -42,7 +42,8 @@ class EarliestCompletion(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    takes_vectors: ClassVar[bool] = False
+    why_single: ClassVar[str] = "it commits each task to one unit"
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {
         "arrived": ("i8", "one"),  # tasks that have arrived: all below this number
         "seen": ("i8", "one"),  # tasks below this number were considered

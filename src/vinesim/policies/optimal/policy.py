@@ -31,7 +31,8 @@ class Optimal(OnlinePolicy):
     name: ClassVar[str] = "optimal"
     source: ClassVar[str] = "RBSS paper, the ILP, as R | r_j | Cmax on classes of identical units"
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    takes_vectors: ClassVar[bool] = False
+    why_single: ClassVar[str] = "its model has one unit for each task"
     plans: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     scratch: ClassVar[dict[str, tuple[str, str]]] = {

@@ -32,6 +32,8 @@ class DeadlineConsolidation(OnlinePolicy):
     shares its speed, with as many as run there now. A request that no type can finish on time is dropped; one that only
     a busy type can finish on time waits for it.
 
+    Requests of an application that demand different things wait in queues of their own.
+
     Ties: first application, then (rack, shelf). Cost per decision: applications with pending requests x processor
     types, and the requests that are consolidated.
     """
@@ -41,7 +43,6 @@ class DeadlineConsolidation(OnlinePolicy):
     may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = GANG_SCRATCH

@@ -69,7 +69,8 @@ class ResourceBased(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    takes_vectors: ClassVar[bool] = False
+    why_single: ClassVar[str] = "its source gives each job one device of a node, and says nothing of several at once"
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = SCRATCH
 

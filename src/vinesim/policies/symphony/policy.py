@@ -49,6 +49,8 @@ class Symphony(OnlinePolicy):
     ``contention``: estimates consider how many share a unit. ``prior``: the estimate of a type without history,
     ``zero`` or the longest of the ``other`` types. ``window``: number of observations that the model uses, at most 256.
 
+    Requests of an application that demand different things wait in queues of their own.
+
     Ties: first application of the workload, fastest type, then (rack, shelf). Cost per decision: applications with
     pending requests x processor types; units of the type with room, until one is on an idle node.
     """
@@ -57,7 +59,7 @@ class Symphony(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section IV and Algorithm 1"
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    takes_vectors: ClassVar[bool] = False  # looks at single units
+    why_single: ClassVar[str] = "its gangs are those of applications, with a gang_size"
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {

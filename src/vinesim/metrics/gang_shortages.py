@@ -1,0 +1,114 @@
+"""Find what a waiting gang lacked: for how many of its tasks there was room together, where, from when to when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vinesim.metrics.openings import Place, UnitRoom
+from vinesim.model.workload import ANYWHERE, NODE, RACK
+
+WITHIN = {NODE: "node", RACK: "rack", ANYWHERE: "anywhere"}
+
+
+@dataclass(frozen=True)
+class Gang:
+    """The tasks that start together with the waiting one."""
+
+    n_tasks: int  # with that one
+    within: str  # where they have to be: "node", "rack" or "anywhere"
+    per_node: int  # the most at one node
+    is_alike: bool  # whether all demand the same
+
+
+@dataclass(frozen=True)
+class GangRoom:
+    """A time during which there was room for so many tasks of the gang, and no more, where it could have been."""
+
+    begin_us: float
+    end_us: float
+    n_tasks: int
+    unit_type: str | None  # on which they could have run; None: no room for any
+    nodes: list[tuple[int, int, int]]  # rack, shelf, tasks
+
+
+def gang_rooms(places: Sequence[Place], gang: Gang, since_us: float, until_us: float) -> list[GangRoom]:
+    """Return for how many tasks there was room together while the gang waited: the most on units of one type, within
+    what it asks for.
+
+    Members that demand something else count as if they demanded what the waiting task does. ``places`` are the nodes
+    that can run it, in their state before all changes.
+    """
+    offers = [_offer(place, gang) for place in places]
+    every = [(change, i, unit) for i, place in enumerate(places) for change, unit in place.changes]
+    every.sort(key=lambda changed: (changed[0], changed[1], changed[2].unit))
+    found: list[GangRoom] = []
+    now_us, changed = since_us, set(range(len(places)))
+    for change, i, unit in every:
+        if change.time_us > until_us:
+            break
+        if change.time_us > now_us:
+            _note(found, places, offers, changed, gang, now_us, change.time_us)
+            now_us = change.time_us
+        unit.apply(change)
+        changed.add(i)
+    _note(found, places, offers, changed, gang, now_us, until_us)
+    return found
+
+
+def _note(
+    found: list[GangRoom],
+    places: Sequence[Place],
+    offers: list[int],
+    changed: set[int],
+    gang: Gang,
+    begin_us: float,
+    end_us: float,
+) -> None:
+    """Add a time, or make the last one longer if nothing is different."""
+    if end_us <= begin_us:
+        return
+    for i in changed:
+        offers[i] = _offer(places[i], gang)
+    changed.clear()
+    n_tasks, unit_type, nodes = _most(places, offers, gang)
+    last = found[-1] if found else None
+    if last is not None and (last.n_tasks, last.unit_type, last.nodes) == (n_tasks, unit_type, nodes):
+        found[-1] = GangRoom(last.begin_us, end_us, n_tasks, unit_type, nodes)
+    else:
+        found.append(GangRoom(begin_us, end_us, n_tasks, unit_type, nodes))
+
+
+def _most(
+    places: Sequence[Place], offers: Sequence[int], gang: Gang
+) -> tuple[int, str | None, list[tuple[int, int, int]]]:
+    """Return the most tasks that have room together, on which type, and where; the first of several."""
+    rooms: dict[tuple[str, int, int], list[tuple[int, int, int]]] = {}
+    for place, offer in zip(places, offers, strict=True):
+        if offer:
+            rack = place.rack if gang.within != "anywhere" else -1
+            shelf = place.shelf if gang.within == "node" else -1
+            rooms.setdefault((place.unit_type, rack, shelf), []).append((place.rack, place.shelf, offer))
+    best: tuple[int, str | None, list[tuple[int, int, int]]] = (0, None, [])
+    for (unit_type, _, _), nodes in rooms.items():
+        n_tasks = min(gang.n_tasks, sum(offer for *_, offer in nodes))
+        if n_tasks > best[0]:
+            best = n_tasks, unit_type, nodes
+    return best
+
+
+def _offer(place: Place, gang: Gang) -> int:
+    """Return for how many tasks there is room at a node, each on the first units with room."""
+    parts = [[_copy(unit) for unit in units] for units in place.parts]
+    most, n = min(gang.n_tasks, gang.per_node), 0
+    while n < most:
+        for c, units in enumerate(parts):
+            free = [unit for unit in units if unit.has_room][: place.wanted(c)]
+            if len(free) < place.wanted(c):
+                return n
+            for unit in free:
+                unit.load += unit.needed
+        n += 1
+    return n
+
+
+def _copy(unit: UnitRoom) -> UnitRoom:
+    return UnitRoom(unit.unit, unit.capacity, unit.needed, [], unit.load, unit.n_down)

@@ -1,0 +1,212 @@
+"""What is expected of tasks that hold several units, and of gangs: one chain of changes for the whole datacenter.
+
+A running task holds its rows (state/places.py) until its expected end, or until now if it runs longer; a reservation
+holds them from its begin to the expected end of each of its tasks.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from vinesim.model.scenario import Scenario
+from vinesim.policies.backfill.changes import insert_change, take_change
+from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave
+from vinesim.policies.online.expected import expected_end_us, expected_us
+from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING
+from vinesim.state.places import end_of_members, first_row, is_member, note_place, set_offer
+from vinesim.state.queries import (
+    first_free,
+    first_interrupted,
+    is_up,
+    job_of,
+    meets_on_type,
+    next_interrupted,
+    start,
+    task_type,
+)
+
+AHEAD: Mapping[str, tuple[str, str]] = {
+    **IN_ORDER,
+    "seen": ("i8", "one"),  # tasks below this number have arrived
+    "row_unit": ("i4", "held"),
+    "row_amount": ("f8", "held"),
+    "is_running": ("u1", "tasks"),
+    "n_running": ("i8", "one"),
+    "change_us": ("f8", "tasks*2"),  # change 2 t + 1 is the begin of task t's reservation, 2 t + 2 an end
+    "change_next": ("i4", "tasks*2"),
+    "change_first": ("i4", "one"),
+    "more": ("f8", "units"),  # what tasks find of a unit beside its capacity
+    "offered": ("i4", "units"),  # units that tasks find with another capacity than their own
+    "n_offered": ("i8", "one"),
+    "is_offered": ("u1", "units"),
+    "expected": ("f8", "types"),  # of one task or gang, or UNABLE
+    "best_end_us": ("f8", "one"),  # when it ends where it fits best
+    "n_asked": ("i8", "one"),  # types and distances among which that was
+}
+UNABLE = -1.0  # in the place of a time: units of the type cannot run the task, or do not meet its requests
+EARLY, OTHERWISE, AS_EXPECTED, NOTHING_NEW = range(4)  # what an event changes
+
+
+def has_several(scenario: Scenario) -> bool:
+    """Whether tasks hold several units or start together, or units have capacities of their own."""
+    work = scenario.workload
+    return work.has_vectors or work.gang_within is not None or scenario.datacenter.capacity is not None
+
+
+def offer(model: Any, state: Any, scratch: Any, unit: int, more: float) -> None:
+    """Let tasks find so much more of a unit, or less, unless its node is down."""
+    if scratch.is_offered[unit] == 0:
+        if not is_up(model, state, unit):
+            return
+        scratch.is_offered[unit] = 1
+        scratch.offered[scratch.n_offered[0]] = unit
+        scratch.n_offered[0] += 1
+    scratch.more[unit] = more
+    capacity = model.unit_capacity[unit] + more
+    set_offer(model, state, unit, capacity if capacity > 0.0 else DOWN)  # a load may be just below 0
+
+
+def offer_as_is(model: Any, state: Any, scratch: Any) -> None:
+    """Let tasks find all units as they are."""
+    for i in range(int(scratch.n_offered[0])):
+        unit = int(scratch.offered[i])
+        scratch.is_offered[unit], scratch.more[unit] = 0, 0.0
+        set_offer(model, state, unit, model.unit_capacity[unit])
+    scratch.n_offered[0] = 0
+
+
+def hear(model: Any, state: Any, view: Any) -> int:
+    """Process arrivals, ends and interruptions by outages. Returns what the event changes; NOTHING_NEW if it was heard
+    before."""
+    scratch, found = view.scratch, NOTHING_NEW
+    if view.job >= 0 and scratch.seen[0] < model.job_first[view.job + 1]:
+        for task in range(int(scratch.seen[0]), int(model.job_first[view.job + 1])):
+            if state.task_unit[task] == PENDING:
+                enter(scratch, task)
+        scratch.seen[0] = model.job_first[view.job + 1]
+        found = AS_EXPECTED
+    if view.task >= 0 and scratch.is_running[view.task] == 1:
+        end_us = scratch.change_us[2 * view.task + 1]
+        found = AS_EXPECTED if end_us == view.now_us else EARLY if end_us > view.now_us else OTHERWISE
+        stop(scratch, view.task)
+    if view.event == OUTAGE:
+        hear_outage(model, state, scratch)
+        found = OTHERWISE
+    return found
+
+
+def hear_outage(model: Any, state: Any, scratch: Any) -> None:
+    """Take back the tasks that were interrupted: of a gang the first one that is left, to which others are attached."""
+    task = first_interrupted(model, state)
+    while task >= 0:
+        if scratch.is_running[task] == 1 and state.task_unit[task] == PENDING:
+            stop(scratch, task)
+            for other in range(task + 1, end_of_members(model, state, task)):
+                if scratch.is_running[other] == 1 and state.task_unit[other] == ATTACHED:
+                    stop(scratch, other)
+            enter(scratch, task)
+        task = next_interrupted(model, state, task)
+
+
+def stop(scratch: Any, task: int) -> None:
+    """Record that the task no longer runs."""
+    take_change(scratch, 0, 2 * task + 2)
+    scratch.is_running[task] = 0
+    scratch.n_running[0] -= 1
+
+
+def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
+    """Start a waiting task that has no reservation, with what is attached to it, where it fits now."""
+    scratch = view.scratch
+    leave(scratch, task)
+    note_place(model, state, scratch, task, unit)
+    for member in range(task, end_of_members(model, state, task)):
+        if is_member(model, state, task, member):
+            scratch.is_running[member] = 1
+            scratch.n_running[0] += 1
+            note_end(model, state, scratch, member, view.now_us)
+    return start(task, unit)
+
+
+def note_end(model: Any, state: Any, scratch: Any, member: int, begin_us: float) -> None:
+    """Note the expected end of a task on the unit of its rows."""
+    unit = int(scratch.row_unit[first_row(model, member)])
+    insert_change(scratch, 0, 2 * member + 2, expected_end_us(model, state, member, unit, begin_us))
+
+
+def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
+    """Record how long the task takes on each type, without its transfer; for a gang whose first task is on the type,
+    the longest time of any of its tasks, with the longest transfer."""
+    end = end_of_members(model, state, task)
+    for p in range(len(model.affinity)):
+        scratch.expected[p] = 0.0
+        for member in range(task, end):
+            if is_member(model, state, task, member) and scratch.expected[p] != UNABLE:
+                runs_on_it = model.affinity[p, task_type(model, state, member)] > 0.0
+                if not meets_on_type(model, state, member, p) or (member == task and not runs_on_it):
+                    scratch.expected[p] = UNABLE
+                else:
+                    time_us = expected_us(model, state, member, p)
+                    if not runs_on_it:
+                        time_us = longest_expected_us(model, state, member)
+                    if end > task + 1:
+                        time_us += farthest_us(model, member)
+                    scratch.expected[p] = max(scratch.expected[p], time_us)
+
+
+def longest_expected_us(model: Any, state: Any, task: int) -> float:
+    """Return the longest expected time of a task on the types that can run it."""
+    longest_us, kind = 0.0, task_type(model, state, task)
+    for p in range(len(model.affinity)):
+        if model.affinity[p, kind] > 0.0:
+            longest_us = max(longest_us, expected_us(model, state, task, p))
+    return longest_us
+
+
+def distance_us(model: Any, task: int, tier: int) -> float:
+    """Return the time to transfer the task's data over a tier."""
+    size = model.task_data_bytes[task] if len(model.task_data_bytes) else 0.0
+    return model.tier_latency_us[tier] + size / model.tier_bandwidth[tier] if size > 0.0 else 0.0
+
+
+def farthest_us(model: Any, task: int) -> float:
+    """Return the longest of these times."""
+    return max(distance_us(model, task, 0), max(distance_us(model, task, 1), distance_us(model, task, 2)))
+
+
+def n_tiers(model: Any, state: Any, task: int) -> int:
+    """Return at how many distances from its data the task is looked after: of gangs all are one."""
+    return 3 if len(model.task_data_node) and end_of_members(model, state, task) == task + 1 else 1
+
+
+def end_at_us(model: Any, scratch: Any, task: int, p: int, tier: int, begin_us: float) -> float:
+    """Return when the task is expected to end if it begins at a time on a type, at a distance (-1: any) from its data.
+    ``look_up_expected`` must have been called for it, as for :func:`fit_by`."""
+    moving_us = distance_us(model, task, tier) if tier >= 0 else 0.0
+    return begin_us + moving_us + scratch.expected[p]
+
+
+def fit_by(model: Any, state: Any, scratch: Any, task: int, begin_us: float, after_us: float, until_us: float) -> int:
+    """Return the unit on which the task fits and is expected to end first if it begins at a time, in (rack, shelf)
+    order among equals, of those where it ends after ``after_us`` and until ``until_us``; -1 if there is none."""
+    best, scratch.best_end_us[0], scratch.n_asked[0] = -1, math.inf, 0
+    n = n_tiers(model, state, task)
+    for p in range(len(model.affinity)):
+        if scratch.expected[p] != UNABLE:
+            for tier in range(n):
+                at = tier if n > 1 else -1
+                end_us = end_at_us(model, scratch, task, p, at, begin_us)
+                if after_us < end_us <= until_us:
+                    scratch.n_asked[0] += 1
+                    if end_us <= scratch.best_end_us[0]:
+                        unit = first_free(model, state, task, p, at)
+                        if unit >= 0 and (best < 0 or end_us < scratch.best_end_us[0] or unit < best):
+                            best, scratch.best_end_us[0] = unit, end_us
+    return best
+
+
+def can_be_alike(model: Any, state: Any, task: int) -> bool:
+    """Whether all tasks of a group demand the same, and this one is not what is left of a gang."""
+    if len(model.kind_units) == 0 and len(model.task_demand) > 0:
+        return False
+    return len(model.job_gang) == 0 or task == model.job_first[job_of(model, state, task)]

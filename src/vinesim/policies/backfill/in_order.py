@@ -1,0 +1,42 @@
+"""The queue of waiting tasks in order of arrival, a doubly linked chain."""
+
+from collections.abc import Mapping
+from typing import Any
+
+IN_ORDER: Mapping[str, tuple[str, str]] = {
+    "next": ("i4", "tasks"),  # tasks are numbered from 1, 0 = none
+    "previous": ("i4", "tasks"),
+    "first": ("i8", "one"),
+    "last": ("i8", "one"),
+}
+
+
+def enter(scratch: Any, task: int) -> None:
+    """Insert the task into the queue: at the end, unless it returns after an interruption."""
+    item = task + 1
+    before = int(scratch.last[0])
+    while before > item:
+        before = int(scratch.previous[before - 1])
+    after = int(scratch.next[before - 1]) if before > 0 else int(scratch.first[0])
+    scratch.previous[item - 1], scratch.next[item - 1] = before, after
+    if before > 0:
+        scratch.next[before - 1] = item
+    else:
+        scratch.first[0] = item
+    if after > 0:
+        scratch.previous[after - 1] = item
+    else:
+        scratch.last[0] = item
+
+
+def leave(scratch: Any, task: int) -> None:
+    """Remove the task from the queue."""
+    before, after = int(scratch.previous[task]), int(scratch.next[task])
+    if before > 0:
+        scratch.next[before - 1] = after
+    else:
+        scratch.first[0] = after
+    if after > 0:
+        scratch.previous[after - 1] = before
+    else:
+        scratch.last[0] = before

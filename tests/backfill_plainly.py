@@ -1,0 +1,240 @@
+"""Backfilling of gangs on nodes of several units, on plain lists.
+
+A node has GPUs, cores and memory. A job is a gang of equal tasks, each with some of the GPUs of one node, and cores and
+memory there.
+
+Whole numbers of everything. A job's tasks run equally long. Source: Lifka, 1995; Mu'alem and Feitelson, 2001; what a
+reservation is on several units: the docstrings of the policies.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(eq=False)
+class Job:
+    arrival: int
+    n_tasks: int
+    gpus: int  # of each task, 1 or more
+    cores: int
+    memory: int
+    run: int
+    estimate: int
+    within_node: bool = False
+    places: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)  # of each task: node, GPUs
+    start: int = -1
+    begin: int | None = None  # of its reservation
+    promised: int | None = None  # the first one
+
+    def ends_by(self, time: int, estimated: bool) -> bool:
+        return self.start + (self.estimate if estimated else self.run) <= time
+
+
+@dataclass
+class Node:
+    """What is free of a node."""
+
+    gpus: set[int]
+    cores: int
+    memory: int
+
+    def takes(self, job: Job) -> int:
+        found = len(self.gpus) // job.gpus
+        found = min(found, self.cores // job.cores) if job.cores else found
+        return min(found, self.memory // job.memory) if job.memory else found
+
+    def hold(self, job: Job) -> tuple[int, ...]:
+        mine = tuple(sorted(self.gpus)[: job.gpus])
+        self.gpus -= set(mine)
+        self.cores -= job.cores
+        self.memory -= job.memory
+        return mine
+
+
+class Cluster:
+    def __init__(self, n_nodes: int, gpus: int, cores: int, memory: int):
+        self.nodes, self.sizes = range(n_nodes), (gpus, cores, memory)
+        self.running: list[Job] = []
+        self.now = 0
+        self.reserved: tuple[Job, int, bool, list[Any]] | None = None  # EASY: job, shadow time, firm, places
+
+    def free(self, taken: list[tuple[Job, list[Any]]]) -> list[Node]:
+        """What is left beside jobs at their places."""
+        gpus, cores, memory = self.sizes
+        found = [Node(set(range(gpus)), cores, memory) for _ in self.nodes]
+        for job, places in taken:
+            for node, mine in places:
+                found[node].gpus -= set(mine)
+                found[node].cores -= job.cores
+                found[node].memory -= job.memory
+        return found
+
+    def place(self, job: Job, free: list[Node], homes: Any = None) -> list[Any] | None:
+        """Packed: the first node where it works out, that one filled first, then those with room for most."""
+        for home in homes or self.nodes:
+            rooms = [Node(set(n.gpus), n.cores, n.memory) for n in free]
+            if rooms[home].takes(job) == 0:
+                continue
+            order = [home]
+            left = job.n_tasks - rooms[home].takes(job)
+            if not job.within_node and left > 0:
+                others = [node for node in self.nodes if node != home]
+                order += sorted(others, key=lambda node: -min(left, rooms[node].takes(job)))
+            found: list[Any] = []
+            for node in order:
+                while len(found) < job.n_tasks and rooms[node].takes(job) > 0:
+                    found.append((node, rooms[node].hold(job)))
+            if len(found) == job.n_tasks:
+                return found
+        return None
+
+    def at(self, time: int, late: bool = False) -> list[tuple[Job, list[Any]]]:
+        """What runs then, as expected; ``late``: with what runs longer."""
+        return [(j, j.places) for j in self.running if late or not j.ends_by(time, True)]
+
+    def begin(self, job: Job, places: list[Any]) -> None:
+        job.places, job.start = places, self.now
+        self.running.append(job)
+
+
+def easy(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:
+    """Start what may start; returns what still waits."""
+    now = cluster.now
+    if cluster.reserved is not None and (news == "other" or not cluster.reserved[2]):
+        cluster.reserved = None
+    while waiting:
+        head, kept = waiting[0], cluster.reserved
+        if kept is not None and kept[0] is head and now < kept[1]:
+            break
+        cluster.reserved = None
+        places = cluster.place(head, cluster.free(cluster.at(now, late=True)))
+        if places is None:
+            ends = sorted({max(now, j.start + j.estimate) for j in cluster.running})
+            firm = all(j.start + j.estimate > now for j in cluster.running)
+            tries = ((t, cluster.place(head, cluster.free(cluster.at(t)))) for t in ends)
+            shadow, places = next((t, found) for t, found in tries if found is not None)
+            cluster.reserved = head, shadow, firm, places
+            head.promised = shadow if head.promised is None else head.promised
+            break
+        cluster.begin(waiting.pop(0), places)
+    if not waiting or cluster.reserved is None:
+        return waiting
+    _, shadow, _, mine = cluster.reserved
+    still = [waiting[0]]
+    for job in waiting[1:]:
+        free = cluster.free(cluster.at(now, late=True))
+        if now + job.estimate > shadow:
+            keep_back(cluster, free, waiting[0], mine, shadow)
+        places = cluster.place(job, free)
+        if places is None:
+            still.append(job)
+        else:
+            cluster.begin(job, places)
+    return still
+
+
+def keep_back(cluster: Cluster, free: list[Node], head: Job, mine: list[Any], shadow: int) -> None:
+    """Take off what the reservation needs and what ends by its time does not free."""
+    freed = [(j, j.places) for j in cluster.running if j.ends_by(shadow, True)]
+    for node in cluster.nodes:
+        taken = [gpus for n, gpus in mine if n == node]
+        given = [(j, gpus) for j, places in freed for n, gpus in places if n == node]
+        if taken:
+            free[node].gpus -= {gpu for gpus in taken for gpu in gpus}
+            free[node].cores -= max(0, len(taken) * head.cores - sum(j.cores for j, _ in given))
+            free[node].memory -= max(0, len(taken) * head.memory - sum(j.memory for j, _ in given))
+
+
+def conservative(cluster: Cluster, waiting: list[Job], news: str) -> list[Job]:
+    """The same with a reservation for each: the jobs' ``begin`` and ``places``."""
+    now = cluster.now
+    for job in waiting:
+        if job.begin is not None and job.begin < now:
+            job.begin = None
+    settle(cluster, waiting, news == "other")
+    while True:
+        started = next_begin(cluster, waiting)
+        if started is None and not cluster.running and waiting:
+            for job in waiting:
+                job.begin = None
+            settle(cluster, waiting, False)
+            started = next_begin(cluster, waiting)
+        if started is None:
+            return waiting
+        waiting.remove(started)
+
+
+def settle(cluster: Cluster, waiting: list[Job], is_freed: bool) -> None:
+    has_moved = True
+    while has_moved:
+        has_moved = False
+        for job in waiting:
+            if job.begin is None or (is_freed and job.begin > cluster.now):
+                found = earliest(cluster, job, waiting)
+                if job.begin is None or found[0] < job.begin:
+                    has_moved |= job.begin is not None
+                    job.begin, job.places = found
+                    job.promised = job.begin if job.promised is None else job.promised
+
+
+def earliest(cluster: Cluster, job: Job, waiting: list[Job]) -> tuple[int, list[Any]]:
+    others = [j for j in waiting if j is not job and j.begin is not None]
+    ends = {j.start + j.estimate for j in cluster.running} | {j.begin + j.estimate for j in others}
+    tries = [(cluster.now, True), *((t, False) for t in sorted({max(cluster.now, end) for end in ends}))]
+    for time, is_now in tries:
+        places = cluster.place(job, through(cluster, others, time, is_now, time + job.estimate))
+        if places is not None:
+            return time, places
+    raise AssertionError("it fits when all is over")
+
+
+def through(cluster: Cluster, others: list[Job], begin: int, is_now: bool, until: int) -> list[Node]:
+    """What is free all the time."""
+    moments = [begin, *(j.begin for j in others if begin < j.begin < until)]
+    frees = []
+    for moment in moments:
+        planned = [(j, j.places) for j in others if j.begin <= moment < j.begin + j.estimate]
+        frees.append(cluster.free(cluster.at(moment, late=is_now and moment == begin) + planned))
+    return [
+        Node(set.intersection(*(n.gpus for n in same)), min(n.cores for n in same), min(n.memory for n in same))
+        for same in zip(*frees, strict=True)
+    ]
+
+
+def next_begin(cluster: Cluster, waiting: list[Job]) -> Job | None:
+    for job in waiting:
+        if job.begin is not None and job.begin <= cluster.now:
+            others = [j for j in waiting if j is not job and j.begin is not None]
+            free = through(cluster, others, cluster.now, True, cluster.now + job.estimate)
+            places = cluster.place(job, free)
+            if places is not None:
+                cluster.begin(job, places)
+                return job
+    return None
+
+
+def fcfs(cluster: Cluster, waiting: list[Job], _: str) -> list[Job]:
+    """In order of arrival, from the node on which fewest tasks run."""
+    while waiting:
+        tasks = [sum(node == n for j in cluster.running for n, _ in j.places) for node in cluster.nodes]
+        homes = sorted(cluster.nodes, key=lambda node: tasks[node])
+        places = cluster.place(waiting[0], cluster.free(cluster.at(cluster.now, late=True)), homes)
+        if places is None:
+            break
+        cluster.begin(waiting.pop(0), places)
+    return waiting
+
+
+def run(jobs: list[Job], cluster: Cluster, rule: Any) -> list[Job]:
+    """All jobs to their ends; fills their places and starts."""
+    waiting: list[Job] = []
+    while any(job.start < 0 for job in jobs):
+        ends = [job.start + job.run for job in cluster.running]
+        arrivals = [job.arrival for job in jobs if job.start < 0 and job not in waiting]
+        now = cluster.now = min(ends + arrivals)
+        over = [job for job in cluster.running if job.ends_by(now, False)]
+        news = "other" if any(job.run != job.estimate for job in over) else "expected"
+        cluster.running = [job for job in cluster.running if job not in over]
+        waiting += [job for job in jobs if job.arrival == now]
+        waiting = rule(cluster, waiting, news)
+    return jobs
