@@ -105,7 +105,20 @@ class Facts:
         table = self.scenario.overhead_us
         return 0.0 if table is None else float(table[self.unit_type[unit], self.kind[task]])
 
+    def joined(self, n: int, task: int, unit: int) -> float | None:
+        """What the table says for so many consolidated tasks; None: there is none for them."""
+        if self.scenario.consolidated_us is None:
+            return None
+        row = self.scenario.consolidated_us[self.unit_type[unit], self.kind[task]]
+        known = row[~np.isnan(row)].tolist()
+        if not known:
+            return None
+        whole, rest = divmod(n, len(known))
+        return float(whole * known[-1] + (known[rest - 1] if rest else 0.0))
+
     def computing(self, task: int, unit: int) -> float:
+        if (known := self.joined(1, task, unit)) is not None:
+            return known
         if self.work.times_us is not None:
             return float(self.work.times_us[task, self.unit_type[unit]])
         speed = self.speed(task, unit)

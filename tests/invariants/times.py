@@ -72,6 +72,8 @@ def service_time(facts: Facts) -> Iterator[str]:
         for other in tasks[1:]:
             transfer += facts.transfer(other, unit)
             execution += facts.overhead(other, unit) + facts.computing(other, unit) - facts.overhead(other, unit)
+        if (known := facts.joined(len(tasks), task, unit)) is not None:
+            execution = facts.overhead(task, unit) + known
         execution *= facts.factor(task)
         if not is_sure:
             continue

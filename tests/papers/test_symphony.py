@@ -14,12 +14,12 @@ from vinesim.papers.claim import Verdict
 from vinesim.papers.data import Data
 from vinesim.papers.registry import items
 from vinesim.papers.single import changed, run, scenario
+from vinesim.papers.symphony import nodes
 from vinesim.papers.symphony.day import STUDY, Day
 from vinesim.papers.symphony.fig6 import _over_the_line
 from vinesim.papers.symphony.measures import APPLICATIONS
 from vinesim.papers.symphony.metric import raised
-from vinesim.papers.symphony.nodes import _against
-from vinesim.papers.symphony.search import AT_MOST, Smallest, smallest
+from vinesim.papers.symphony.nodes import Smallest, _against
 from vinesim.papers.symphony.speed import DIAGONAL, _made
 from vinesim.papers.symphony.table1 import alike
 from vinesim.studies.sweep import sweep
@@ -31,25 +31,22 @@ FIRST = ("urgent", "random", "relaxed")
 SHORT = {"workload.options.duration_us": "10 min", "workload.options.spikes": 0}
 
 
-def test_search_finds_the_smallest_size_that_meets_the_target():
-    for answer in range(1, 13):
-        found = smallest(lambda size, r, answer=answer: (1.0 if size >= answer else 5.0) + 0.01 * r, 1, 12, 3.0)
-        assert (found.size, found.is_certain) == (answer, True)
-        assert len(found.tried) <= 5
-        assert all(interval.n == 3 for interval in found.tried.values())
-
-
-def test_search_repeats_what_is_near_the_target_and_says_that_it_is_not_certain():
-    found = smallest(lambda size, r: (2.9 if size >= 4 else 9.0) + (-1) ** r, 1, 8, 3.0)
-    assert (found.size, found.is_certain) == (4, False)
-    assert found.tried[4].n == AT_MOST
-    assert found.tried[3].n == 3
-
-
-def test_search_ends_without_a_size_where_none_meets_the_target():
-    found = smallest(lambda size, r: 10.0 / size + 0.01 * r, 1, 3, 3.0)
-    assert (found.size, found.is_certain) == (None, True)
-    assert list(found.tried) == [3]
+@pytest.mark.slow
+def test_the_smallest_clusters_are_those_of_all_sizes_run_by_hand(monkeypatch):
+    monkeypatch.setattr(nodes, "POLICIES", {"FCFS": {"policy": "fcfs"}})
+    monkeypatch.setattr(nodes, "TARGETS_PCT", (10.0, 3.0))
+    short = {"workload.options.duration_us": "1 min", "workload.options.spikes": 0}
+    found = nodes.search(short)
+    for target, of in found.items():
+        one = of["FCFS"]
+        assert one.size is not None
+        assert one.missed_pct[one.size].high <= target
+        smaller = [interval for size, interval in one.missed_pct.items() if size < one.size]
+        assert all(interval.estimate > target for interval in smaller) or not one.is_certain
+        assert all(interval.n >= nodes.LOOKS[0] for interval in smaller)
+    assert found[10.0]["FCFS"].size <= found[3.0]["FCFS"].size
+    summary = run(nodes.STUDY, {"policy": "fcfs", nodes.NODES: 2, "seed": 0}, short).summary
+    assert summary["applications"]["mean"]["missed_pct"] > 10  # so few nodes are not enough
 
 
 def test_the_highest_percentage_is_of_a_window_and_an_application():
@@ -94,7 +91,7 @@ def test_a_spike_makes_urgent_only_what_is_late():
 
 def test_every_target_has_its_quotient_of_nodes():
     def found(size):
-        return Smallest(size, is_certain=size != 5, tried={})
+        return Smallest(size, is_certain=size != 5, missed_pct={})
 
     of = {"FCFS": found(8), "EDF": found(5), "Symphony": found(4)}
     data = Data({}, {"smallest": lambda: {3.0: of, 1.0: of | {"FCFS": found(None)}}})
@@ -102,8 +99,8 @@ def test_every_target_has_its_quotient_of_nodes():
     assert list(quotients) == [
         "FCFS, 3 %: 8 nodes against 4",
         "FCFS, 1 %: None nodes against 4",
-        "EDF, 3 %: 5 nodes against 4, by means",
-        "EDF, 1 %: 5 nodes against 4, by means",
+        "EDF, 3 %: 5 nodes against 4, at most",
+        "EDF, 1 %: 5 nodes against 4, at most",
     ]
     assert np.array_equal(list(quotients.values()), [2.0, np.nan, 1.25, 1.25], equal_nan=True)
 

@@ -32,7 +32,23 @@ def any_scenario(seed: int, policy: type[Policy], options: dict[str, Any]) -> vs
         case = request_scenario(seed, policy, options, noise=noise, gangs=gangs, most_requests=30)
     else:
         case = seeded_scenario(seed, policy, options, limits_of(dice, policy))
-    return resized(dice, dressed(dice, suited(case)), policy)
+    return tabled(seed, resized(dice, dressed(dice, suited(case)), policy))
+
+
+def tabled(seed: int, case: vs.Scenario) -> vs.Scenario:
+    """Now and then with times of consolidated tasks by their number for some types."""
+    dice, work = SeededDice(seed + 2**42), case.workload
+    if dice.integer(0, 4) < 4 or work.times_us is not None or not np.isfinite(work.operations).all():
+        return case
+    able = case.affinity > 0
+    if not able.any():
+        return case
+    unit_us = float(np.mean(work.operations)) / float(np.median(case.affinity[able])) or 1.0
+    table = np.full((*case.affinity.shape, 4), np.nan)
+    for p, t in np.argwhere(able & np.array([[dice.integer(0, 1) for _ in row] for row in able], bool)):
+        n = dice.integer(1, 4)
+        table[p, t, :n] = np.cumsum([unit_us * dice.pick((1.0, 0.1, 0.3, 0.0)) for _ in range(n)])
+    return replace(case, consolidated_us=table)
 
 
 def limits_of(dice: SeededDice, policy: type[Policy]) -> Limits:

@@ -32,6 +32,9 @@ def plan(
         found = solve(
             file, out, backend=backend, workers=workers, address=address, on_step=on_step, on_message=on_message
         )
+    from vinesim.report.plan import write_plan_page
+
+    write_plan_page(out)
     if as_json:
         from vinesim.formats.results.folder import to_json
         from vinesim.plans.record import as_document

@@ -36,7 +36,7 @@ def print_answer(found: "Answer", out: Path) -> None:
     for row, outcome in found.not_confirmed:
         console.print(f"Not recommended: {named(row)} {outcome}.")
     _print_counts(console, found)
-    console.print(f"Runs and plan.json are in {out}. A page about the runs: vinesim report {out}")
+    console.print(f"The answer as a page: {out / 'plan.html'}. Runs and plan.json are beside it.")
     if found.recommended is not None:
         console.print(f"Run the recommendation:  vinesim run {out / 'recommendation.yaml'}")
 

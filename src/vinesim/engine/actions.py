@@ -237,14 +237,17 @@ def _join(model, state, task, unit, count, transfer, execution):
     times of all as one."""
     overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
-    last, follower = task, task
+    last, follower, shares = task, task, progress.share_left(model, state, task)
     for _ in range(count - 1):
         follower = _next_of_group(model, state, follower)
         transfer += queries.transfer_us(model, state, follower, unit)
         share = progress.share_left(model, state, follower)
         execution += (queries.execution_us(model, state, follower, unit) - overhead) * share
+        shares += share
         state.task_follower[last] = follower
         last = follower
+    unit_type = not_negative(model.unit_type[unit])
+    execution = queries.consolidated_us(model, state, task, unit_type, count, execution, shares / count)
     if model.task_factor.shape[0] > 0:
         execution *= model.task_factor[task]
     follower = state.task_follower[task]

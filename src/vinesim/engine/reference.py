@@ -256,10 +256,15 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
     transfer = queries.transfer_us(model, state, task, unit)
     left = state.task_left
     execution = queries.execution_us(model, state, task, unit) * left[task]
-    overhead = model.overhead_us[model.unit_type[unit], state.task_type_of(task)]
+    overhead, share = model.overhead_us[model.unit_type[unit], state.task_type_of(task)], left[task]
     for follower in started[1:]:
         transfer += queries.transfer_us(model, state, follower, unit)
         execution += (queries.execution_us(model, state, follower, unit) - overhead) * left[follower]
+        share += left[follower]
+    if len(started) > 1:
+        execution = queries.consolidated_us(
+            model, state, task, model.unit_type[unit], len(started), execution, share / len(started)
+        )
     if len(model.task_factor):
         execution *= model.task_factor[task]
     finish_us = state.now_us + transfer + execution

@@ -5,6 +5,7 @@ import numpy as np
 from vinesim.model.alone import alone_us
 from vinesim.model.application import listed_by_code
 from vinesim.model.arrays import distinct
+from vinesim.model.consolidation import largest_sizes
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 from vinesim.state.demand import amounts
@@ -67,6 +68,13 @@ def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     speed = scenario.affinity.T[work.job_task_type]
     size = work.operations[head][:, None]
     own = np.where(speed > 0, alone_us(size, speed, None if work.times_us is None else work.times_us[head]), np.inf)
+    least, share = own, own
+    if scenario.consolidated_us is not None:
+        table = np.where(np.isnan(scenario.consolidated_us), np.inf, scenario.consolidated_us)
+        has_table = (largest_sizes(table) > 0).T[work.job_task_type]
+        n = np.arange(1, table.shape[2] + 1)
+        least = np.where(has_table, table.min(axis=2).T[work.job_task_type], own)
+        share = np.where(has_table, (table / n).min(axis=2).T[work.job_task_type], own)
     overhead = np.zeros_like(scenario.affinity) if scenario.overhead_us is None else scenario.overhead_us
     before = overhead.T[work.job_task_type]
     limit = np.ones(work.n_jobs)
@@ -75,7 +83,7 @@ def _least_times(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
         limit = np.array([1 if a is None else a.max_consolidated for a in listed])[work.application]
     factor = np.ones(work.n_jobs) if work.time_factor is None else work.time_factor[head]
     smallest = np.where(limit > 1, factor.min(), factor)[:, None]  # the leader's factor counts for all
-    return (before + own) * smallest, (before / limit[:, None] + own) * smallest
+    return (before + least) * smallest, (before / limit[:, None] + share) * smallest
 
 
 def _crowded(

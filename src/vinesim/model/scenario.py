@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application, with_deadlines, wrong_applications
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
+from vinesim.model.consolidation import single_times, wrong_table
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.electricity import Electricity
@@ -52,6 +54,7 @@ class Scenario:
     applications: tuple[Application, ...] = ()  # client-server applications; they set deadlines for their requests
     failures: tuple[Failures, ...] = field(default=(), metadata=IF_GIVEN)  # nodes that go down at random
     preemption: str = field(default="resume", metadata=IF_GIVEN)  # of PREEMPTION
+    consolidated_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [P, T, B] us that n tasks compute
     period_us: float = PERIOD_US  # a batch policy places tasks at multiples of this time
 
     def __post_init__(self) -> None:
@@ -70,6 +73,8 @@ class Scenario:
             object.__setattr__(self, "affinity", table)
         for name in ("affinity", "overhead_us", "power_w"):
             self._as_table(name, shape)
+        if self.consolidated_us is not None:
+            object.__setattr__(self, "consolidated_us", np.ascontiguousarray(self.consolidated_us, np.float64))
         self._period_from_options()
         self._check()
         object.__setattr__(self, "workload", with_deadlines(self.workload, self.applications))
@@ -146,6 +151,8 @@ class Scenario:
         problems += self._unknown_types()
         if work.times_us is not None:
             problems += self._wrong_times(work.times_us)
+        if self.consolidated_us is not None:
+            problems += wrong_table(self.consolidated_us, work, self.affinity)
         if self.applications:
             problems += wrong_applications(work, self.applications, center, self.affinity)
         deployed = [center.processor_types[p] for p in self.running_types]
@@ -181,6 +188,11 @@ class Scenario:
             problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}"))
         if problems:
             raise InputError(problems)
+
+    @cached_property
+    def single_times_us(self) -> np.ndarray | None:
+        """[N, P] us: how long each task computes alone, where times are given; None: operations / affinity."""
+        return single_times(self.workload, self.affinity, self.consolidated_us)
 
     @property
     def running_types(self) -> np.ndarray:

@@ -82,6 +82,8 @@ class Answer:
     counts: dict[str, int]
     screened_why: dict[str, int]
     ended: str
+    is_proved: bool  # one objective only: whether no point that could be better is left undecided
+    evaluated: tuple[Row, ...]  # all points that were run
     closed: str  # what was proved about the points that could be better
     course: tuple[Step, ...]
 
@@ -131,6 +133,12 @@ def runners(board: Board, best: Candidate) -> tuple[Row, ...]:
             text += ", not confirmed on fresh seeds"
         rows.append(row_of(board, candidate, text))
     return tuple(rows)
+
+
+def evaluated(board: Board) -> list[Row]:
+    """Return all points that were run, by number, with why those that do not hold do not."""
+    found = [board.candidates[point] for point in sorted(board.candidates)]
+    return [row_of(board, c, "" if c.verdict is Verdict.HOLDS else why_failed(c)) for c in found]
 
 
 def why_failed(candidate: Candidate) -> str:

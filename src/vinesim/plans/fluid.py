@@ -48,10 +48,11 @@ def _work(scenario: Scenario) -> Work:
     consolidates = any(application.max_consolidated > 1 for application in scenario.applications)
     fits = span > 0 and not consolidates and work.requests is None and not scenario.outages
     factor = 1.0 if work.time_factor is None else work.time_factor
+    times_us = scenario.single_times_us
     for p, processor in enumerate(types):
         speed = scenario.affinity[p][kind]
         with np.errstate(divide="ignore", invalid="ignore"):
-            time = work.operations / speed if work.times_us is None else work.times_us[:, p]
+            time = work.operations / speed if times_us is None else times_us[:, p]
         if scenario.overhead_us is not None:
             time = time + scenario.overhead_us[p][kind]
         time = np.where(speed > 0, time * factor, np.inf)

@@ -34,8 +34,7 @@ def closed(board: Board) -> str:
         return ""
     if len(board.plan.objectives) > 1:
         return ""
-    better = [int(p) for p in board.screened.left if int(p) != best.point and board.could_win(int(p))]
-    left = [point for point in better if board.is_candidate(point, again=True) or _is_undecided(board, point)]
+    better, left = _better(board, best.point), still_open(board)
     if not left:
         return f"none of {len(better):,} points that could be better passed"
     low = min(float(board.screened.bound[point, 0]) for point in left)
@@ -44,6 +43,16 @@ def closed(board: Board) -> str:
         gap = max(0.0, (best.value() - low) / abs(best.value()))
         text += f"; none is better by more than {100 * gap:.2g} %"
     return text
+
+
+def still_open(board: Board) -> list[int]:
+    """Return the points that could be the best one, or better than it, and are not decided."""
+    best = -1 if board.best is None else board.best.point
+    return [p for p in _better(board, best) if board.is_candidate(p, again=True) or _is_undecided(board, p)]
+
+
+def _better(board: Board, best: int) -> list[int]:
+    return [int(p) for p in board.screened.left if int(p) != best and board.could_win(int(p))]
 
 
 def _is_undecided(board: Board, point: int) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -19,17 +20,35 @@ from vinesim.plans.hardware import SECTION
 from vinesim.policies.documents import prepared
 
 PLAN_JSON, RECOMMENDATION = "plan.json", "recommendation.yaml"
+POINTS = "points"  # folder with the scenarios of the other points in the answer's tables
 SERIES = ("price_file", "carbon_file")
 
 
 def write_answer(answer: Answer, folder: Path) -> None:
-    """Write both files; a recommendation of an earlier answer is removed if there is none now."""
+    """Write both files, and the scenarios of the other rows; those of an earlier answer are removed."""
     with replacing(folder / PLAN_JSON) as draft:
         draft.write_text(to_json(as_document(answer)), encoding="utf-8")
     (folder / RECOMMENDATION).unlink(missing_ok=True)
     if answer.recommended is not None:
         with replacing(folder / RECOMMENDATION) as draft:
-            draft.write_text(scenario_text(answer, answer.recommended, folder), encoding="utf-8")
+            draft.write_text(scenario_text(answer, answer.recommended, folder, RECOMMENDATION), encoding="utf-8")
+    shutil.rmtree(folder / POINTS, ignore_errors=True)
+    (folder / POINTS).mkdir()
+    for row in {row.point: row for row in named_rows(answer)}.values():
+        name = point_file(row.point)
+        text = scenario_text(answer, row, folder / POINTS, f"{POINTS}/{name}")
+        (folder / POINTS / name).write_text(text, encoding="utf-8")
+
+
+def named_rows(answer: Answer) -> list[Row]:
+    """Return the rows of the answer's tables that have runs."""
+    rows = [*answer.runners, *answer.front, *answer.nearest, *answer.undecided, *(each.row for each in answer.beside)]
+    return [row for row in rows if row.n]
+
+
+def point_file(point: int) -> str:
+    """Return the name of the file with the scenario of a point."""
+    return f"{point}.yaml"
 
 
 def as_document(answer: Answer) -> dict[str, Any]:
@@ -47,8 +66,8 @@ def as_document(answer: Answer) -> dict[str, Any]:
     return {"plan": question, **rest}
 
 
-def scenario_text(answer: Answer, row: Row, folder: Path) -> str:
-    """Return the scenario of a point as YAML, with file names relative to ``folder``."""
+def scenario_text(answer: Answer, row: Row, folder: Path, name: str) -> str:
+    """Return the scenario of a point as YAML, with file names relative to ``folder``; ``name`` is that of the file."""
     space = answer.plan.space
     settings: dict[str, Any] = {}
     number = row.point
@@ -64,7 +83,7 @@ def scenario_text(answer: Answer, row: Row, folder: Path) -> str:
         data = {**data, "energy": {**data["energy"], **moved_files}}
     if SECTION in data and data[SECTION].get("racks"):
         data = {**data, SECTION: {**data[SECTION], "racks": [_without_none(rack) for rack in data[SECTION]["racks"]]}}
-    head = f"# Recommended by vinesim plan. Run it:  vinesim run {RECOMMENDATION}\n"
+    head = f"# A point of a plan. Run it:  vinesim run {name}\n"
     return head + as_yaml(data)
 
 

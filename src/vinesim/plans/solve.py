@@ -14,7 +14,7 @@ from vinesim.plans.answer import Answer, Row, Status, row_of
 from vinesim.plans.board import Board
 from vinesim.plans.check import check_plan
 from vinesim.plans.confirm import Confirmation, Outcome, confirm
-from vinesim.plans.proof import closed
+from vinesim.plans.proof import closed, still_open
 from vinesim.plans.record import write_answer
 from vinesim.plans.runs import Runs
 from vinesim.plans.screen import screened
@@ -39,8 +39,8 @@ def plan(
 ) -> Answer:
     """Search for the best choices of a plan (or of a plan file, or its mapping) within its limits.
 
-    ``out`` is the folder of the runs, a sweep's: finished runs in it are kept and not repeated; ``plan.json`` and
-    ``recommendation.yaml`` are written there. ``backend``, ``workers`` and ``address`` are those of ``sweep``. Ctrl-C
+    ``out`` is the folder of the runs, a sweep's: finished runs in it are kept and not repeated; ``plan.json``,
+    ``recommendation.yaml`` and the scenarios of the answer's other rows are written there. ``backend``, ``workers`` and ``address`` are those of ``sweep``. Ctrl-C
     ends the search with the answer so far. Raises :class:`InputError` for a plan or folder that cannot be used.
     """
     check_backend(backend, workers, address)
@@ -123,6 +123,8 @@ def _answer(
         counts=answers.counts(board),
         screened_why=why,
         ended=ended,
+        is_proved=len(board.plan.objectives) == 1 and not still_open(board),
+        evaluated=tuple(answers.evaluated(board)),
         closed=closed(board),
         course=tuple(board.course),
     )

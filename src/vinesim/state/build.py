@@ -8,6 +8,7 @@ import numpy as np
 from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.consolidation import largest_sizes
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PREEMPTION, Scenario
 from vinesim.model.workload import NO_GANG, NO_PREFERENCE, ONE_SLOT, Workload
@@ -57,6 +58,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     if classes is not None:
         affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T.copy()
         overhead_us = None if overhead_us is None else overhead_us[:, classes.task_type]
+    times_us, joined_us = scenario.single_times_us, scenario.consolidated_us
+    if joined_us is not None and classes is not None:
+        joined_us = np.ascontiguousarray(joined_us[:, classes.task_type])
     deployed = distinct(unit_type)
     n_types, n_task_types = affinity.shape
     ranking = np.full((n_task_types, n_types), -1, np.int32)
@@ -88,6 +92,8 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         rack_node=_firsts(node_rack, center.n_racks, True),
         affinity=affinity,
         overhead_us=np.zeros_like(affinity) if overhead_us is None else overhead_us,
+        joined_us=np.empty((0, 0, 0)) if joined_us is None else joined_us,
+        joined_most=np.empty((0, 0), np.int64) if joined_us is None else largest_sizes(joined_us),
         ranking=ranking,
         runs_everywhere=(affinity[deployed] > 0).all(axis=0) & (classes is None),
         tier_bandwidth=np.array(network.tier_bandwidth),
@@ -107,7 +113,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
         task_demand=_demands(work, capacity) if classes is None else _shares(work),
-        task_times_us=np.empty((0, 0)) if work.times_us is None else work.times_us,
+        task_times_us=np.empty((0, 0)) if times_us is None else times_us,
         task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
         task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
         task_request=requests,

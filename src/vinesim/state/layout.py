@@ -39,6 +39,8 @@ class Model(NamedTuple):
     rack_node: np.ndarray  # [R + 1] int32: first node of each rack
     affinity: np.ndarray  # [P, T] float64: operations per us, 0 = cannot run
     overhead_us: np.ndarray  # [P, T] float64: us before a task computes
+    joined_us: np.ndarray  # [P, T, B] float64: us that n consolidated tasks compute, by n - 1; or [0, 0, 0]
+    joined_most: np.ndarray  # [P, T] int64: the largest such n, 0 = the times of the tasks add up; or [0, 0]
     ranking: np.ndarray  # [T, P] int32: deployed types that can run the task type, fastest first, -1 after the last
     runs_everywhere: np.ndarray  # [T] bool: every deployed type can run the task type
     tier_bandwidth: np.ndarray  # [3] float64: bytes per us; local, intra-rack, inter-rack

@@ -395,6 +395,25 @@ def time_on_type_us(model: Any, state: Any, task: int, processor_type: int) -> f
     return model.overhead_us[processor_type, t] + model.task_operations[task] / speed
 
 
+def consolidated_us(
+    model: Any, state: Any, task: int, processor_type: int, n_tasks: int, total_us: float, share: float = 1.0
+) -> float:
+    """Return how long so many consolidated tasks compute that ``task`` leads, with one overhead.
+
+    By the scenario's table of consolidated times, if ``share`` of their work is left; more tasks than it knows run in
+    rounds of its largest number. Without a table the times add up: the caller gives their sum, ``total_us``.
+    """
+    t = task_type(model, state, task)
+    most = model.joined_most[processor_type, t] if len(model.joined_most) else 0
+    if most == 0:
+        return total_us
+    rounds, rest = n_tasks // most, n_tasks % most
+    computing_us = rounds * model.joined_us[processor_type, t, most - 1]
+    if rest > 0:
+        computing_us += model.joined_us[processor_type, t, rest - 1]
+    return (model.overhead_us[processor_type, t] + computing_us) * share
+
+
 def first_free(model: Any, state: Any, task: int, processor_type: int = -1, distance: int = -1) -> int:
     """Return the first unit, in (rack, shelf) order, on which the task can start; of one type or any (-1), at one tier
     from the task's data or any (-1)."""

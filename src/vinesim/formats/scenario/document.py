@@ -14,7 +14,14 @@ from vinesim.formats.scenario.datacenter_parts import DatacenterPart
 from vinesim.formats.scenario.distribution_parts import DistributionPart
 from vinesim.formats.scenario.network_part import NetworkPart
 from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, FailurePart, OutagePart
-from vinesim.formats.scenario.type_parts import AffinityPart, OverheadPart, PowerPart, PricesPart, ProcessorTypePart
+from vinesim.formats.scenario.type_parts import (
+    AffinityPart,
+    ConsolidatedTimesPart,
+    OverheadPart,
+    PowerPart,
+    PricesPart,
+    ProcessorTypePart,
+)
 from vinesim.formats.scenario.values import Name, PositiveTime
 from vinesim.formats.scenario.workload_parts import NOT_OF_A_KIND, ApplicationPart, ArrivalsPart, WorkloadPart
 from vinesim.formats.source.parts import Part
@@ -41,6 +48,9 @@ class ScenarioDocument(Part):
     )
     affinity: AffinityPart | None = Field(None, description="How fast each processor type runs each task type.")
     overhead: OverheadPart | None = Field(None, description="Time before each task computes.")
+    consolidated_times: ConsolidatedTimesPart | None = Field(
+        None, description="Time of consolidated tasks by their number, instead of the sum of their times."
+    )
     power: PowerPart | None = Field(None, description="Power while a task runs, W; without it no energy is reported.")
     prices: PricesPart | None = Field(None, description="Purchase cost of one unit of each type.")
     network: NetworkPart | None = Field(None, description="Bandwidths and hops; default: the preset paper.")

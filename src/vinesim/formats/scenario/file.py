@@ -21,12 +21,13 @@ from vinesim.formats.scenario.network_part import NetworkPart
 from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
 from vinesim.formats.scenario.series import read_series
-from vinesim.formats.scenario.tables import affinity, table
+from vinesim.formats.scenario.tables import affinity, consolidated, table
 from vinesim.formats.scenario.workload import Workloads
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.accounting import Accounting
 from vinesim.model.application import Application
+from vinesim.model.consolidation import single_times
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, Problem
@@ -43,6 +44,7 @@ _SECTIONS = {
     "horizon_us": "horizon",
     "period_us": "period",
     "overhead_us": "overhead",
+    "consolidated_us": "consolidated_times",
     "power_w": "power",
     "electricity": "energy",
 }
@@ -117,9 +119,12 @@ class _Builder:
         overhead = table(source, "overhead", document.overhead, names)
         if document.overhead is None:
             overhead = workloads.overhead
+        joined = consolidated(source, document.consolidated_times, names, affinities)
         error = 0.0 if document.workload is None else document.workload.estimate_error
         if error > 0 and not source.n_problems and center is not None and work is not None and affinities is not None:
-            work = with_error(work, center, affinities, overhead, error, document.seed)
+            known = replace(work, times_us=single_times(work, affinities, joined))
+            estimate_us = with_error(known, center, affinities, overhead, error, document.seed).estimate_us
+            work = replace(work, estimate_us=estimate_us)
         applications = self._applications()
         electricity = self._electricity()
         if source.n_problems or center is None or work is None or affinities is None:
@@ -132,6 +137,7 @@ class _Builder:
                 options=document.options,
                 affinity=affinities,
                 overhead_us=overhead,
+                consolidated_us=joined,
                 power_w=power,
                 network=network,
                 sampling_us=document.sampling,

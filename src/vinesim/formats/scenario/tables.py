@@ -7,11 +7,12 @@ import numpy as np
 
 from vinesim.formats.papers.tables import read_affinity, read_power
 from vinesim.formats.scenario.names import Names, read, unknown_rows
-from vinesim.formats.scenario.type_parts import AffinityPart
+from vinesim.formats.scenario.type_parts import AffinityPart, ConsolidatedTimesPart
 from vinesim.formats.scenario.values import ANY_TASK
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model import affinity as affinity_table
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, codes_of
+from vinesim.model.consolidation import times_of_sizes
 from vinesim.model.errors import InputError
 
 FORMS = ("absolute", "peak", "times")
@@ -135,3 +136,34 @@ def spread(source: YamlSource, path: tuple[str, ...], row: Mapping[str, float], 
         elif task != ANY_TASK:
             source.add_unknown((*path, task), names.task_names, "a task type")
     return values
+
+
+def consolidated(
+    source: YamlSource, part: ConsolidatedTimesPart | None, names: Names, affinity: np.ndarray | None
+) -> np.ndarray | None:
+    """Return the times of consolidated tasks [P, T, B]; None if there are none. NaN beyond the end of each table.
+
+    A row for any task type is for those that the processor type can run.
+    """
+    if part is None:
+        return None
+    name = "consolidated_times"
+    unknown_rows(source, (name,), part.rows, names)
+    found: dict[tuple[int, int], np.ndarray] = {}
+    for p, processor in enumerate(names.processor_names):
+        for task, sizes in part.rows.get(processor, {}).items():
+            if task not in names.task_names and task != ANY_TASK:
+                source.add_unknown((name, processor, task), names.task_names, "a task type")
+                continue
+            times = times_of_sizes(sorted(sizes), [sizes[n] for n in sorted(sizes)], is_linear=part.between == "linear")
+            for t, known in enumerate(names.task_names):
+                may_run = affinity is None or affinity[p, t] > 0
+                if task == known and not may_run:
+                    source.add((name, processor, task), "a task type that it can run", "affinity 0")
+                if task == known or (task == ANY_TASK and known not in part.rows[processor] and may_run):
+                    found[p, t] = times
+    largest = max((len(times) for times in found.values()), default=0)
+    result = np.full((len(names.processors), len(names.tasks), largest), np.nan)
+    for (p, t), times in found.items():
+        result[p, t, : len(times)] = times
+    return result if found else None

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from vinesim.formats.scenario.values import FileName, Name, Number, NumberRow, Positive, TimeRow
+from vinesim.formats.scenario.values import ANY_TASK, FileName, Name, Number, NumberRow, Positive, Time, TimeRow
 from vinesim.formats.source.parts import Part, wrong
+from vinesim.model.consolidation import MOST_SIZES
 
 
 class ProcessorTypePart(Part):
@@ -99,6 +100,42 @@ class OverheadPart(_RowsOrFile):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, TimeRow]
     file: FileName | None = Field(None, description="A file instead; rows and columns as in affinity, in us.")
+
+
+def _by_task(value: Any) -> Any:
+    """Turn times by size for all task types into a row by task type."""
+    if isinstance(value, dict) and value and all(str(key).isdigit() for key in value):
+        return {ANY_TASK: value}
+    return value
+
+
+def _whole(key: Any) -> Any:
+    """Return a key of a YAML mapping, which is text, as the number that it writes."""
+    return int(key) if isinstance(key, str) and key.isdigit() else key
+
+
+Size = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=MOST_SIZES)]
+Sizes = Annotated[dict[Size, Time], Field(min_length=1)]
+
+
+class ConsolidatedTimesPart(Part):
+    """Time of several tasks that start as one, by their number: {GPU: {1: "30 ms", 8: "44 ms"}}, or by task type {GPU:
+    {CHAT: {1: "30 ms"}}}.
+
+    It replaces operations / affinity of these tasks; the overhead is paid once, before it. More tasks than the largest
+    number run in rounds of it.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Annotated[dict[str, Sizes], BeforeValidator(_by_task)]]
+    between: Literal["steps", "linear"] = Field(
+        "steps", description="A number between two: the time of the next larger one (steps), or on the line (linear)."
+    )
+
+    @property
+    def rows(self) -> dict[str, dict[str, dict[int, float]]]:
+        """Times by processor type, task type and number of tasks."""
+        return self.__pydantic_extra__ or {}
 
 
 class PricesPart(_RowsOrFile):

@@ -9,6 +9,7 @@ from vinesim.policies.requests.edf import fastest_us
 from vinesim.policies.requests.gang import GANG_SCRATCH, give_up, has_next_member, is_available, issue, next_member
 from vinesim.policies.requests.registered import max_consolidated
 from vinesim.state.queries import (
+    consolidated_us,
     deadline_us,
     demand,
     following,
@@ -84,13 +85,13 @@ def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float
             unit = least_busy(model, state, task, p)
             load = state.unit_load[unit] + demand(model, state, task, unit)
             slowdown = max(1.0, load / model.unit_parallelism[unit])
-            took, count, last = time_on_type_us(model, state, task, p), 0, task
-            while took * slowdown <= room_us:
-                count += 1
+            total, count, last = time_on_type_us(model, state, task, p), 1, task
+            while consolidated_us(model, state, task, p, count, total) * slowdown <= room_us:
                 if count == most:
-                    break
+                    return p, count
                 last = following(model, state, last)
-                took += time_on_type_us(model, state, last, p) - model.overhead_us[p, kind]
-            if count > 0:
-                return p, count
+                total += time_on_type_us(model, state, last, p) - model.overhead_us[p, kind]
+                count += 1
+            if count > 1:
+                return p, count - 1
     return -1, 0

@@ -1,0 +1,190 @@
+"""The page of a plan: what is recommended, its points as a picture, the course of the search, and the tables."""
+
+import json
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from vinesim.formats.source.files import replacing
+from vinesim.model.errors import InputError, Problem
+from vinesim.plans.record import PLAN_JSON, POINTS, point_file
+from vinesim.report.markup import Content, Section, facts, figures, notice, table
+from vinesim.report.page import render
+
+PLAN_PAGE = "plan.html"
+Row = Mapping[str, Any]
+
+
+def write_plan_page(folder: Path, page: Path | None = None) -> Path:
+    """Write the page of the answer in a plan's folder; return where. Raises :class:`InputError` without an answer."""
+    output = page or folder / PLAN_PAGE
+    with replacing(output) as draft:
+        draft.write_text(render(plan_page(folder)), encoding="utf-8")
+    return output
+
+
+def plan_page(folder: Path) -> Content:
+    """Read the answer in a plan's folder. Raises :class:`InputError`."""
+    try:
+        answer = json.loads((folder / PLAN_JSON).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        expected = f"the folder of a plan with {PLAN_JSON}"
+        raise InputError([Problem(str(folder), expected, str(error)[:80], "vinesim plan writes one.")]) from None
+    sections = [Section("answer", "Answer", _answer(answer))]
+    if any(row["objectives"] for row in answer["evaluated"]):
+        sections.append(Section("points", "Points", ""))
+    if answer["course"]:
+        sections.append(Section("course", "Course of the search", ""))
+    sections.append(Section("tables", "Tables", _tables(answer)))
+    sections.append(Section("counts", "What was done", _counts(answer)))
+    return Content(
+        title=answer["plan"]["description"] or f"Plan {folder.resolve().name}",
+        lead=answer["status"][0].upper() + answer["status"][1:],
+        sections=sections,
+        data={"plan": _data(answer, folder)},
+        scripts=("plan.js",),
+    )
+
+
+def _data(answer: Row, folder: Path) -> dict[str, Any]:
+    """Return what the pictures need: each point that was run with its choice, numbers and intervals."""
+    goals, limits = answer["plan"]["objectives"], answer["plan"]["limits"]
+    recommended = answer["recommended"]
+    front = {row["point"] for row in answer["front"]}
+    points = []
+    for row in answer["evaluated"]:
+        if not row["objectives"]:
+            continue
+        name = point_file(row["point"])
+        is_best = recommended is not None and row["point"] == recommended["point"]
+        link = "recommendation.yaml" if is_best else f"{POINTS}/{name}" if (folder / POINTS / name).exists() else None
+        numbers = [_interval(value) for value in [*row["objectives"], *row["judgements"]]]
+        points.append(
+            {
+                "choice": {key: _text(value) for key, value in row["choice"].items()},
+                "numbers": numbers,
+                "verdict": row["verdict"],
+                "verdicts": [judgement["verdict"] for judgement in row["judgements"]],
+                "n": row["n"],
+                "why": row["why"],
+                "isBest": is_best,
+                "isFront": row["point"] in front,
+                "link": link,
+            }
+        )
+    sign = -1 if goals[0]["is_maximized"] else 1
+    return {
+        "names": [
+            *({"name": goal["of"], "limit": None} for goal in goals),
+            *(
+                {"name": limit["number"], "limit": limit["value"], "side": limit["side"], "share": limit["share"]}
+                for limit in limits
+            ),
+        ],
+        "nGoals": len(goals),
+        "points": points,
+        "course": [[step["n_runs"], sign * step["value"], step["stage"]] for step in answer["course"]],
+        "runs": answer["counts"]["runs"],
+    }
+
+
+def _interval(value: Row) -> list[float | None]:
+    low, estimate, high = value["low"], value["estimate"], value["high"]
+    return [estimate if low is None else low, estimate, estimate if high is None else high]
+
+
+def _answer(answer: Row) -> str:
+    row = answer["recommended"]
+    text = notice(f"Status: {answer['status']}.") if answer["status"] != "recommended" else ""
+    if row is None:
+        return text + "<p>No point is recommended. Tables lists the points nearest to the limits.</p>"
+    goals = zip(answer["plan"]["objectives"], row["objectives"], strict=True)
+    text += figures([(goal["of"], _number(value["estimate"]), _range(value)) for goal, value in goals])
+    text += facts([(name, _text(value)) for name, value in row["choice"].items()])
+    fresh = (answer["confirmation"] or {}).get("fresh")
+    longer = (answer["confirmation"] or {}).get("longer")
+    rows = []
+    for i, judgement in enumerate(row["judgements"]):
+        limit = judgement["limit"]
+        wanted = f"{limit['number']} {limit['side']} {limit['value']:.6g}"
+        again = "-" if fresh is None else _judged(fresh["judgements"][i])
+        of_longer = [] if longer is None else [j for j in longer["judgements"] if j["limit"] == limit]
+        rows.append([wanted, _judged(judgement), again, _judged(of_longer[0]) if of_longer else "-"])
+    if rows:
+        text += _texts(table("Limits", ["limit", "in the search", "on fresh seeds", "longer"], rows))
+    return text + facts([("Binding", answer["binding"])])
+
+
+def _tables(answer: Row) -> str:
+    goals = [goal["of"] for goal in answer["plan"]["objectives"]]
+    text = ""
+    for title, key in (("Pareto front", "front"), ("Next", "runners"), ("Nearest to the limits", "nearest")):
+        if answer[key] and (key != "nearest" or answer["recommended"] is None):
+            text += _rows(title, answer[key], goals)
+    if answer["recommended"] is None and answer["undecided"]:
+        text += _rows("Undecided", answer["undecided"], goals)
+    if answer["relaxed"]:
+        rows = []
+        for each in answer["relaxed"]:
+            sure = "" if each["is_certain"] else ", if the mean of few runs is right"
+            saves = "nothing" if each["point"] is None else f"{_number(each['saving'])}{sure}"
+            rows.append([f"{each['limit']['number']} {each['limit']['side']} {each['value']:.6g}", saves])
+        text += _texts(table("What relaxing a limit by 10 % would save", ["limit", f"saves of {goals[0]}"], rows))
+    if answer["beside"]:
+        rows = []
+        for each in answer["beside"]:
+            change = each["change"]["estimate"]
+            words = "-" if change is None else f"{change:+.5g}"
+            rows.append([f"{each['choice']} {_text(each['label'])}", words, each["row"]["why"] or "holds"])
+        text += _texts(table("One step more or less of each choice", ["choice", goals[0], "limits"], rows))
+    return text
+
+
+def _rows(title: str, rows: list[Row], goals: list[str]) -> str:
+    lines = []
+    for row in rows:
+        values = [_number(value["estimate"]) for value in row["objectives"]] or ["-"] * len(goals)
+        choice = ", ".join(f"{name} {_text(label)}" for name, label in row["choice"].items())
+        lines.append([choice, *values, row["why"] or row["verdict"]])
+    return _texts(table(title, ["choice", *goals, "limits"], lines))
+
+
+def _counts(answer: Row) -> str:
+    counts = answer["counts"]
+    done = [
+        ("Points", f"{counts['points']:,}"),
+        ("Left out before any run", f"{counts['screened']:,}"),
+        *((f"{n:,} of these", why) for why, n in list(answer["screened_why"].items())[:5]),
+        ("Run", ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in ("holds", "fails", "undecided"))),
+        ("Runs", f"{counts['runs']:,}"),
+        ("Ended", answer["ended"]),
+        ("Proof", answer["closed"] or "none"),
+    ]
+    link = f'<p class="note"><a href="{PLAN_JSON}">{escape(PLAN_JSON)}</a> holds all of this for programs.</p>'
+    return facts(done) + link
+
+
+def _texts(html: str) -> str:
+    return html.replace("<table>", '<table class="texts">')
+
+
+def _judged(judgement: Row) -> str:
+    if judgement["limit"]["share"] is not None:
+        low, high = judgement["low"], judgement["high"]
+        bounds = "" if low is None else f" [{low:.1%}, {high:.1%}]"
+        return f"{judgement['verdict']}: {judgement['estimate']:.1%} of runs{bounds}, {judgement['n']} runs"
+    return f"{judgement['verdict']}: {_number(judgement['estimate'])}{_range(judgement)}, {judgement['n']} runs"
+
+
+def _range(value: Row) -> str:
+    low, high = value["low"], value["high"]
+    return "" if low is None or low == high else f" [{_number(low)}, {_number(high)}]"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
