@@ -1,4 +1,4 @@
-"""``vinesim live submit|cancel|list|wait|logs|explain``: jobs, as in RBSS's Cloud Application Manager."""
+"""``vinesim live submit|cancel|list|wait|logs``: jobs, as in RBSS's Cloud Application Manager."""
 
 import shlex
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called
+from vinesim.cli.live_session import FOLDER, called, print_json
 
 JOB = typer.Argument(..., metavar="JOB", help="The job's number.")
 
@@ -82,9 +82,7 @@ def list_jobs(
     """List the jobs that wait or run."""
     jobs = called(folder, "job.list", all=everything)["jobs"]
     if as_json:
-        import json
-
-        sys.stdout.write(json.dumps(jobs, indent=2) + "\n")
+        print_json(jobs)
         return
     _table(jobs)
 
@@ -95,11 +93,9 @@ def wait(
     folder: Path | None = FOLDER,
 ) -> None:
     """Wait until a job is over. The exit code is that of its command, or 1 if it did not end by itself."""
-    import json
-
     found = called(folder, "job.wait", job=job)["job"]
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        print_json(found)
     else:
         why = f": {found['why']}" if found["why"] else ""
         code = "" if found["exit_code"] is None else f", exit code {found['exit_code']}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, in_session, running_folder
+from vinesim.cli.live_session import FOLDER, called, in_session, print_json, running_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,11 +25,9 @@ def status(
     folder: Path | None = FOLDER,
 ) -> None:
     """Show nodes, queues and counters."""
-    import json
-
     found = called(folder, "client.status")
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        print_json(found)
         return
     from rich.console import Console
 

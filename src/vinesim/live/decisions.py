@@ -11,6 +11,7 @@ from typing import Protocol
 
 from vinesim.live.grant import Grant
 from vinesim.live.scheduler import Scheduler
+from vinesim.model.application import Application
 from vinesim.model.cluster import Cluster
 
 
@@ -63,18 +64,7 @@ class Decisions(Protocol):
     """A policy at work."""
 
     def register(
-        self,
-        name: str,
-        relative_deadline_us: float,
-        average_load: float,
-        *,
-        nodes: Sequence[tuple[int, int]] = (),
-        gang_size: int = 1,
-        max_consolidated: int = 1,
-        per_size: bool = False,
-        task_type: str | None = None,
-        demand: float,
-        requests: Mapping[str, float] | None = None,
+        self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
     ) -> int:
         """Add an application. Returns its number. Raises :class:`~vinesim.model.errors.InputError`."""
 
@@ -98,7 +88,7 @@ class SchedulerDecisions:
             lease_factor=0.0,
             lease_floor_us=1e15,  # leases are between the manager and the devices
         )
-        self.register = self._scheduler.register
+        self.register = self._scheduler.register_application
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the scheduler, then ask it until it grants nothing more."""

@@ -90,7 +90,7 @@ class Scheduler:
                 kind = work.task_types[int(work.job_task_type[first[code]])].name
                 task = work.job_first[first[code]]
                 wanted = {name: float(column[task]) for name, column in (work.requests or {}).items()}
-                scheduler._decider.register(application, kind, demand, wanted)
+                scheduler.register_application(application, kind, demand, wanted)
         return scheduler
 
     def register(
@@ -119,8 +119,19 @@ class Scheduler:
         application = Application(
             name, relative_deadline_us, per_size, average_load, max_consolidated, nodes, gang_size
         )
+        return self.register_application(application, task_type, demand, requests)
+
+    def register_application(
+        self,
+        application: Application,
+        task_type: str | None = None,
+        demand: float = ONE_SLOT,
+        requests: Mapping[str, float] | None = None,
+    ) -> int:
+        """Do the same for an application that is described already."""
         with self._lock:
-            return self._decider.register(application, name if task_type is None else task_type, demand, requests)
+            kind = application.name if task_type is None else task_type
+            return self._decider.register(application, kind, demand, requests)
 
     def new_request(
         self, application: int, now_us: float, size: float = 1.0, *, arrived_us: float | None = None

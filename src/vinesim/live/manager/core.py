@@ -153,18 +153,7 @@ class Core:
         """Register an application; without a kernel it is for a client that asks for its grants, or for jobs."""
         if application.name in self.by_name:
             raise Refusal("wrong", f"the application {application.name!r} is registered already")
-        number = self.decisions.register(
-            application.name,
-            application.relative_deadline_us,
-            application.average_load,
-            nodes=application.nodes,
-            gang_size=application.gang_size,
-            max_consolidated=application.max_consolidated,
-            per_size=application.per_size,
-            task_type=task_type,
-            demand=demand,
-            requests=requests,
-        )
+        number = self.decisions.register(application, task_type, demand, requests)
         deadline_us = application.relative_deadline_us
         self.served.append(Served(application.name, kernel, deadline_us, application.per_size, client))
         self.by_name[application.name] = number
