@@ -15,6 +15,7 @@ from benchmarks import (
     backends,
     binding,
     checksums,
+    live,
     memory,
     optimal,
     placement,
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "placement": placement.run,
     "symphony": symphony.run,
     "vectors": vectors.run,
+    "live": live.run,
 }
 
 

@@ -32,8 +32,15 @@ def status(
     from rich.console import Console
 
     console = Console(highlight=False)
+    console.print(_engine(found))
     for part in _tables(found, None):
         console.print(part)
+
+
+def _engine(found: dict[str, Any]) -> str:
+    """Which policy decides, and how it runs."""
+    why = f", because {found['engine_why']}" if found["engine_why"] else ""
+    return f"policy {found['policy']}, engine {found['engine']}{why}"
 
 
 def top(

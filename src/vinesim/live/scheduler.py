@@ -206,6 +206,14 @@ class Scheduler:
                 self._decider.lose(running)
             return running is not None
 
+    def cancel(self, request: int, now_us: float) -> bool:
+        """Withdraw a request that waits. Returns False if it has started, ended, or was dropped. Also if the policy
+        keeps tasks in its scratch, because it does not expect that they go: then the request starts all the same."""
+        with self._lock:
+            self._raise(self._wrong_time("cancel", now_us))
+            self._advance(now_us)
+            return self._decider.cancel(request)
+
     def set_up(self, units: Iterable[int], is_up: bool, now_us: float) -> None:
         """Say that units (rows of the datacenter) have gone down or come up. Nothing starts on a unit that is down;
         what runs there goes on until it is completed or lost."""

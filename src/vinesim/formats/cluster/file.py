@@ -14,20 +14,22 @@ from vinesim.formats.source.document import checked
 from vinesim.formats.source.quantities import size_bytes
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.application import Application
-from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
+from vinesim.model.cluster import Cluster, Limits, LiveApplication, LiveEngine, NodeSpec
 from vinesim.model.errors import InputError
 from vinesim.model.python_file import split_file
 from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT
 
+CheckPolicy = Callable[[Any, Mapping[str, Any], LiveEngine], object]
+
 
 def read_cluster(
     path: str | os.PathLike[str],
-    check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None,
+    check_policy: CheckPolicy | None = None,
     folder: Path | None = None,
 ) -> Cluster:
     """Read a cluster file. Its file names start from ``folder``, by default its own.
 
-    ``check_policy(policy, options)`` adds its problems. Raises :class:`InputError`.
+    ``check_policy(policy, options, engine)`` adds its problems. Raises :class:`InputError`.
     """
     source = YamlSource(path, what="a cluster")
     document, bad = checked(source, ClusterDocument, REQUIRED)
@@ -55,6 +57,7 @@ def read_cluster(
         kernels=kernels,
         policy=policy,
         options=document.options,
+        engine=document.engine,
         limits=limits,
         seed=document.seed,
         host=document.host,
@@ -141,13 +144,13 @@ def _policy(
     document: ClusterDocument,
     bad: set[str],
     folder: Path,
-    check: Callable[[Any, Mapping[str, Any]], object] | None,
+    check: CheckPolicy | None,
 ) -> Any:
     file, rest = split_file(document.policy)
     name = f"{(folder / file).resolve()}{rest}" if file else document.policy
-    if check is not None and not {"policy", "options"} & bad:
+    if check is not None and not {"policy", "options", "engine"} & bad:
         try:
-            check(name, document.options)
+            check(name, document.options, document.engine)
         except InputError as error:
             source.adopt(error, ("policy",))
     return name

@@ -9,12 +9,15 @@ and that are read from either end; there all is kept by the task's number.
 
 from typing import Any
 
+from vinesim.state.scratch import TASK, TASKS_BELOW
+
 PRIORITY_QUEUE = {
     "queue": ("i4", "queue"),
     "queue_key": ("f8", "queue"),  # of the task at the same position
     "queue_size": ("i8", "one"),
     "queue_seen": ("i8", "one"),  # for the policy: tasks below this number were inserted, or never will be
 }
+QUEUED_TASKS = {"queue": TASK, "queue_seen": TASKS_BELOW}
 
 
 def queue_first(scratch: Any) -> int:
@@ -50,6 +53,7 @@ def queue_pop(scratch: Any) -> None:
         i = child
     queue[i] = task
     keys[i] = key
+    queue[n] = 0  # so that it does not look as if the task were still waiting here
 
 
 def _is_before(scratch: Any, key: float, task: int, i: int) -> bool:
