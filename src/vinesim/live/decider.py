@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from vinesim.engine import contract
@@ -32,6 +33,7 @@ class Decider:
         self.options = plain_options(policy.values_of_options())
         self.now_us = -math.inf
         self.registered: list[Registration] = []
+        self.unregistered: set[int] = set()
         self.resources: list[str] = []  # that applications request, in the order of the model
         self.groups: list[list[int]] = []  # for each application, by gang member
         self.requests = Requests()
@@ -55,6 +57,18 @@ class Decider:
     def n_pending(self) -> int:
         """Number of waiting requests."""
         return 0 if self.state is None else len({self.requests.task_job[task] for task in self.state.pending})
+
+    def n_pending_of(self, application: int) -> int:
+        """Return how many requests of an application wait."""
+        jobs = {self.requests.task_job[task] for task in (() if self.state is None else self.state.pending)}
+        return sum(self.requests.job_application[job] == application for job in jobs)
+
+    def unregister(self, application: int) -> None:
+        """Let an application go; what it registered stays in the model, under a name that nobody uses."""
+        one = self.registered[application]
+        name = f"{one.application.name}, unregistered {len(self.unregistered)}"
+        self.registered[application] = replace(one, application=replace(one.application, name=name))
+        self.unregistered.add(application)
 
     def arrive(self, application: int, size: float, arrived_us: float) -> int:
         """Add a request that is pending from now on. Returns its number."""
@@ -152,6 +166,11 @@ class Decider:
         """Set what the policy sees from now on; tasks that ended before can be removed."""
         self._forget_ended()
         self.view = View(self.now_us, event, unit, job, task, self.options, self.scratch)
+
+    def see_again(self) -> None:
+        """Make the view anew after everything was restored."""
+        if self.state is not None:
+            self.view = View(self.now_us, TIMER, -1, -1, -1, self.options, self.scratch)
 
     def _forget_ended(self) -> None:
         """Remove the tasks that have ended from everything kept by task or job.
