@@ -89,7 +89,14 @@ def record(folder: Path) -> Recorded:
         n_events=len(done),
         followers=np.setdiff1d(np.arange(len(done)), leaders),
     )
-    provenance = {
+    made_by = provenance(cluster, outcome.end_us)
+    result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
+    return Recorded(scenario, result, len(rows) - len(done))
+
+
+def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
+    """Return what a result says of where it comes from."""
+    return {
         "version": VERSION,
         "seed": cluster.seed,
         "policy": str(cluster.policy),
@@ -98,10 +105,8 @@ def record(folder: Path) -> Recorded:
         "processor_types": [kind.name for kind in cluster.processor_types],
         "task_types": [kind.name for kind in cluster.task_types],
         "reason": "",
-        "wall_s": outcome.end_us / 1e6,
+        "wall_s": took_us / 1e6,
     }
-    result = result_of(scenario, outcome, lambda: {**provenance, "content_id": content_id(scenario)})
-    return Recorded(scenario, result, len(rows) - len(done))
 
 
 def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:

@@ -31,11 +31,7 @@ async def manager(folder: Path) -> None:
     if started_s is None:
         started_s = time.time()
         journal.set("started_s", started_s)
-    latest = journal.one(
-        "SELECT max((SELECT ifnull(max(time_us), 0) FROM transitions), "
-        "(SELECT ifnull(max(ended_us), 0) FROM requests)) AS us"
-    )
-    core = Core(cluster, component(cluster), journal, ClusterClock(started_s, latest["us"]))
+    core = Core(cluster, component(cluster), journal, ClusterClock(started_s, journal.latest_us()))
     stop = asyncio.Event()
     server = Server(core, token, stop.set)
     server.failed.add_done_callback(lambda _: stop.set())
