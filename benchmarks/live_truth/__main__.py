@@ -83,17 +83,17 @@ def one_policy(policy: str, seconds: float) -> dict[str, Any]:
 
 
 def table(found: list[dict[str, Any]]) -> Table:
-    """Return both side by side: measured / simulated."""
+    """Return the figures side by side."""
     rows = []
     for i, line in enumerate(found[0]["lines"]):
         cells = []
         for one in found:
-            ours, theirs = one["lines"][i]["measured"], one["lines"][i]["simulated"]
             scale = 1e3 if line["unit"] == "us" else 1.0
-            cells.append(f"{figure(ours / scale)} / {figure(theirs / scale)}")
+            values = [one["lines"][i][name] / scale for name in ("measured", "simulated", "in_full")]
+            cells.append(" / ".join(map(figure, values)))
         unit = {"us": ", ms", "%": ", %"}.get(line["unit"], "")
         rows.append([line["what"] + unit, *cells])
-    title = "Measured / simulated"
+    title = "Measured / simulated / simulated with what each dispatch took"
     return Table(title, ["", *(f"`{one['policy']}`" for one in found)], rows)
 
 

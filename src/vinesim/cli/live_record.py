@@ -53,10 +53,10 @@ def validate(
     from rich.table import Table
 
     table = Table(box=SIMPLE, pad_edge=False)
-    for title in ("", "measured", "simulated"):
+    for title in ("", "measured", "simulated", "with each dispatch"):
         table.add_column(title, justify="right" if title else "left")
     for line in lines:
-        values = (line.measured, line.simulated)
+        values = (line.measured, line.simulated, line.in_full)
         words = [format_time_us(v) if line.unit == "us" else f"{v:,.3g} {line.unit}".strip() for v in values]
         table.add_row(line.what, *words)
     console = Console(highlight=False)

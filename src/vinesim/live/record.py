@@ -6,7 +6,7 @@ beyond its execution is the overhead, the median by application and type.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Recorded:
 
     scenario: Scenario
     result: Result
+    in_full: Scenario  # the same requests, but each takes what its grant took in all, without an overhead
     n_left_out: int  # requests that failed, were dropped or cancelled
 
 
@@ -75,6 +76,9 @@ def record(folder: Path) -> Recorded:
         seed=cluster.seed,
         applications=tuple(one.application for one in cluster.applications),
     )
+    held_us = (columns["ended_us"] - columns["issued_us"]) / n_consolidated[batch]
+    all_of_it = replace(work, times_us=_times(cluster, columns["size"], held_us, code, unit_type))
+    in_full = replace(scenario, workload=all_of_it, overhead_us=None)
     leaders = np.unique(batch, return_index=True)[1]
     outcome = Outcome(
         task_unit=columns["unit"].astype(np.int32),
@@ -91,7 +95,7 @@ def record(folder: Path) -> Recorded:
     )
     made_by = provenance(cluster, outcome.end_us)
     result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
-    return Recorded(scenario, result, len(rows) - len(done))
+    return Recorded(scenario, result, in_full, len(rows) - len(done))
 
 
 def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
