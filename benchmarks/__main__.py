@@ -16,6 +16,7 @@ from benchmarks import (
     binding,
     checksums,
     gangs,
+    live,
     memory,
     optimal,
     placement,
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "symphony": symphony.run,
     "vectors": vectors.run,
     "gangs": gangs.run,
+    "live": live.run,
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from vinesim.live.decisions import SchedulerDecisions
+from vinesim.live.engine import component
 from vinesim.live.folder import cluster_in, prepare
 from vinesim.live.journal import Journal
 from vinesim.live.manager.core import Core
@@ -26,6 +26,7 @@ applications: [{name: ECHO, relative_deadline: 50 ms, average_load: 100, max_con
 kernels: kernels.py
 nodes: [{name: n0, units: {ACC: 1, CPU: 1}}, {name: n1, units: {CPU: 1}}]
 policy: fcfs
+engine: reference
 lease: 1 s
 grace: 0.5 s
 limits: {payload: 64 KiB, pending: 50, kernel: 20 s}
@@ -93,7 +94,7 @@ class CoreTest:
     def begin(self) -> None:
         """Start the manager, or start it again after it died without a word."""
         cluster = cluster_in(self._state)
-        self.core = Core(cluster, SchedulerDecisions(cluster), Journal(self._state / "journal"), self.clock)
+        self.core = Core(cluster, component(cluster), Journal(self._state / "journal"), self.clock)
         self.turn()
 
     def turn(self, *messages: tuple[str, dict[str, Any]], after_us: float = 1e3) -> list[tuple[str, dict[str, Any]]]:

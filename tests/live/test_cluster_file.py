@@ -6,14 +6,14 @@ import pytest
 
 from tests.live.clusters import write_files
 from vinesim.formats.cluster.file import read_cluster
+from vinesim.live.engine import check_policy, component
 from vinesim.model.errors import InputError
-from vinesim.policies.registry import resolve
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "live" / "cluster.yaml"
 
 
 def test_the_example_is_read():
-    cluster = read_cluster(EXAMPLE, resolve)
+    cluster = read_cluster(EXAMPLE, check_policy)
     assert [node.name for node in cluster.nodes] == ["n0", "n1", "n2"]
     assert cluster.units_of("n1") == range(2, 4)
     assert cluster.datacenter.n_units == 6
@@ -39,14 +39,14 @@ strange: 1
 def test_everything_wrong_is_said_with_its_place(tmp_path):
     (tmp_path / "c.yaml").write_text(WRONG)
     with pytest.raises(InputError) as wrong:
-        read_cluster(tmp_path / "c.yaml", resolve)
+        read_cluster(tmp_path / "c.yaml", check_policy)
     text = str(wrong.value)
     for words in ("nodes[2].name", "lease", "limits.pending", "strange", "kernels: expected a Python file"):
         assert words in text, words
     fixed = WRONG.replace(', {name: "a b", units: {CPU: 1}}', "").replace("pending: 0", "pending: 1")
     (tmp_path / "c.yaml").write_text(fixed.replace("strange: 1", "").replace("lease: -1 s", ""))
     with pytest.raises(InputError) as wrong:
-        read_cluster(tmp_path / "c.yaml", resolve)
+        read_cluster(tmp_path / "c.yaml", check_policy)
     text = str(wrong.value)
     for words in (
         "c.yaml:4:66: applications[0].task_type",
@@ -89,3 +89,16 @@ def test_every_key_has_an_effect(tmp_path):
     for old, new in changes.items():
         (tmp_path / "cluster.yaml").write_text(text.replace(old, new, 1))
         assert repr(read_cluster(tmp_path / "cluster.yaml")) != repr(plain), new
+
+
+def test_a_policy_that_cannot_be_compiled_is_refused_or_runs_as_plain_code(tmp_path):
+    path = write_files(tmp_path)
+    as_asked = component(read_cluster(path, check_policy))
+    assert (as_asked.engine, as_asked.engine_why) == ("reference", "the cluster file says so")
+    path.write_text(path.read_text().replace("policy: fcfs\nengine: reference", "policy: rb_ljf"))
+    plain = component(read_cluster(path, check_policy))
+    assert plain.engine == "reference"
+    assert "queues of its own" in plain.engine_why
+    path.write_text(path.read_text().replace("policy: rb_ljf", "policy: rb_ljf\nengine: compiled"))
+    with pytest.raises(InputError, match="a policy that a live scheduler can compile"):
+        read_cluster(path, check_policy)

@@ -12,7 +12,7 @@ def _own_folder(tmp_path, monkeypatch):
 
 
 WATCHING = ["status", "top", "metrics", "drain n0", "resume n0", "record --out x", "validate"]
-OF_JOBS = ["list", "wait 1", "logs 1", "cancel 1", "submit true"]
+OF_JOBS = ["list", "wait 1", "logs 1", "cancel 1", "submit true", "explain 1"]
 
 
 @pytest.mark.parametrize("words", [*WATCHING, *OF_JOBS])

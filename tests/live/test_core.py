@@ -176,7 +176,10 @@ def test_one_request_of_several_may_fail(core):
 def test_cancelled_while_it_waits_and_while_it_runs(core):
     cancel = ("c", {"op": "client.cancel", "key": "1"})
     core.request()
+    assert core.core.status()["waiting"]["ECHO"] == 1
     assert only(core.turn(cancel), "answer")["error"] == "cancelled"
+    assert core.core.n_waiting == 0
+    assert core.core.status()["waiting"]["ECHO"] == 0
     assert not every(core.agent("n1"), "run")
     run = only(core.request("2"), "run")
     sent = core.turn(("c", {"op": "client.cancel", "key": "2"}))

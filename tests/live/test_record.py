@@ -53,21 +53,34 @@ def test_load_is_played_recorded_and_simulated(tmp_path):
     assert again.content_id == recorded.scenario.content_id
 
 
-@pytest.fixture
-def live(tmp_path):
-    """A run on a clock of its own: 20 requests, one every 10 ms, each 3 ms on the first unit, 0.5 ms of it dispatch."""
+def lived(tmp_path, late_us=0.0):
+    """A run on a clock of its own: 20 requests, one every 10 ms, each 3 ms on the first unit, 0.5 ms of it dispatch; of
+    one of them ``late_us`` more."""
     core = CoreTest(tmp_path, CLUSTER.replace("policy: fcfs", "policy: fcfs\noptions: {consolidate: 'yes'}"))
     core.client()
     core.agent("n0")
     for n in range(20):
         run_order = every(core.request(str(n)), "run")
-        core.clock.us += 2_000
+        core.clock.us += 2_000 + (late_us if n == 10 else 0.0)
         core.end("n0", run_order[0]["attempt"], execution_us=2_500.0)
         core.clock.us += 5_000
         core.turn(("n0", {"op": "agent.lease", "at_us": 0.0}))
     core.core.journal.close()
     (tmp_path / "state" / "journal").rename(tmp_path / "state" / JOURNAL)
     return tmp_path / "state"
+
+
+@pytest.fixture
+def live(tmp_path):
+    return lived(tmp_path)
+
+
+def test_a_dispatch_that_took_long_is_in_the_second_simulation_only(tmp_path):
+    lines = {line.what: line for line in validate(record(lived(tmp_path, 20_000.0)), engine="reference")}
+    line = lines["response, max"]
+    assert line.measured == pytest.approx(23_000.0)
+    assert line.simulated == pytest.approx(3_000.0)
+    assert line.in_full == pytest.approx(23_000.0)
 
 
 def test_what_is_recorded_is_what_happened_and_the_simulation_agrees(live, tmp_path):
@@ -82,6 +95,7 @@ def test_what_is_recorded_is_what_happened_and_the_simulation_agrees(live, tmp_p
     lines = {line.what: line for line in validate(recorded, engine="reference")}
     for name in ("response, mean", "response, p99", "utilisation, ACC", "requests per start", "deadlines missed"):
         assert lines[name].simulated == pytest.approx(lines[name].measured, rel=1e-6), name
+        assert lines[name].in_full == pytest.approx(lines[name].measured, rel=1e-6), name
     assert lines["order of starts, rank correlation"].simulated == pytest.approx(1.0)
     write_result(tmp_path / "result", recorded.result)
     assert (tmp_path / "result" / "tasks.parquet").exists()

@@ -21,6 +21,7 @@ from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
 from vinesim.engine.contract import (
+    IN_PART,
     IS_ATTACHED,
     IS_CONSOLIDATED,
     IS_DOWN,
@@ -509,7 +510,8 @@ def test_a_node_that_is_down_takes_nothing(engine):
 def test_every_rule_is_tried():
     of_ends = {NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED}  # tests/unit/engine/test_early_ends.py
     of_gangs = {IS_ATTACHED, IS_GANG}  # test_gangs.py there
-    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs
+    of_turns = {IN_PART}  # tests/properties/test_live_compiled.py
+    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs | of_turns
     here = {*BREACHES.values(), *(rule for _, rule in BATCH_BREACHES.values())}
     assert here | elsewhere == set(range(1, len(RULES)))
 

@@ -8,6 +8,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.policies import OnlinePolicy, first_free, nothing, oldest_pending, start
+from vinesim.policies.declarations import check_declarations
 from vinesim.policies.registry import BUILT_IN, find
 
 
@@ -91,3 +92,13 @@ def test_built_in_policies_that_take_tasks_back_keep_some():
     assert {kind.name for kind in online if kind.starts_gangs} == {
         kind.name for kind in online if "member" in kind.groups
     }  # fmt: skip
+
+
+def test_task_numbers_name_whole_numbers_of_the_scratch():
+    kind = type("Wrong", (Remembers,), {"task_numbers": {"none": "task"}})
+    with pytest.raises(vs.InputError, match="task_numbers"):
+        check_declarations(kind())
+    array = next(name for name, (dtype, _) in Remembers.scratch.items() if dtype.startswith("i"))
+    with pytest.raises(vs.InputError, match="tasks below"):
+        check_declarations(type("Wrong", (Remembers,), {"task_numbers": {array: "its number"}})())
+    check_declarations(type("Right", (Remembers,), {"task_numbers": {array: "task + 1"}})())

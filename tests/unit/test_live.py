@@ -12,6 +12,7 @@ import vinesim as vs
 from tests.policies.kinds.witness import Witness
 from vinesim.live.grants import RECENT
 from vinesim.live.scheduler import Scheduler
+from vinesim.model.application import Application
 from vinesim.policies import ARRIVAL, FINISH, TIMER, OnlinePolicy, first_free, nothing, oldest_pending, start
 
 TYPES = (vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0), vs.ProcessorType("GPU"))
@@ -42,6 +43,23 @@ def test_the_four_calls():
     assert one.complete(first.id, 20.0) is True
     assert one.load()[1] == 0.0
     assert one.n_running == 2
+
+
+def test_a_request_that_waits_can_be_cancelled():
+    one = scheduler("fcfs")
+    search = one.register_application(Application("SEARCH", 5e3), demand=vs.WHOLE_UNIT)
+    requests = [one.new_request(search, 0.0) for _ in range(6)]
+    while one.can_issue(0.0) is not None:
+        pass
+    assert one.n_pending == 2
+    assert not one.cancel(requests[0], 1.0)  # it runs
+    assert one.cancel(requests[4], 1.0)
+    assert not one.cancel(requests[4], 1.0)
+    assert not one.cancel(99, 1.0)
+    one.complete(0, 2.0)
+    assert one.can_issue(2.0).requests == (requests[5],)
+    keeper = scheduler("edf")
+    assert not keeper.cancel(keeper.new_request(keeper.register("SEARCH", 5e3, 1.0), 0.0), 0.0)
 
 
 def test_only_the_winner_is_granted_and_asking_for_another_changes_nothing():

@@ -32,16 +32,17 @@ def explain(
     if as_json:
         sys.stdout.write(to_json(asdict(found)))
         return
-    _print(found, rows)
+    print_waiting(found, rows)
 
 
-def _print(found: "Waiting", rows: int) -> None:
+def print_waiting(found: "Waiting", rows: int, cut: str = "the run ended", names: list[str] | None = None) -> None:
+    """Print it in words; ``cut`` is why a job that never started did not, ``names`` what to call each job."""
     from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
-    for line in _headline(found):
+    for line in _headline(found, cut, names):
         console.print(line)
     table = Table(box=SIMPLE, pad_edge=False)
     for title, side in (("units", "left"), ("", "right"), ("can run it", "left"), (_free(found), "right")):
@@ -61,7 +62,7 @@ def _print(found: "Waiting", rows: int) -> None:
         console.print(_fragmentation(found.fragmentation, found))
     taken = [opening for opening in found.openings if opening.taken_us is not None]
     for opening in taken[:rows]:
-        console.print(_line(opening, found))
+        console.print(_line(opening, found, names))
     if len(taken) > rows:
         rest = taken[rows:]
         older = sum(opening.by_older is True for opening in rest)
@@ -71,14 +72,16 @@ def _print(found: "Waiting", rows: int) -> None:
         console.print(f"{_time(found.start_us):>10}  this job starts on unit {found.unit} ({found.unit_type})")
 
 
-def _headline(found: "Waiting") -> list[str]:
+def _headline(found: "Waiting", cut: str, names: list[str] | None) -> list[str]:
     times = f"arrived at {_time(found.arrival_us)}"
+    who = _name(found.job, names)
+    who = who[0].upper() + who[1:]
     if found.start_us is None:
-        first = f"Job {found.job} waited {_time(found.waited_us)} and never started: {times}; the run ended."
+        first = f"{who} waited {_time(found.waited_us)} and never started: {times}; {cut}."
     else:
         where = f"unit {found.unit} ({found.unit_type}, rack {found.rack}, shelf {found.shelf})"
         waited = "did not wait" if found.waited_us <= 0 else f"waited {_time(found.waited_us)}"
-        first = f"Job {found.job} {waited}: {times}, started at {_time(found.start_us)} on {where}."
+        first = f"{who} {waited}: {times}, started at {_time(found.start_us)} on {where}."
     wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
     which = (
         "" if found.n_tasks == 1 or found.gang is not None else f", the last to start of its {found.n_tasks:,} tasks"
@@ -239,15 +242,21 @@ def _fragmentation(lack: "Fragmentation", found: "Waiting") -> str:
     return f"{long} {at}; the task takes {takes}."
 
 
-def _line(opening: "Opening", found: "Waiting") -> str:
-    freed = "had room" if opening.freed_by is None else f"freed by job {opening.freed_by}"
+def _line(opening: "Opening", found: "Waiting", names: list[str] | None) -> str:
+    freed = "had room" if opening.freed_by is None else f"freed by {_name(opening.freed_by, names)}"
     when = "at once" if opening.taken_us == opening.free_us else f"at {_time(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
     if found.on_nodes:
         unit = f"rack {opening.rack}, shelf {opening.shelf} ({opening.unit_type})"
     age = {True: "older", False: "younger", None: "an earlier run of this task"}[opening.by_older]
-    who = f"taken {when} by job {opening.taken_by} ({age})" if opening.taken_by is not None else f"went down {when}"
+    who = f"went down {when}"
+    if opening.taken_by is not None:
+        who = f"taken {when} by {_name(opening.taken_by, names)} ({age})"
     return f"{_time(opening.free_us):>10}  {unit} {freed}; {who}"
+
+
+def _name(job: int, names: list[str] | None) -> str:
+    return f"job {job}" if names is None else names[job]
 
 
 def _time(value: Any) -> str:

@@ -32,7 +32,7 @@ def start(
     """Start a cluster: a manager and an agent per node, on this machine or on a Ray cluster. The queue of a cluster
     that was started in the folder before is continued."""
     place = folder_of(folder)
-    from vinesim.live.decider import check_policy
+    from vinesim.live.engine import check_policy
     from vinesim.live.folder import prepare
     from vinesim.live.running import supervisor_pid
     from vinesim.model.errors import InputError, Problem

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called
+from vinesim.cli.live_session import FOLDER, called, folder_of, print_json
 
 JOB = typer.Argument(..., metavar="JOB", help="The job's number.")
 
@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     app.command("list")(list_jobs)
     app.command("wait")(wait)
     app.command("logs")(logs)
+    app.command("explain")(explain)
 
 
 def submit(
@@ -82,9 +83,7 @@ def list_jobs(
     """List the jobs that wait or run."""
     jobs = called(folder, "job.list", all=everything)["jobs"]
     if as_json:
-        import json
-
-        sys.stdout.write(json.dumps(jobs, indent=2) + "\n")
+        print_json(jobs)
         return
     _table(jobs)
 
@@ -95,11 +94,9 @@ def wait(
     folder: Path | None = FOLDER,
 ) -> None:
     """Wait until a job is over. The exit code is that of its command, or 1 if it did not end by itself."""
-    import json
-
     found = called(folder, "job.wait", job=job)["job"]
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        print_json(found)
     else:
         why = f": {found['why']}" if found["why"] else ""
         code = "" if found["exit_code"] is None else f", exit code {found['exit_code']}"
@@ -130,6 +127,36 @@ def logs(
         sys.stdout.buffer.write(part)
         sys.stdout.flush()
         offset += len(part)
+
+
+def explain(
+    job: int = JOB,
+    rows: int = typer.Option(10, min=1, metavar="N", help="At most this many lines about what happened meanwhile."),
+    as_json: bool = typer.Option(False, "--json", help="Print the explanation as JSON and nothing else."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Explain why a job waited, or waits, in the words of `vinesim explain`: which units could run it, what they were
+    doing, and which jobs took them."""
+    import tempfile
+    from dataclasses import asdict
+
+    from vinesim.cli.explain import print_waiting
+
+    place = folder_of(folder)
+    from vinesim.formats.results.folder import to_json
+    from vinesim.live.history import write_history
+    from vinesim.live.running import is_manager_there
+    from vinesim.metrics.waiting import waiting_of
+
+    now_us = called(folder, "client.status")["now_us"] if is_manager_there(place) else 0.0
+    with tempfile.TemporaryDirectory() as name:
+        result = Path(name) / "result"
+        place_of_job, names = write_history(place, job, result, now_us)
+        found = waiting_of(result, place_of_job)
+    if as_json:
+        sys.stdout.write(to_json(asdict(found)))
+        return
+    print_waiting(found, rows, "it still waits" if now_us else "the cluster was stopped", names)
 
 
 def _pair(text: str) -> tuple[str, list[str]]:

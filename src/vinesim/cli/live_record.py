@@ -1,11 +1,10 @@
 """``vinesim live record|validate``: a live run as a scenario and a result, and beside its simulation."""
 
-import sys
 from pathlib import Path
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, folder_of
+from vinesim.cli.live_session import FOLDER, folder_of, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +37,6 @@ def validate(
 ) -> None:
     """Simulate the requests of a live run, and print what was measured and what was simulated side by side."""
     place = folder_of(folder)
-    import json
     from dataclasses import asdict
 
     from vinesim.formats.source.quantities import format_time_us
@@ -48,17 +46,17 @@ def validate(
     found = recorded(place)
     lines = validated(found)
     if as_json:
-        sys.stdout.write(json.dumps([asdict(line) for line in lines], indent=2) + "\n")
+        print_json([asdict(line) for line in lines])
         return
     from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=SIMPLE, pad_edge=False)
-    for title in ("", "measured", "simulated"):
+    for title in ("", "measured", "simulated", "with each dispatch"):
         table.add_column(title, justify="right" if title else "left")
     for line in lines:
-        values = (line.measured, line.simulated)
+        values = (line.measured, line.simulated, line.in_full)
         words = [format_time_us(v) if line.unit == "us" else f"{v:,.3g} {line.unit}".strip() for v in values]
         table.add_row(line.what, *words)
     console = Console(highlight=False)

@@ -1,6 +1,7 @@
 """How commands talk to a running cluster: one session, one call or a few, and errors in the words of the command."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,3 +66,10 @@ def called(given: Path | None, op: str, **content: Any) -> dict[str, Any]:
         return {name: value for name, value in answer.items() if name not in ("op", "n")}
 
     return dict(in_session(given, work))
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, and nothing else."""
+    import json
+
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, in_session, running_folder
+from vinesim.cli.live_session import FOLDER, called, in_session, print_json, running_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,17 +25,22 @@ def status(
     folder: Path | None = FOLDER,
 ) -> None:
     """Show nodes, queues and counters."""
-    import json
-
     found = called(folder, "client.status")
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        print_json(found)
         return
     from rich.console import Console
 
     console = Console(highlight=False)
+    console.print(_engine(found))
     for part in _tables(found, None):
         console.print(part)
+
+
+def _engine(found: dict[str, Any]) -> str:
+    """Which policy decides, and how it runs."""
+    why = f", because {found['engine_why']}" if found["engine_why"] else ""
+    return f"policy {found['policy']}, engine {found['engine']}{why}"
 
 
 def top(

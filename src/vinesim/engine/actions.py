@@ -67,7 +67,7 @@ def arrive(model, state):
 
 
 @inlined
-def _take_from_group(model, state, task):
+def take_from_group(model, state, task):
     """Make the task no longer pending: move the head of its group past all tasks that have started."""
     group = group_of(model, task)
     state.group_pending[group] -= 1
@@ -92,7 +92,7 @@ def _take_from_group(model, state, task):
 
 
 @inlined
-def _next_of_group(model, state, task):
+def next_of_group(model, state, task):
     """Return the next pending task of the group; the number of tasks if there is none."""
     n_arrived = state.run[0].n_arrived
     task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
@@ -168,11 +168,11 @@ def perform(model, state, action, may_overcommit):
         state.task_unit[task] = DROPPED
         run.n_done += 1
         drop_attached(model, state, task)
-        _take_from_group(model, state, task)
+        take_from_group(model, state, task)
         return True
     if not begin(model, state, task, not_negative(unit), action.n_tasks):
         return False
-    _take_from_group(model, state, task)
+    take_from_group(model, state, task)
     return True
 
 
@@ -239,7 +239,7 @@ def _join(model, state, task, unit, count, transfer, execution):
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
     last, follower, shares = task, task, progress.share_left(model, state, task)
     for _ in range(count - 1):
-        follower = _next_of_group(model, state, follower)
+        follower = next_of_group(model, state, follower)
         transfer += queries.transfer_us(model, state, follower, unit)
         share = progress.share_left(model, state, follower)
         execution += (queries.execution_us(model, state, follower, unit) - overhead) * share
@@ -341,15 +341,20 @@ def place(model, state, tasks, units, moves, may_overcommit):
 
 
 @kernel
+def set_open_unit(model, state, unit, is_open):
+    """Mark a unit as up or down."""
+    had_room = queries.has_room(model, state, unit)
+    state.unit_open[unit] = model.unit_capacity[unit] if is_open else DOWN
+    index_room(model, state, unit, had_room)
+    note_change(model, state, unit)
+    renew_node(model, state, unit)
+
+
+@kernel
 def set_open(model, state, units, is_open):
     """Mark the units' node as up or down; tasks running there are not changed."""
     for i in range(units.shape[0]):
-        unit = units[i]
-        had_room = queries.has_room(model, state, unit)
-        state.unit_open[unit] = model.unit_capacity[unit] if is_open else DOWN
-        index_room(model, state, unit, had_room)
-        note_change(model, state, unit)
-        renew_node(model, state, unit)
+        set_open_unit(model, state, units[i], is_open)
 
 
 @inlined

@@ -18,12 +18,12 @@ import numpy as np
 import vinesim.state.gangs
 import vinesim.state.indexed
 import vinesim.state.trial  # noqa: F401
-from vinesim.engine import block, loop, steps
+from vinesim.engine import block, loop, steps, turn
 from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken
 from vinesim.engine.ends import with_killed
 from vinesim.engine.guards import QUERIES, guarded, guarded_module
-from vinesim.engine.machine_code import BLOCK, LOOP, digest_of, kernels, loop_for
+from vinesim.engine.machine_code import BLOCK, LOOP, TURN, digest_of, kernels, loop_for
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
@@ -73,6 +73,15 @@ def bound_block(decide: Any) -> Any:
     if digest not in _blocks:
         _blocks[digest] = kept(block.run_block, digest, {"run_events": bound(decide).loop})
     return _blocks[digest]
+
+
+def bound_turn(decide: Any) -> Bound:
+    """Return the same for ``run_turn``, one turn of a live scheduler."""
+    digest = digest_of(decide)
+    if (TURN, digest) not in _loops:
+        made = kept(turn.run_turn, digest, {"decide": _kernel_of(decide, {})})
+        _loops[TURN, digest] = Bound(made, _keeps(functions_of(decide)))
+    return _loops[TURN, digest]
 
 
 def is_bound(decide: Any, kernel: str) -> bool:

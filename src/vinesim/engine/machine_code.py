@@ -12,16 +12,17 @@ from vinesim.state.machine_code import is_kept
 
 LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
 LOOP_OF_SEVERAL = "run_events_of_several"  # one run of tasks that hold several units
+TURN = "run_turn"  # one turn of a live scheduler
 PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "preemption")),
-    *(f"engine/{name}.py" for name in ("progress", "sharing", "steps", "wrong_line")),
+    *(f"engine/{name}.py" for name in ("progress", "sharing", "steps", "turn", "wrong_line")),
     *(f"state/{name}.py" for name in ("bits", "by_reference", "demand", "disk_cache", "event_queue", "gangs")),
     *(
         f"state/{name}.py"
         for name in ("holding", "indexed", "kernel", "layout", "machine_code", "node_index", "part", "queries")
     ),
-    *(f"state/{name}.py" for name in ("places", "skew_heap", "trial", "without_blas")),
+    *(f"state/{name}.py" for name in ("places", "skew_heap", "trial", "window", "without_blas")),
 )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vinesim.engine import sharing
-from vinesim.engine.actions import _return_to_group, _take_from_group, arrive, is_of_gang, perform
+from vinesim.engine.actions import _return_to_group, arrive, is_of_gang, perform, take_from_group
 from vinesim.engine.contract import IS_CONSOLIDATED, IS_GANG, JUST_STARTED, NOT_RUNNING
 from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
 from vinesim.state import event_queue, indexed, queries
@@ -187,7 +187,7 @@ def withdraw(model, state, jobs):
     for i in range(jobs.shape[0]):
         for task in range(model.job_first[jobs[i]], model.job_first[jobs[i] + 1]):
             if state.task_unit[task] == PENDING:
-                _take_from_group(model, state, task)
+                take_from_group(model, state, task)
                 state.task_unit[task] = DROPPED
                 run.n_done += 1
                 continue

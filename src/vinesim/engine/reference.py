@@ -8,7 +8,7 @@ Source: VineSim report, section 5.4 (VineProcessor, task queue, time machine).
 import heapq
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, Brok
 from vinesim.engine.ends import with_killed
 from vinesim.engine.reference_ends import Progress, interrupt, leave, stop, withdraw
 from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
-from vinesim.engine.reference_trial import Trial
+from vinesim.engine.reference_trial import Trial, trial
 from vinesim.model.errors import PolicyError
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
@@ -129,8 +129,8 @@ class ReferenceState:
             return [unit]
         return Place(self, task, unit).find(unit)
 
-    def trial(self) -> Trial:
-        return Trial(self)
+    def trial(self) -> AbstractContextManager[Trial]:
+        return trial(self)
 
     def note_place(self, rows: Any, task: int, unit: int) -> None:
         """See state/places.py: held one after another, and then released."""

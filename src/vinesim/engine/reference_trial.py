@@ -1,26 +1,26 @@
 """What would have room if some running tasks left, in the reference engine: the meaning of state/trial.py."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from contextlib import contextmanager
+from typing import Any
 
 from vinesim.engine.reference_gangs import as_before, attached_to, is_of_gang
 from vinesim.state import queries
 from vinesim.state.layout import FULL, OVERFULL
 
 
+@contextmanager
+def trial(state: Any) -> Iterator["Trial"]:
+    """Loads that are changed for a while."""
+    with as_before(state):
+        yield Trial(state)
+
+
 class Trial:
-    """Loads that are changed for a while: ``with Trial(state) as trial``."""
+    """What can be changed in a trial."""
 
     def __init__(self, state: Any):
         self.state, self.model = state, state.model
-        self._before = as_before(state)
-
-    def __enter__(self) -> Self:
-        self._before.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._before.__exit__(*error)
 
     def release(self, others: Any) -> None:
         """Let tasks, as far as they run, and those of their gangs hold nothing."""

@@ -142,13 +142,13 @@ def regrouped(
             setattr(result, name, getattr(scratch, name))
             continue
         axis = parts.index("groups")
-        before, after = (_along_groups(getattr(s, name), m, parts, axis) for s, m in ((scratch, old), (result, new)))
+        before, after = (along_groups(getattr(s, name), m, parts, axis) for s, m in ((scratch, old), (result, new)))
         for source, target in moved.items():
             after[target] = before[source]
     return result
 
 
-def _along_groups(array: np.ndarray, model: Model, parts: Sequence[str], axis: int) -> np.ndarray:
+def along_groups(array: np.ndarray, model: Model, parts: Sequence[str], axis: int) -> np.ndarray:
     """Return a view of a scratch array, groups first; the parts of its size are dimensions, the last one fastest."""
     n_groups = len(model.group_task_type)
     sizes = {"units": len(model.unit_type), "types": len(model.affinity), "task_types": len(model.ranking), "one": 1}

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from vinesim.engine import contract
@@ -11,15 +12,13 @@ from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, Place
 from vinesim.live.grants import RECENT, Grants, Running
-from vinesim.live.registration import Cluster, Registration, compiled
+from vinesim.live.registration import Cluster, Registration, compiled, registration
 from vinesim.live.state import LiveState, expected_us
 from vinesim.model.application import Application
-from vinesim.model.catalog import code_of
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.policies.registry import resolve
-from vinesim.state.layout import ARRIVAL, DROP, FINISH, OUTAGE, TIMER, Action, View
+from vinesim.state.layout import ARRIVAL, DROP, DROPPED, FINISH, OUTAGE, PENDING, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
 
@@ -34,6 +33,7 @@ class Decider:
         self.options = plain_options(policy.values_of_options())
         self.now_us = -math.inf
         self.registered: list[Registration] = []
+        self.unregistered: set[int] = set()
         self.resources: list[str] = []  # that applications request, in the order of the model
         self.groups: list[list[int]] = []  # for each application, by gang member
         self.requests = Requests()
@@ -57,6 +57,18 @@ class Decider:
     def n_pending(self) -> int:
         """Number of waiting requests."""
         return 0 if self.state is None else len({self.requests.task_job[task] for task in self.state.pending})
+
+    def n_pending_of(self, application: int) -> int:
+        """Return how many requests of an application wait."""
+        jobs = {self.requests.task_job[task] for task in (() if self.state is None else self.state.pending)}
+        return sum(self.requests.job_application[job] == application for job in jobs)
+
+    def unregister(self, application: int) -> None:
+        """Let an application go; what it registered stays in the model, under a name that nobody uses."""
+        one = self.registered[application]
+        name = f"{one.application.name}, unregistered {len(self.unregistered)}"
+        self.registered[application] = replace(one, application=replace(one.application, name=name))
+        self.unregistered.add(application)
 
     def arrive(self, application: int, size: float, arrived_us: float) -> int:
         """Add a request that is pending from now on. Returns its number."""
@@ -85,6 +97,19 @@ class Decider:
             self.ended += ended
         self.happened(TIMER)
 
+    def cancel(self, job: int) -> bool:
+        """Forget a request of which no task has started. Returns whether there is one that the policy can forget."""
+        if self.state is None or job not in self.requests.job_left or self.policy.keeps_tasks:
+            return False
+        tasks = range(self.requests.job_first[job], self.requests.job_first[job + 1])
+        if any(self.state.task_unit[task] != PENDING for task in tasks):
+            return False
+        for task in tasks:
+            self.state.pending.remove(task)
+            self.state.task_unit[task] = DROPPED
+            self.ended.append(task)
+        return True
+
     def set_up(self, units: list[int], is_up: bool) -> None:
         """Open or close units, by their rows in the datacenter; the policy is asked as after an outage."""
         self.down = self.down - set(units) if is_up else self.down | set(units)
@@ -101,12 +126,8 @@ class Decider:
         self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
     ) -> int:
         """Add an application. Returns its number. Raises :class:`InputError`."""
-        kind = code_of(f"application {application.name}, task_type", task_type, self.cluster.task_types)
-        if application.gang_size > 1 and not self.policy.starts_gangs:
-            expected = f"1, as the policy {self.policy.name} does not declare starts_gangs"
-            found = f"{application.gang_size}"
-            raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
-        registered = [*self.registered, Registration(application, kind, demand, dict(requests or {}))]
+        one = registration(self.cluster, self.policy, application, task_type, demand, requests)
+        registered = [*self.registered, one]
         model, groups = compiled(self.cluster, registered, self.policy)
         if self.state is None:
             self._begin(model)
@@ -145,6 +166,11 @@ class Decider:
         """Set what the policy sees from now on; tasks that ended before can be removed."""
         self._forget_ended()
         self.view = View(self.now_us, event, unit, job, task, self.options, self.scratch)
+
+    def see_again(self) -> None:
+        """Make the view anew after everything was restored."""
+        if self.state is not None:
+            self.view = View(self.now_us, TIMER, -1, -1, -1, self.options, self.scratch)
 
     def _forget_ended(self) -> None:
         """Remove the tasks that have ended from everything kept by task or job.
@@ -262,11 +288,6 @@ class Decider:
 
     def _broken(self, broken: BrokenContract) -> PolicyError:
         return broken.as_policy_error(title_of(self.policy), self.now_us)
-
-
-def check_policy(policy: Any, options: Mapping[str, Any]) -> None:
-    """Raise :class:`InputError` for a policy that is unknown, or that cannot decide without knowing the workload."""
-    usable(resolve(policy, options))
 
 
 def usable(policy: Any) -> OnlinePolicy:

@@ -1,7 +1,8 @@
 """What a manager asks of its decision component: operations in, grants out, in one call per turn of its loop.
 
-:class:`SchedulerDecisions` answers with :class:`~vinesim.live.scheduler.Scheduler`. Another component, such as one that
-runs compiled, can take its place: the manager only knows :class:`Decisions`.
+:class:`SchedulerDecisions` answers with :class:`~vinesim.live.scheduler.Scheduler`, the plain code;
+:class:`~vinesim.live.compiled.CompiledDecisions` with the same code, compiled. The manager only knows
+:class:`Decisions`.
 """
 
 import math
@@ -10,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from vinesim.live.grant import Grant
+from vinesim.live.registration import Cluster
 from vinesim.live.scheduler import Scheduler
-from vinesim.model.cluster import Cluster
+from vinesim.model.application import Application
+from vinesim.policies.contract import OnlinePolicy
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,14 @@ class SetUp:
     is_up: bool
 
 
-Operation = Arrive | Complete | Lose | SetUp
+@dataclass(frozen=True)
+class Withdraw:
+    """A request, by its number, need not start any more."""
+
+    request: int
+
+
+Operation = Arrive | Complete | Lose | SetUp | Withdraw
 
 
 @dataclass
@@ -56,25 +66,18 @@ class Outcome:
     numbers: list[int] = field(default_factory=list)  # of the requests that arrived, in order
     grants: list[Grant] = field(default_factory=list)
     dropped: tuple[int, ...] = ()  # requests that the policy gave up
+    withdrawn: tuple[int, ...] = ()  # requests that waited, and do not any more
     ask_again_us: float = math.inf  # when to call again if nothing happens
 
 
 class Decisions(Protocol):
-    """A policy at work."""
+    """A policy at work; ``engine`` is compiled or reference, and ``engine_why`` says why it is not compiled."""
+
+    engine: str
+    engine_why: str
 
     def register(
-        self,
-        name: str,
-        relative_deadline_us: float,
-        average_load: float,
-        *,
-        nodes: Sequence[tuple[int, int]] = (),
-        gang_size: int = 1,
-        max_consolidated: int = 1,
-        per_size: bool = False,
-        task_type: str | None = None,
-        demand: float,
-        requests: Mapping[str, float] | None = None,
+        self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
     ) -> int:
         """Add an application. Returns its number. Raises :class:`~vinesim.model.errors.InputError`."""
 
@@ -85,12 +88,13 @@ class Decisions(Protocol):
 class SchedulerDecisions:
     """The policy's plain code, called by :class:`~vinesim.live.scheduler.Scheduler`."""
 
-    def __init__(self, cluster: Cluster):
-        """Raises :class:`~vinesim.model.errors.InputError` for a policy that cannot decide without the workload."""
+    engine = "reference"
+
+    def __init__(self, cluster: Cluster, policy: OnlinePolicy, engine_why: str = ""):
+        self.engine_why = engine_why
         self._scheduler = Scheduler(
             cluster.datacenter,
-            cluster.policy,
-            cluster.options,
+            policy,
             affinity=cluster.affinity,
             overhead_us=cluster.overhead_us,
             task_types=cluster.task_types,
@@ -98,11 +102,11 @@ class SchedulerDecisions:
             lease_factor=0.0,
             lease_floor_us=1e15,  # leases are between the manager and the devices
         )
-        self.register = self._scheduler.register
+        self.register = self._scheduler.register_application
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the scheduler, then ask it until it grants nothing more."""
-        scheduler, outcome = self._scheduler, Outcome()
+        scheduler, outcome, withdrawn = self._scheduler, Outcome(), []
         for operation in operations:
             if isinstance(operation, Arrive):
                 arrived_us = min(operation.arrived_us, now_us)
@@ -112,10 +116,12 @@ class SchedulerDecisions:
                 scheduler.complete(operation.grant, now_us, operation.unit)
             elif isinstance(operation, Lose):
                 scheduler.lose(operation.grant, now_us)
-            else:
+            elif isinstance(operation, SetUp):
                 scheduler.set_up(operation.units, operation.is_up, now_us)
+            elif scheduler.cancel(operation.request, now_us):
+                withdrawn.append(operation.request)
         while may_grant and (grant := scheduler.can_issue(now_us)) is not None:
             outcome.grants.append(grant)
-        outcome.dropped = scheduler.dropped()
+        outcome.dropped, outcome.withdrawn = scheduler.dropped(), tuple(withdrawn)
         outcome.ask_again_us = scheduler.ask_again_us
         return outcome

@@ -3,11 +3,9 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from vinesim.formats.cluster.file import read_cluster
+from vinesim.formats.cluster.file import CheckPolicy, read_cluster
 from vinesim.live.address import make_token
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
@@ -22,9 +20,7 @@ def default_folder() -> Path:
     return Path(named) if named else Path(state) / "vinesim" / "live"
 
 
-def prepare(
-    folder: Path, cluster_file: Path, check_policy: Callable[[Any, Mapping[str, Any]], object] | None = None
-) -> Cluster:
+def prepare(folder: Path, cluster_file: Path, check_policy: CheckPolicy | None = None) -> Cluster:
     """Make the folder of a cluster from its file. Raises :class:`~vinesim.model.errors.InputError`."""
     cluster = read_cluster(cluster_file, check_policy)
     make_token(folder)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE nodes (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
@@ -31,6 +31,10 @@ CREATE TABLE transitions (
   id INTEGER PRIMARY KEY, time_us REAL NOT NULL, job INTEGER NOT NULL, state TEXT NOT NULL, why TEXT);
 CREATE INDEX transitions_job ON transitions (job);
 """
+OPENINGS = """
+CREATE TABLE node_changes (
+  id INTEGER PRIMARY KEY, time_us REAL NOT NULL, node TEXT NOT NULL, is_open INTEGER NOT NULL);
+"""  # since version 2
 
 
 class Journal:
@@ -43,8 +47,9 @@ class Journal:
         self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
         self._is_open = False
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            self._db.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT")
+        if version in (0, 1):
+            missing = SCHEMA + OPENINGS if version == 0 else OPENINGS
+            self._db.executescript(f"BEGIN; {missing} PRAGMA user_version={VERSION}; COMMIT")
         elif version != VERSION:
             raise ValueError(f"{path}: a journal of version {version}; this is version {VERSION}")
 
@@ -77,6 +82,12 @@ class Journal:
     def set(self, name: str, value: Any) -> None:
         """Set a value that is no row of a table, such as the time at which the cluster first started."""
         self.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, json.dumps(value))
+
+    def latest_us(self) -> float:
+        """Return the time of the last entry; 0 if there is none."""
+        columns = [("transitions", "time_us"), ("requests", "ended_us"), ("node_changes", "time_us")]
+        queries = [f"SELECT ifnull(max({column}), 0) AS us FROM {table}" for table, column in columns]  # noqa: S608
+        return max(float(self.one(query)["us"]) for query in queries)
 
     def close(self) -> None:
         """Commit, and close the file."""

@@ -6,7 +6,7 @@ beyond its execution is the overhead, the median by application and type.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Recorded:
 
     scenario: Scenario
     result: Result
+    in_full: Scenario  # the same requests, but each takes what its grant took in all, without an overhead
     n_left_out: int  # requests that failed, were dropped or cancelled
 
 
@@ -75,6 +76,9 @@ def record(folder: Path) -> Recorded:
         seed=cluster.seed,
         applications=tuple(one.application for one in cluster.applications),
     )
+    held_us = (columns["ended_us"] - columns["issued_us"]) / n_consolidated[batch]
+    all_of_it = replace(work, times_us=_times(cluster, columns["size"], held_us, code, unit_type))
+    in_full = replace(scenario, workload=all_of_it, overhead_us=None)
     leaders = np.unique(batch, return_index=True)[1]
     outcome = Outcome(
         task_unit=columns["unit"].astype(np.int32),
@@ -89,7 +93,14 @@ def record(folder: Path) -> Recorded:
         n_events=len(done),
         followers=np.setdiff1d(np.arange(len(done)), leaders),
     )
-    provenance = {
+    made_by = provenance(cluster, outcome.end_us)
+    result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
+    return Recorded(scenario, result, in_full, len(rows) - len(done))
+
+
+def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
+    """Return what a result says of where it comes from."""
+    return {
         "version": VERSION,
         "seed": cluster.seed,
         "policy": str(cluster.policy),
@@ -98,10 +109,8 @@ def record(folder: Path) -> Recorded:
         "processor_types": [kind.name for kind in cluster.processor_types],
         "task_types": [kind.name for kind in cluster.task_types],
         "reason": "",
-        "wall_s": outcome.end_us / 1e6,
+        "wall_s": took_us / 1e6,
     }
-    result = result_of(scenario, outcome, lambda: {**provenance, "content_id": content_id(scenario)})
-    return Recorded(scenario, result, len(rows) - len(done))
 
 
 def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:

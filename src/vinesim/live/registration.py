@@ -8,8 +8,9 @@ import numpy as np
 
 from vinesim.engine.simulate import unit_order_of
 from vinesim.model.application import Application, due_us
-from vinesim.model.catalog import TaskType
+from vinesim.model.catalog import TaskType, code_of
 from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.contract import OnlinePolicy
@@ -40,6 +41,23 @@ class Cluster:
     affinity: np.ndarray | None
     overhead_us: np.ndarray | None
     seed: int
+
+
+def registration(
+    cluster: Cluster,
+    policy: OnlinePolicy,
+    application: Application,
+    task_type: str,
+    demand: float,
+    requests: Mapping[str, float] | None,
+) -> Registration:
+    """Return the registration of an application. Raises :class:`InputError` if it is not for this cluster."""
+    kind = code_of(f"application {application.name}, task_type", task_type, cluster.task_types)
+    if application.gang_size > 1 and not policy.starts_gangs:
+        expected = f"1, as the policy {policy.name} does not declare starts_gangs"
+        found = f"{application.gang_size}"
+        raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
+    return Registration(application, kind, demand, dict(requests or {}))
 
 
 def compiled(

@@ -10,7 +10,7 @@ from pathlib import Path
 from vinesim.live.address import Address, read_token, write_place
 from vinesim.live.agent.agent import Agent
 from vinesim.live.clock import ClusterClock
-from vinesim.live.decisions import SchedulerDecisions
+from vinesim.live.engine import component
 from vinesim.live.folder import JOURNAL, cluster_in, node_folder
 from vinesim.live.journal import Journal
 from vinesim.live.logs import log_to
@@ -31,11 +31,7 @@ async def manager(folder: Path) -> None:
     if started_s is None:
         started_s = time.time()
         journal.set("started_s", started_s)
-    latest = journal.one(
-        "SELECT max((SELECT ifnull(max(time_us), 0) FROM transitions), "
-        "(SELECT ifnull(max(ended_us), 0) FROM requests)) AS us"
-    )
-    core = Core(cluster, SchedulerDecisions(cluster), journal, ClusterClock(started_s, latest["us"]))
+    core = Core(cluster, component(cluster), journal, ClusterClock(started_s, journal.latest_us()))
     stop = asyncio.Event()
     server = Server(core, token, stop.set)
     server.failed.add_done_callback(lambda _: stop.set())

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from vinesim.model.application import Application
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
+
+LiveEngine = Literal["auto", "compiled", "reference"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Cluster:
     kernels: str = ""  # a Python file, or the name of a module
     policy: Any = "symphony"
     options: Mapping[str, Any] = field(default_factory=dict)
+    engine: LiveEngine = "auto"  # how the manager runs the policy; auto: compiled if the policy allows it
     limits: Limits = field(default_factory=Limits)
     seed: int = 0
     host: str = "127.0.0.1"  # where the manager listens

@@ -13,7 +13,7 @@ from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state import queries
 from vinesim.state.build import GROUP_KEYS
-from vinesim.state.scratch import SIZES, is_size
+from vinesim.state.scratch import SIZES, TASK, TASK_FROM_1, TASKS_BELOW, is_size
 
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
@@ -26,6 +26,9 @@ NEEDS_PREEMPTS = {
     queries.left,
     queries.next_running,
 }
+
+
+HOW = (TASK, TASK_FROM_1, TASKS_BELOW)  # how scratch may hold a task's number
 
 
 OF_NODES = {  # the queries whose answers change only with the node, and are alike for tasks that demand the same
@@ -130,6 +133,10 @@ def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
                 f'scratch: name -> (dtype, size), such as "last": ("i8", "units"); sizes {", ".join(SIZES)}',
                 (f"{array!r}: {declared!r}"),
             )
+    for array, holds in (policy.task_numbers or {}).items():
+        if array not in policy.scratch or np.dtype(policy.scratch[array][0]).kind not in "iu" or holds not in HOW:
+            one_of = ", ".join(map(repr, HOW))
+            yield f"task_numbers: a scratch array of whole numbers -> one of {one_of}", f"{array!r}: {holds!r}"
 
 
 def is_word(text: Any) -> bool:

@@ -13,6 +13,7 @@ from vinesim.state.layout import Model
 
 _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
+TASK, TASK_FROM_1, TASKS_BELOW = "task", "task + 1", "tasks below"  # how scratch holds a task's number
 SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "tasks", "queue", "held", "one")
 
 

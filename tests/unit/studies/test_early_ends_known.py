@@ -4,7 +4,6 @@ import pytest
 
 from verification.early_ends import systems, verify
 
-
 # in plain Python these take tens of seconds; of each policy another system is looked at always
 SLOW = {"srtf, load 0.5", "srtf, load 0.9", "las, load 0.7, 4 levels"}
 SYSTEMS = [

@@ -55,6 +55,9 @@ class ClusterDocument(Part):
     applications: list[LiveApplicationPart] = Field(default_factory=list, description="What it serves from the start.")
     policy: Name = Field("symphony", description="A policy's name, or my_policy.py:MyPolicy.")
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the policy.")
+    engine: Literal["auto", "compiled", "reference"] = Field(
+        "auto", description="How the manager runs the policy; auto: compiled if the policy allows it."
+    )
     limits: LimitsPart = Field(default_factory=lambda: LimitsPart.model_validate({}), description="What is accepted.")
     lease: PositiveTime = Field(
         10e6, description="A device that has not heard from the manager for this long ends itself. Default 10 s."

@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,17 @@ from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT
 
+CheckPolicy = Callable[..., object]  # of a policy, its options and the engine
+
 
 def read_cluster(
     path: str | os.PathLike[str],
-    check_policy: Check | None = None,
+    check_policy: CheckPolicy | None = None,
     folder: Path | None = None,
 ) -> Cluster:
     """Read a cluster file. Its file names start from ``folder``, by default its own.
 
-    ``check_policy(policy, options)`` adds its problems. Raises :class:`InputError`.
+    ``check_policy(policy, options, engine)`` adds its problems. Raises :class:`InputError`.
     """
     source = YamlSource(path, what="a cluster")
     document, bad = checked(source, ClusterDocument, REQUIRED)
@@ -38,8 +42,10 @@ def read_cluster(
     used = sorted({kind for node in nodes for kind in node.units if kind in known})
     speeds = None if names is None or "affinity" in bad else affinity(source, document.affinity, names, None, used)
     overhead = None if names is None else table(source, "overhead", document.overhead, names)
-    is_read = not {"policy", "options"} & bad
-    policy = policy_name(source, document.policy, document.options, folder.resolve(), check_policy if is_read else None)
+    check: Check | None = None
+    if check_policy is not None and not {"policy", "options", "engine"} & bad:
+        check = partial(check_policy, engine=document.engine)
+    policy = policy_name(source, document.policy, document.options, folder.resolve(), check)
     kernels = _kernels(source, document, folder)
     source.raise_if_any()
     assert names is not None
@@ -54,6 +60,7 @@ def read_cluster(
         kernels=kernels,
         policy=policy,
         options=document.options,
+        engine=document.engine,
         limits=limits,
         seed=document.seed,
         host=document.host,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vinesim.live.clock import ClusterClock
-from vinesim.live.decisions import Arrive, Decisions, Operation, SetUp
+from vinesim.live.decisions import Arrive, Decisions, Operation, SetUp, Withdraw
 from vinesim.live.journal import Journal
 from vinesim.live.manager.clients import Clients
 from vinesim.live.manager.counters import Counters
@@ -121,6 +121,12 @@ class Core:
         self._operations.append(Arrive(item.application, item.size, item.arrived_us))
         self._arriving.append(item)
 
+    def withdraw(self, item: Item) -> None:
+        """Let a cancelled item wait no more, if the policy can forget it; else its grant is given back."""
+        item.is_cancelled = True
+        if item.number in self.items:
+            self._operations.append(Withdraw(item.number))
+
     @property
     def n_waiting(self) -> int:
         """Number of requests and jobs that wait."""
@@ -153,18 +159,7 @@ class Core:
         """Register an application; without a kernel it is for a client that asks for its grants, or for jobs."""
         if application.name in self.by_name:
             raise Refusal("wrong", f"the application {application.name!r} is registered already")
-        number = self.decisions.register(
-            application.name,
-            application.relative_deadline_us,
-            application.average_load,
-            nodes=application.nodes,
-            gang_size=application.gang_size,
-            max_consolidated=application.max_consolidated,
-            per_size=application.per_size,
-            task_type=task_type,
-            demand=demand,
-            requests=requests,
-        )
+        number = self.decisions.register(application, task_type, demand, requests)
         deadline_us = application.relative_deadline_us
         self.served.append(Served(application.name, kernel, deadline_us, application.per_size, client))
         self.by_name[application.name] = number
@@ -191,6 +186,8 @@ class Core:
             for grant in outcome.grants:
                 self.counters.n_grants += 1
                 self.runs.begin(grant, [self.items.pop(number) for number in grant.requests])
+            for number in outcome.withdrawn:
+                del self.items[number]
             for number in outcome.dropped:
                 self.runs.dropped(self.items.pop(number))
             self.ask_again_us = outcome.ask_again_us

@@ -80,7 +80,7 @@ class Jobs:
             self._core.reply(peer, message, is_cancelled=False)
             return
         if item.number in self._core.items:  # it waits: over now; its grant, if it comes, is given back
-            item.is_cancelled = True
+            self._core.withdraw(item)
             self._end(item, CANCELLED, "cancelled")
         else:
             self._core.runs.cancel(item)

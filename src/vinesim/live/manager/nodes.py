@@ -49,6 +49,8 @@ class Nodes:
                 self._awaited.add(node.name)
         for node in self.all.values():
             core.set_up(node.units, False)
+            node.is_open = True  # whatever it was: the next line says that it is not
+            self._note(node, False)
 
     # --- calls of agents ---
 
@@ -111,6 +113,7 @@ class Nodes:
         if node is not None and node.peer is peer:
             node.peer = None
             self._become(node, "silent")
+            self._note(node, False)
             self._core.set_up(node.units, False)
             log.warning("node silent", extra={"node": node.name, "epoch": node.epoch})
 
@@ -162,8 +165,16 @@ class Nodes:
         """Open the units of a node that may get work, and close the others."""
         is_up = node.state == "up" and not node.is_draining
         is_open = [is_up and unit in node.ready and unit not in node.blocked for unit in node.units]
+        self._note(node, all(is_open))
         self._core.set_up([unit for unit, can in zip(node.units, is_open, strict=True) if can], True)
         self._core.set_up([unit for unit, can in zip(node.units, is_open, strict=True) if not can], False)
+
+    def _note(self, node: Node, is_open: bool) -> None:
+        """Note when a node begins or ceases to get work, for ``vinesim live explain``."""
+        if is_open != node.is_open:
+            node.is_open = is_open
+            statement = "INSERT INTO node_changes (time_us, node, is_open) VALUES (?, ?, ?)"
+            self._core.journal.write(statement, self._core.now_us, node.name, is_open)
 
     def _lose(self, node: Node) -> None:
         core = self._core
@@ -177,6 +188,7 @@ class Nodes:
             core.runs.killed(attempt, f"node {node.name} was silent until its lease ended")
         node.blocked.clear()
         self._become(node, "lost")
+        self._note(node, False)
         core.set_up(node.units, False)
         log.error("node lost", extra={"node": node.name, "epoch": node.epoch})
 

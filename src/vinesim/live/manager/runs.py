@@ -113,7 +113,7 @@ class Runs:
         """Give up an item. A request is answered at once; what runs is ended, unless others run with it."""
         if item.is_cancelled:
             return
-        item.is_cancelled = True
+        self._core.withdraw(item)
         if not item.job:
             self._core.counters.n_cancelled += 1
             self._record(item, None, "cancelled", math.nan)

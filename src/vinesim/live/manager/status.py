@@ -32,6 +32,8 @@ def status_of(core: "Core") -> dict[str, Any]:
     return {
         "now_us": core.now_us,
         "policy": getattr(core.cluster.policy, "name", str(core.cluster.policy)),
+        "engine": core.decisions.engine,
+        "engine_why": core.decisions.engine_why,
         "nodes": [_node(node) for node in core.nodes.all.values()],
         "waiting": waiting,
         "n_waiting": core.n_waiting,

@@ -73,6 +73,7 @@ class Node:
     epoch: int = 0
     state: str = "absent"  # up, silent (no connection, lease still runs), draining, lost, absent
     is_draining: bool = False
+    is_open: bool = False  # it may get work, as the journal says
     fence_us: float = 0.0  # when its lease and the grace have ended: its devices are no longer alive
     peer: Any = None  # its connection
     facts: dict[str, Any] = field(default_factory=dict)  # cores, memory, GPUs as the agent found them

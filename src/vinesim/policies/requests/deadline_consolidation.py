@@ -6,7 +6,15 @@ from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.edf import fastest_us
-from vinesim.policies.requests.gang import GANG_SCRATCH, give_up, has_next_member, is_available, issue, next_member
+from vinesim.policies.requests.gang import (
+    GANG_SCRATCH,
+    GANG_TASKS,
+    give_up,
+    has_next_member,
+    is_available,
+    issue,
+    next_member,
+)
 from vinesim.policies.requests.registered import max_consolidated
 from vinesim.state.queries import (
     consolidated_us,
@@ -47,6 +55,7 @@ class DeadlineConsolidation(OnlinePolicy):
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = GANG_SCRATCH
+    task_numbers: ClassVar = GANG_TASKS
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:

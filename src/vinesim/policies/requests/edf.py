@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.fcfs import fastest_available
-from vinesim.policies.requests.gang import GANG_SCRATCH, give_up, has_next_member, issue, next_member
+from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, give_up, has_next_member, issue, next_member
 from vinesim.policies.requests.registered import can_use, max_consolidated
-from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
+from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, QUEUED_TASKS, queue_first, queue_pop, queue_push
 from vinesim.state.layout import PENDING
 from vinesim.state.queries import (
     deadline_us,
@@ -45,6 +45,7 @@ class Edf(OnlinePolicy):
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = {**PRIORITY_QUEUE, **GANG_SCRATCH}
+    task_numbers: ClassVar = {**QUEUED_TASKS, **GANG_TASKS}
 
     consolidate: Literal["no", "yes", "overtaking"] = "no"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.requests.gang import GANG_SCRATCH, has_next_member, is_available, issue, next_member
+from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, has_next_member, is_available, issue, next_member
 from vinesim.policies.requests.registered import max_consolidated
 from vinesim.state.queries import group, group_size, more_at_once, nothing, oldest_pending, task_type
 
@@ -26,6 +26,7 @@ class Fcfs(OnlinePolicy):
     starts_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application", "member")
     scratch: ClassVar = GANG_SCRATCH
+    task_numbers: ClassVar = GANG_TASKS
 
     consolidate: bool = False
 

@@ -14,12 +14,14 @@ from vinesim.state.queries import (
     nothing,
     start_consolidated,
 )
+from vinesim.state.scratch import TASK_FROM_1
 
 GANG_SCRATCH = {
     "gang_next": ("i8", "one"),  # the next task to place, + 1; 0 = none
     "gang_count": ("i8", "one"),  # number of consolidated requests
     "gang_type": ("i8", "one"),  # processor type on which they start; GIVE_UP: they are dropped
 }
+GANG_TASKS = {"gang_next": TASK_FROM_1}
 GIVE_UP = -1
 
 

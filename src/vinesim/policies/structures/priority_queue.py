@@ -10,6 +10,7 @@ and that are read from either end; there all is kept by the task's number.
 from typing import Any
 
 from vinesim.policies.structures.binary_heap import heap_pop, heap_push
+from vinesim.state.scratch import TASK, TASKS_BELOW
 
 PRIORITY_QUEUE = {
     "queue": ("i4", "queue"),
@@ -17,6 +18,7 @@ PRIORITY_QUEUE = {
     "queue_size": ("i8", "one"),
     "queue_seen": ("i8", "one"),  # for the policy: tasks below this number were inserted, or never will be
 }
+QUEUED_TASKS = {"queue": TASK, "queue_seen": TASKS_BELOW}
 
 
 def queue_first(scratch: Any) -> int:
@@ -36,3 +38,4 @@ def queue_pop(scratch: Any) -> None:
     n = int(scratch.queue_size[0])
     scratch.queue_size[0] = n - 1
     heap_pop(scratch.queue, scratch.queue_key, n)
+    scratch.queue[n - 1] = 0  # so that it does not look as if a task were still waiting here

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.requests.gang import GANG_SCRATCH, has_next_member, is_available, issue, next_member
+from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, has_next_member, is_available, issue, next_member
 from vinesim.policies.requests.registered import average_load, can_use, max_consolidated
 from vinesim.policies.symphony.consolidation import consolidated_operations, trimmed
 from vinesim.policies.symphony.history import HISTORY_SCRATCH, LONGEST, is_known, observe, predict
@@ -28,6 +28,7 @@ from vinesim.state.queries import (
     started_us,
     task_type,
 )
+from vinesim.state.scratch import TASK_FROM_1
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Symphony(OnlinePolicy):
         "load_now": ("f8", "groups"),  # pending requests when the mean was last updated
         "load_at_us": ("f8", "groups"),
     }
+    task_numbers: ClassVar = {**GANG_TASKS, "learned": TASK_FROM_1}
 
     urgency: Literal["linear", "polynomial", "exponential"] = "polynomial"
     power: float = 3.0

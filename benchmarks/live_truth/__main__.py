@@ -1,0 +1,116 @@
+"""``python -m benchmarks.live_truth [--seconds N] [--policies A B] [--out DIR]``: start a cluster per policy, play the
+load, simulate what was recorded, and print both as a table for docs/explanation/live_truth.md.
+
+The load is that of ``load.yaml``; ``--seconds`` shortens it, and the spikes with it.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import vinesim as vs
+from benchmarks.machine import description
+from benchmarks.report import Table, figure
+from vinesim.live.client import Session, connect
+from vinesim.live.folder import JOURNAL
+from vinesim.live.journal import Journal
+from vinesim.live.load import Played, play
+from vinesim.live.record import record
+from vinesim.live.validation import validate
+
+HERE = Path(__file__).parent
+POLICIES = ("symphony", "fcfs", "edf", "rb_ljf_ba")
+KERNELS = {name: name.lower() for name in ("SEARCH", "OPTION", "SQL", "VIDEO")}
+FULL_S = 600.0
+
+
+def live(*words: str) -> None:
+    """Run a command of ``vinesim live``."""
+    subprocess.run([sys.executable, "-m", "vinesim", "live", *words], check=True)
+
+
+async def load(folder: Path, seconds: float) -> tuple[Played, dict[str, Any]]:
+    """Play the load. Returns what the client saw, and the cluster's status after it."""
+    share = seconds / FULL_S
+    changes = [f"workload.options.duration_us={seconds} s"]
+    changes += [
+        f"workload.options.spike_width_{end}_us={width * share} s" for end, width in (("low", 30), ("high", 60))
+    ]
+    work = vs.read_scenario(HERE / "load.yaml", changes).workload
+    session: Session
+    async with connect(folder) as session:
+        played = await play(session, work, KERNELS)
+        return played, await session.call("client.status")
+
+
+def one_policy(policy: str, seconds: float) -> dict[str, Any]:
+    """Return the numbers of both runs of one policy."""
+    with tempfile.TemporaryDirectory(prefix="vinesim-truth-") as name:
+        place, before = Path(name), os.getloadavg()[0]
+        (place / "kernels.py").write_text((HERE / "kernels.py").read_text())
+        (place / "cluster.yaml").write_text((HERE / "cluster.yaml").read_text().replace("POLICY", policy))
+        folder = place / "state"
+        live("start", str(place / "cluster.yaml"), "--folder", str(folder), "--wait", "300")
+        try:
+            played, status = asyncio.run(load(folder, seconds))
+        finally:
+            live("stop", "--folder", str(folder))
+        recorded = record(folder)
+        lines = validate(recorded)
+        journal = Journal(folder / JOURNAL)
+        again = journal.one("SELECT count(*) AS n FROM requests WHERE n_attempts > 1")["n"]
+        journal.close()
+    n_sent = sum(map(len, played.response_us.values()))
+    return {
+        "policy": policy,
+        "engine": status["engine"],
+        "sent": n_sent,
+        "answered": status["counters"]["n_done"],
+        "started_again": again,
+        "failures": played.failures,
+        "late_us": played.late_us,
+        "dispatch_us": status["dispatch_us"],
+        "load_average": [before, os.getloadavg()[0]],
+        "lines": [asdict(line) for line in lines],
+    }
+
+
+def table(found: list[dict[str, Any]]) -> Table:
+    """Return the figures side by side."""
+    rows = []
+    for i, line in enumerate(found[0]["lines"]):
+        cells = []
+        for one in found:
+            scale = 1e3 if line["unit"] == "us" else 1.0
+            values = [one["lines"][i][name] / scale for name in ("measured", "simulated", "in_full")]
+            cells.append(" / ".join(map(figure, values)))
+        unit = {"us": ", ms", "%": ", %"}.get(line["unit"], "")
+        rows.append([line["what"] + unit, *cells])
+    title = "Measured / simulated / simulated with what each dispatch took"
+    return Table(title, ["", *(f"`{one['policy']}`" for one in found)], rows)
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=FULL_S)
+    parser.add_argument("--policies", nargs="+", default=POLICIES)
+    parser.add_argument("--out", type=Path, help="a file for all numbers, as JSON")
+    given = parser.parse_args()
+    found = []
+    for policy in given.policies:
+        found.append(one_policy(policy, given.seconds))
+        if given.out:
+            given.out.write_text(json.dumps(found, indent=2) + "\n")
+    print(table(found).markdown())
+    print(description())
+
+
+main()

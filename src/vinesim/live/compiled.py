@@ -1,0 +1,281 @@
+"""The decision component that runs a policy compiled: the same code as a run, on a window of an endless stream.
+
+A decision costs the same however many requests wait. Its slow twin is :class:`~vinesim.live.scheduler.Scheduler`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vinesim.engine.compiled import bound_turn
+from vinesim.engine.compiling import announce_compilation
+from vinesim.engine.contract import BROKEN, BrokenContract, asked, broken
+from vinesim.live.columns import along_groups
+from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp
+from vinesim.live.grant import Grant, Place
+from vinesim.live.registration import Cluster, Registration, compiled, registration
+from vinesim.live.renumbering import kept, moved_scratch, moved_state, moved_window
+from vinesim.model.application import Application
+from vinesim.model.streams import stream_seed
+from vinesim.model.workload import ONE_SLOT
+from vinesim.policies.contract import OnlinePolicy, title_of
+from vinesim.state.build import build_state
+from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER, Model
+from vinesim.state.scratch import FACTOR, build_options, build_scratch
+from vinesim.state.window import (
+    ANSWER,
+    ARRIVE,
+    CLOSE,
+    END,
+    FREE,
+    OPEN,
+    OPERATION,
+    TELL,
+    WITHDRAW,
+    empty_window,
+)
+
+LEAST_TASKS = 4096  # length of the first window
+
+
+class CompiledDecisions:
+    """A policy at work, compiled when it is made."""
+
+    engine, engine_why = "compiled", ""
+
+    def __init__(self, cluster: Cluster, policy: OnlinePolicy, n_tasks: int = LEAST_TASKS):
+        self._cluster, self._policy, self._n_tasks = cluster, policy, n_tasks
+        self._numbers = policy.task_numbers or {}
+        made = bound_turn(policy.decide)
+        self._turn, self._keeps = made.loop, made.keeps
+        self._options = build_options(policy.values_of_options())
+        self._begin()
+        with announce_compilation(policy, None):
+            self._compile()
+
+    def _begin(self) -> None:
+        """Forget everything."""
+        self._registered: list[Registration] = []
+        self._groups: list[list[int]] = []  # for each application, by gang member
+        self._base: Any = None  # the model without the window
+        self._model: Any = None
+        self._state: Any = None
+        self._window: Any = None
+        self._scratch: Any = None
+        self._places: list[Place] = []  # of each unit
+        self._down: set[int] = set()  # rows of units that went down before the first application
+        self._running: dict[int, dict[int, int]] = {}  # grant -> unit's row -> leading task
+        self._ready: list[Grant] = []  # of turns that were not to grant anything
+        self._n_given = 0
+        self._now_us = -math.inf
+
+    def _compile(self) -> None:
+        """Compile the turn, or load it from the disk, with an application of its own."""
+        self.register(Application("compile", 1.0), self._cluster.task_types[0].name, ONE_SLOT)
+        self.turn(0.0, ())
+        self._begin()
+
+    # --- applications ---
+
+    def register(
+        self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
+    ) -> int:
+        """Add an application. Returns its number. Raises :class:`~vinesim.model.errors.InputError`."""
+        one = registration(self._cluster, self._policy, application, task_type, demand, requests)
+        registered = [*self._registered, one]
+        base, groups = compiled(self._cluster, registered, self._policy)
+        before = [group for gang in self._groups for group in gang]
+        moved = dict(zip(before, (group for gang in groups for group in gang), strict=False))
+        old, self._base, self._registered, self._groups = self._base, base, registered, groups
+        if old is None:
+            self._set_up()
+        else:
+            self._scratch = self._regrouped(old, moved)
+        self._renew(moved)
+        return len(registered) - 1
+
+    def _set_up(self) -> None:
+        """Make the state, and the policy's arrays, for the first application."""
+        n_resources = self._base.task_request.shape[1]
+        self._window = empty_window(self._n_tasks, n_resources)
+        model = self._with_window()
+        state = build_state(model, stream_seed(self._cluster.seed, "policy"), **self._keeps)
+        unused = {name: getattr(state, name)[:0].copy() for name in ("queue_next", "queue_previous", "work_due")}
+        self._state = state._replace(**unused, work_next=state.work_next[:0].copy())
+        self._state.run["next_job"] = self._state.run["n_arrived"] = 1
+        self._scratch = build_scratch(self._policy.scratch, model)
+        center = self._cluster.datacenter
+        self._rows = self._base.unit_order.tolist()
+        self._unit_of = {row: unit for unit, row in enumerate(self._rows)}
+        self._places = [
+            Place(
+                row, int(center.rack[row]), int(center.shelf[row]), center.processor_types[center.unit_type[row]].name
+            )
+            for row in self._rows
+        ]
+
+    def _with_window(self) -> Model:
+        """Return the model with read-only views of the window in place of its own columns."""
+        views = {}
+        for name in Model._fields:
+            if hasattr(self._window, name):
+                views[name] = getattr(self._window, name).view()
+                views[name].flags.writeable = False
+        return self._base._replace(**views)
+
+    def _regrouped(self, old: Model, moved: Mapping[int, int]) -> Any:
+        """Return the policy's arrays for the groups as they are numbered now."""
+        found = {}
+        for name, (dtype, size) in self._policy.scratch.items():
+            parts = size.split(FACTOR)
+            if "groups" in parts:
+                axis = parts.index("groups")
+                before = along_groups(getattr(self._scratch, name), old, parts, axis)
+                found[name] = np.zeros(before.size // len(before) * len(self._base.group_task_type), dtype)
+                after = along_groups(found[name], self._base, parts, axis)
+                for source, target in moved.items():
+                    after[target] = before[source]
+        return self._scratch._replace(**found)
+
+    def _renew(self, moved: Mapping[int, int] | None = None) -> None:
+        """Number what is left anew, so that the window has room; ``moved`` are the groups with other numbers. The
+        window becomes longer if it would soon be full again."""
+        queues = [name for name, (_, size) in self._policy.scratch.items() if size == "queue" and name in self._numbers]
+        left = kept(self._state, self._window, [getattr(self._scratch, name) for name in queues])
+        while len(left.tasks) > self._n_tasks // 2:
+            self._n_tasks *= 2
+        window = moved_window(self._window, left, self._n_tasks, self._base.task_request.shape[1])
+        n_left, n_groups = len(left.tasks), len(self._base.group_task_type)
+        if moved:
+            renamed = np.arange(max(moved) + 1)
+            renamed[list(moved)] = list(moved.values())
+            window.task_group[1:n_left] = renamed[window.task_group[1:n_left]]
+        window = window._replace(group_tail=np.full(n_groups, -1, np.int64), **self._applications())
+        applications = window.job_application[window.task_job[1:n_left]]
+        window.task_request[1:n_left] = window.application_request[applications]
+        self._state = moved_state(self._state, left, window, n_groups)
+        self._scratch = moved_scratch(self._scratch, self._policy.scratch, self._numbers, left, self._n_tasks)
+        self._running = {
+            grant: {unit: int(left.task_now[task]) for unit, task in leads.items()}
+            for grant, leads in self._running.items()
+        }
+        self._window = window
+        self._model = self._with_window()
+        self._answers = np.zeros(self._n_tasks, ANSWER)
+        self._requests = np.zeros(self._n_tasks, np.int64)
+        self._n_arrived = n_left
+
+    def _applications(self) -> dict[str, np.ndarray]:
+        """Return the window's columns of applications."""
+        all_, names = self._registered, sorted({name for one in self._registered for name in one.requests})
+        counts = [len(gang) for gang in self._groups]
+        self._sizes = counts
+        return {
+            "application_first": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            "member_group": np.array([group for gang in self._groups for group in gang], np.int64),
+            "application_demand": np.array([one.demand for one in all_], np.float64),
+            "application_due_us": np.array([one.application.relative_deadline_us for one in all_], np.float64),
+            "application_per_size": np.array([one.application.per_size for one in all_], bool),
+            "application_request": np.array(
+                [[one.requests.get(name, 0.0) for name in names] for one in all_], np.float64
+            ).reshape(len(all_), len(names)),
+        }
+
+    # --- turns ---
+
+    def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
+        """Tell the policy what has happened, then ask it until it grants nothing more."""
+        outcome = Outcome()
+        if self._state is None:
+            for one in operations:
+                assert isinstance(one, SetUp)  # nothing else is possible without an application
+                self._down = self._down - set(one.units) if one.is_up else self._down | set(one.units)
+            return outcome
+        n_new = sum([self._sizes[one.application] for one in operations if isinstance(one, Arrive)])
+        while self._n_arrived + n_new >= self._n_tasks:
+            self._n_tasks *= 1 + (n_new >= self._n_tasks // 2)
+            self._renew()
+        first = int(self._window.n_requests[0])
+        rows, n_requests = self._rows_of(now_us, operations)
+        outcome.numbers = list(range(first, first + n_requests))
+        self._n_arrived += n_new
+        told = np.array(rows, OPERATION)
+        run = self._state.run
+        run["now_us"] = self._now_us = now_us
+        stopped, n_answers = asked(
+            self._policy.decide,
+            self._turn,
+            self._model,
+            self._state,
+            self._window,
+            self._options,
+            self._scratch,
+            told,
+            self._answers,
+            self._requests,
+            self._policy.may_overcommit,
+            self._policy.sees_every_event,
+            self._policy.starts_gangs,
+            may_grant,
+        )
+        if stopped == BROKEN:
+            found = broken(run[0])
+            assert isinstance(found, BrokenContract)
+            raise found.as_policy_error(title_of(self._policy), now_us)
+        grants, given_up = self._answered(n_answers, now_us)
+        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), tuple(given_up[NOTHING])
+        if may_grant:
+            outcome.grants, self._ready = self._ready + grants, []
+        else:
+            self._ready += grants
+        outcome.ask_again_us = float(run["timer_us"][0])
+        return outcome
+
+    def _rows_of(self, now_us: float, operations: Sequence[Operation]) -> tuple[list[tuple[Any, ...]], int]:
+        """Return the operations as the turn reads them, and how many requests arrive."""
+        rows: list[tuple[Any, ...]] = [(CLOSE, self._unit_of[row], 0.0, 0.0) for row in self._down]
+        self._down.clear()
+        n_requests = 0
+        for one in operations:
+            if isinstance(one, Arrive):
+                rows.append((ARRIVE, one.application, one.size, min(one.arrived_us, now_us)))
+                n_requests += 1
+            elif isinstance(one, Complete):
+                leads = self._running[one.grant]
+                rows.append((END, leads.pop(one.unit), 0.0, 0.0))
+                if not leads:
+                    del self._running[one.grant]
+            elif isinstance(one, Lose):
+                rows += [(FREE, task, 0.0, 0.0) for task in self._running.pop(one.grant, {}).values()]
+                rows.append((TELL, TIMER, 0.0, 0.0))
+            elif isinstance(one, SetUp):
+                rows += [(OPEN if one.is_up else CLOSE, self._unit_of[row], 0.0, 0.0) for row in one.units]
+                rows.append((TELL, OUTAGE, 0.0, 0.0))
+            elif not self._policy.keeps_tasks:
+                rows.append((WITHDRAW, one.request, 0.0, 0.0))
+        return rows, n_requests
+
+    def _answered(self, n_answers: int, now_us: float) -> tuple[list[Grant], dict[int, list[int]]]:
+        """Return the grants, and the requests that were dropped or withdrawn."""
+        answers = self._answers[:n_answers].tolist()
+        requests = self._requests[: sum([answer[4] for answer in answers])].tolist()
+        grants: list[Grant] = []
+        given_up: dict[int, list[int]] = {DROP: [], NOTHING: []}
+        at = i = 0
+        while i < n_answers:
+            kind, task, unit, _, n, application = answers[i]
+            mine, at, i = requests[at : at + n], at + n, i + 1
+            if kind in given_up:
+                given_up[kind] += mine
+                continue
+            places, leads = [self._places[unit]], {self._rows[unit]: task}
+            while i < n_answers and answers[i][3] > 0:
+                places.append(self._places[answers[i][2]])
+                leads[self._rows[answers[i][2]]] = answers[i][1]
+                i += 1
+            grants.append(Grant(self._n_given, application, tuple(mine), tuple(places), now_us, math.inf))
+            self._running[self._n_given] = leads
+            self._n_given += 1
+        return grants, given_up

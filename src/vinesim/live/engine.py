@@ -1,0 +1,51 @@
+"""Which decision component serves a cluster: compiled where the policy allows it, else the plain one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.live.decider import usable
+from vinesim.live.decisions import Decisions, SchedulerDecisions
+from vinesim.live.registration import Cluster
+from vinesim.model.cluster import Cluster as ClusterFile
+from vinesim.model.cluster import LiveEngine
+from vinesim.model.errors import InputError, Problem
+from vinesim.policies.contract import OnlinePolicy, title_of
+from vinesim.policies.registry import resolve
+
+
+def check_policy(policy: Any, options: Mapping[str, Any], engine: LiveEngine) -> None:
+    """Raise :class:`InputError` for a policy that is unknown, that cannot decide without knowing the workload, or that
+    does not run in this engine."""
+    chosen = usable(resolve(policy, options))
+    why = why_plain(chosen)
+    if engine == "compiled" and why:
+        remedy = "Leave engine: out, then the manager runs it as plain Python."
+        raise InputError([Problem("engine", "a policy that a live scheduler can compile", why, remedy)])
+
+
+def component(file: ClusterFile) -> Decisions:
+    """Return the decision component of a cluster. A policy is compiled here, not while requests wait."""
+    policy = usable(resolve(file.policy, file.options))
+    cluster = Cluster(file.datacenter, file.task_types, file.affinity, file.overhead_us, file.seed)
+    why = "the cluster file says so" if file.engine == "reference" else why_plain(policy)
+    if why:
+        return SchedulerDecisions(cluster, policy, why)
+    from vinesim.live.compiled import CompiledDecisions  # loads the compiler
+
+    return CompiledDecisions(cluster, policy)
+
+
+def why_plain(policy: OnlinePolicy) -> str:
+    """Return why a policy cannot be compiled for a stream without end; empty if it can."""
+    name = title_of(policy)
+    if not policy.compiled:
+        return f"{name} declares compiled = False"
+    if policy.takes_back:
+        return f"{name} keeps tasks that have ended in queues of its own"
+    if policy.task_numbers is None:
+        unsaid = [array for array, (dtype, _) in policy.scratch.items() if np.dtype(dtype).kind in "iu"]
+        if unsaid:
+            return f"{name} does not declare task_numbers, and its scratch has whole numbers: {', '.join(unsaid)}"
+    return ""

@@ -1,0 +1,181 @@
+"""The compiled decision component grants what the plain one grants, whatever happens, in whatever order."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.requests_scenarios import request_scenario
+from vinesim.live.compiled import CompiledDecisions
+from vinesim.live.decisions import Arrive, Complete, Lose, SchedulerDecisions, SetUp, Withdraw
+from vinesim.live.engine import why_plain
+from vinesim.live.registration import Cluster
+from vinesim.model.application import Application
+from vinesim.model.workload import ONE_SLOT
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.registry import policies, resolve
+from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
+
+SLOW = ("symphony", "symphony_recommended", "fcfs", "edf_drop", "least_laxity", "deadline_consolidation")
+TASKS = ("high", "flat", "pref", "closer_to_data", "earliest_finish")
+OPTIONS = {"edf": [{"consolidate": word} for word in ("no", "yes", "overtaking")], "fcfs": [{}, {"consolidate": True}]}
+FAR_US = 9e14  # the leases of the plain component end beyond it
+FIRST_WINDOW = 8  # so short that it is renewed all the time
+
+
+def both(seed: int, name: str) -> tuple[SchedulerDecisions, CompiledDecisions, Any]:
+    """The two components of one random cluster, and its scenario."""
+    choices = OPTIONS.get(name, [{}])
+    options = choices[seed % len(choices)]
+    scenario = request_scenario(seed, name, options, gangs=policies()[name].starts_gangs)
+    policy, tasks = resolve(name, options), scenario.workload.task_types
+    cluster = Cluster(scenario.datacenter, tasks, scenario.affinity, scenario.overhead_us, scenario.seed)
+    return SchedulerDecisions(cluster, policy), CompiledDecisions(cluster, policy, FIRST_WINDOW), scenario
+
+
+class Sequence:
+    """Random operations: each is possible when it is done."""
+
+    def __init__(self, seed: int, scenario: Any):
+        self._random, self._scenario = np.random.default_rng([seed, 15]), scenario
+        self.now_us, self._n_requests = 0.0, 0
+        self._running: dict[int, list[int]] = {}  # grant -> units
+
+    def one(self, n_applications: int) -> Any:
+        """The next operation."""
+        random = self._random
+        kind = int(random.integers(0, 12))
+        if kind < 6:
+            self._n_requests += 1
+            late_us = float(random.integers(0, 3))
+            return Arrive(int(random.integers(0, n_applications)), float(random.integers(0, 8)), self.now_us - late_us)
+        if kind < 9 and self._running:
+            grant = list(self._running)[random.integers(0, len(self._running))]
+            units = self._running[grant]
+            unit = units.pop(random.integers(0, len(units)))
+            if not units:
+                del self._running[grant]
+            return Complete(grant, unit)
+        if kind == 9 and self._running:
+            grant = list(self._running)[random.integers(0, len(self._running))]
+            del self._running[grant]
+            return Lose(grant)
+        if kind == 10:
+            return Withdraw(int(random.integers(0, self._n_requests + 2)))
+        units = random.integers(0, self._scenario.datacenter.n_units, 2)
+        return SetUp(tuple(units.tolist()), bool(random.integers(0, 3)))
+
+    def turn(self, n_applications: int) -> tuple[list[Any], bool]:
+        """The operations of a turn, and whether it may grant; sometimes at the same instant as the turn before."""
+        self.now_us += float(self._random.integers(0, 4)) if self._random.integers(0, 3) else 0.0
+        operations = [self.one(n_applications) for _ in range(self._random.integers(0, 5))]
+        return operations, bool(self._random.integers(0, 6))
+
+    def granted(self, grants: Any) -> None:
+        """Note what runs."""
+        self._running |= {grant.id: [place.unit for place in grant.places] for grant in grants}
+
+
+def compare(name: str, n_scenarios: int) -> int:
+    """Demand the same answers of both; applications register one after another. Returns the number of grants."""
+    n_grants = 0
+    for seed in range(n_scenarios):
+        plain, fast, scenario = both(seed, name)
+        sequence, applications = Sequence(seed, scenario), list(scenario.applications)
+        n_registered = 0
+        for step in range(100):
+            if step == 0 or (n_registered < len(applications) and sequence._random.integers(0, 15) == 0):
+                one = applications[n_registered]
+                assert plain.register(one, one.name, ONE_SLOT) == fast.register(one, one.name, ONE_SLOT)
+                n_registered += 1
+            operations, may_grant = sequence.turn(n_registered)
+            ours = plain.turn(sequence.now_us, operations, may_grant)
+            theirs = fast.turn(sequence.now_us, operations, may_grant)
+            where = (name, seed, step, operations)
+            assert (ours.numbers, ours.dropped, ours.withdrawn) == (theirs.numbers, theirs.dropped, theirs.withdrawn), (
+                where
+            )
+            assert list(map(essence, ours.grants)) == list(map(essence, theirs.grants)), where
+            assert (ours.ask_again_us if ours.ask_again_us < FAR_US else math.inf) == theirs.ask_again_us, where
+            sequence.granted(theirs.grants)
+            n_grants += len(theirs.grants)
+        assert len(fast._turn.signatures) == 1  # nothing was compiled for a longer window or another application
+    return n_grants
+
+
+def essence(grant: Any) -> tuple[Any, ...]:
+    """A grant without its lease: the compiled component leaves leases to the manager."""
+    return grant.id, grant.application, grant.requests, grant.places, grant.issued_us
+
+
+def test_it_grants_the_same_through_many_short_windows():
+    assert compare("edf", 15) > 800
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW + TASKS)
+def test_so_do_the_other_policies(name):
+    assert compare(name, 40) > 1500
+
+
+class Remembering(OnlinePolicy):
+    """A user's policy: it starts nothing on the unit where it has started a task last."""
+
+    scratch: ClassVar = {"last": ("i8", "one")}
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        task = oldest_pending(model, state)
+        unit = fastest_free(model, state, task)
+        if unit < 0 or view.scratch.last[0] == task + 1:
+            return nothing()
+        view.scratch.last[0] = task + 1
+        return start(task, unit)
+
+
+class Plain(OnlinePolicy):
+    """A policy that cannot be compiled."""
+
+    compiled: ClassVar[bool] = False
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return nothing()
+
+
+def test_which_policies_run_as_plain_code_and_why():
+    assert "task_numbers" in why_plain(Remembering())
+    declared = type("Declared", (Remembering,), {"task_numbers": {"last": "task + 1"}})
+    assert why_plain(declared()) == ""
+    assert "compiled = False" in why_plain(Plain())
+    kept = {name for name, policy in policies().items() if issubclass(policy, OnlinePolicy) and not policy.plans}
+    plain = {name for name in kept if not policies()[name].preempts and why_plain(resolve(name))}
+    assert plain == {
+        *("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl", "easy_backfill", "conservative_backfill"),
+        *("delay", "earliest_completion"),
+    }
+
+
+class Halves(OnlinePolicy):
+    """A policy that starts the first member of a gang only."""
+
+    starts_gangs: ClassVar[bool] = True
+    groups: ClassVar[tuple[str, ...]] = ("application", "member")
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        task = oldest_pending(model, state)
+        return start(task, 0) if state.unit_tasks[0] == 0 else nothing()
+
+
+@pytest.mark.slow
+def test_a_gang_that_is_started_in_part_is_an_error():
+    types = (vs.ProcessorType("CPU"),)
+    center = vs.Datacenter.of([("CPU", 0, 0), ("CPU", 0, 1)], types)
+    cluster = Cluster(center, (vs.TaskType("A"),), np.ones((1, 1)), None, 0)
+    fast = CompiledDecisions(cluster, Halves())
+    gang = fast.register(Application("A", 1e3, gang_size=2), "A", ONE_SLOT)
+    with pytest.raises(vs.PolicyError, match="must start the others next"):
+        fast.turn(1.0, [Arrive(gang, 1.0, 1.0)])
