@@ -31,6 +31,7 @@ ELSEWHERE = {  # policies of several queues, and the tests of their rules
     **dict.fromkeys(("random_fit", "dot_product", "gpu_clustering", "gpu_packing"), "test_scoring"),
     **dict.fromkeys(("gpu_best_fit", "fgd"), "test_scoring"),
     **dict.fromkeys(("priority", "srtf", "las"), "test_preemptive"),
+    "drf": "test_drf",
 }
 ONLINE = pytest.mark.parametrize("policy", ONLINE_POLICIES.values(), ids=ONLINE_POLICIES.keys())
 PAPER = Limits(demands="none", sharing=False)  # the papers' model: a unit runs one task

@@ -26,6 +26,7 @@ BUILT_IN = {  # by name, in the order of the documentation: a run imports only i
     "priority": "preemptive.priority:Priority",
     "srtf": "preemptive.srtf:Srtf",
     "las": "preemptive.las:Las",
+    "drf": "online.drf:Drf",
     "earliest_finish": "online.earliest_finish:EarliestFinish",
     "earliest_completion": "online.earliest_completion:EarliestCompletion",
     "optimal": "optimal.policy:Optimal",

@@ -14,7 +14,7 @@ from vinesim.state.layout import Model
 _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
 TASK, TASK_FROM_1, TASKS_BELOW = "task", "task + 1", "tasks below"  # how scratch holds a task's number
-SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "tasks", "queue", "held", "one")
+SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "users", "tasks", "queue", "held", "one")
 
 
 @lru_cache(maxsize=256)
@@ -68,6 +68,7 @@ def build_scratch(declared: Mapping[str, tuple[str, str]], model: Model) -> Any:
         "task_types": len(model.ranking),
         "groups": len(model.group_task_type),
         "jobs": len(model.job_arrival_us),
+        "users": int(model.job_user.max(initial=-1)) + 2,  # and one for jobs without a user
         "tasks": len(model.task_operations),
         "queue": len(model.task_operations),  # room for every task, indexed by position rather than by task
         "held": len(model.task_operations) + int(model.task_held[-1] if len(model.task_held) else 0),  # state/places.py
