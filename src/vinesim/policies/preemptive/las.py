@@ -33,7 +33,6 @@ class Las(OnlinePolicy):
     name: ClassVar[str] = "las"
     source: ClassVar[str] = "Gu et al. (Tiresias), NSDI 2019, section 3.3: Discretized 2D-LAS"
     preempts: ClassVar[bool] = True
-    takes_back: ClassVar[bool] = True
     keeps_tasks: ClassVar[bool] = False  # what it keeps of them, it checks against the state
     groups: ClassVar[tuple[str, ...]] = ("demand",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {

@@ -24,7 +24,6 @@ class Priority(OnlinePolicy):
     name: ClassVar[str] = "priority"
     source: ClassVar[str] = "Kleinrock, Queueing Systems II, 1976, section 3.4"
     preempts: ClassVar[bool] = True
-    takes_back: ClassVar[bool] = True
     keeps_tasks: ClassVar[bool] = False  # what it keeps of them, it checks against the state
     groups: ClassVar[tuple[str, ...]] = ("demand",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = RANKED

@@ -24,7 +24,6 @@ class Srtf(OnlinePolicy):
     name: ClassVar[str] = "srtf"
     source: ClassVar[str] = "Schrage and Miller, Operations Research, 1966"
     preempts: ClassVar[bool] = True
-    takes_back: ClassVar[bool] = True
     keeps_tasks: ClassVar[bool] = False  # what it keeps of them, it checks against the state
     needs_estimates: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("demand",)
