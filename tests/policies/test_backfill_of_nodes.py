@@ -165,14 +165,14 @@ def of_own_capacity(name, jobs, capacities):
     work = vs.Workload(np.zeros(n, int), np.arange(n + 1), np.zeros(n), [float(job.run) for job in jobs],
                        *np.zeros((3, n)), np.full(n, -1), demand=[float(job.gpus) for job in jobs],
                        task_types=(vs.TaskType("T"),))  # fmt: skip
-    n_units, types = len(capacities), (vs.ProcessorType("U"),)
+    n_units, types = len(capacities), (vs.ProcessorType("U", capacity=10.0),)
     center = vs.Datacenter(np.zeros(n_units), np.zeros(n_units), np.arange(n_units), types, capacity=capacities)
     return vs.Scenario(center, work, name, affinity=[[1.0]], network=vs.Network(None, None, None, 0.0))
 
 
 @BOTH
 def test_units_have_capacities_of_their_own(name):
-    """Only the second unit can hold the second job, from 10 on; the third may not delay it there, and fits the first."""
+    """Only the second unit can hold the second job, from 10 on; the third may not delay it there."""
     jobs = [job(1, 6, 10), job(1, 8, 10), job(1, 3, 30), job(1, 3, 30)]
     case = of_own_capacity(name, jobs, [4.0, 10.0])
     done = vs.simulate(case, engine="reference").tasks
