@@ -1,11 +1,15 @@
 """Backfilling of tasks that hold several units, and of gangs: against plain lists and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tests.backfill_plainly as plain
 import vinesim as vs
+from vinesim.engine.many import fits_blocks
 from vinesim.model.workload import ANYWHERE, NODE
+from vinesim.policies.registry import resolve
 
 RULES = {"easy_backfill": plain.easy, "conservative_backfill": plain.conservative}
 BOTH = pytest.mark.parametrize("name", RULES)
@@ -153,6 +157,29 @@ def test_what_runs_beyond_its_estimate_counts_as_ending_now(name):
 def test_conservative_moves_up_in_order_when_a_gang_ends_early():
     jobs = [job(2, 2, 4, estimate=10), job(2, 2, 3), job(1, 2, 2), job(2, 1, 1)]
     assert starts("conservative_backfill", jobs, 2, 2, 1, 1) == [0, 4, 7, 7]
+
+
+def of_own_capacity(name, jobs, capacities):
+    """A unit of each capacity; a job takes as much of one as it has ``gpus``."""
+    n = len(jobs)
+    work = vs.Workload(np.zeros(n, int), np.arange(n + 1), np.zeros(n), [float(job.run) for job in jobs],
+                       *np.zeros((3, n)), np.full(n, -1), demand=[float(job.gpus) for job in jobs],
+                       task_types=(vs.TaskType("T"),))  # fmt: skip
+    n_units, types = len(capacities), (vs.ProcessorType("U", capacity=10.0),)
+    center = vs.Datacenter(np.zeros(n_units), np.zeros(n_units), np.arange(n_units), types, capacity=capacities)
+    return vs.Scenario(center, work, name, affinity=[[1.0]], network=vs.Network(None, None, None, 0.0))
+
+
+@BOTH
+def test_units_have_capacities_of_their_own(name):
+    """Only the second unit can hold the second job, from 10 on; the third may not delay it there."""
+    jobs = [job(1, 6, 10), job(1, 8, 10), job(1, 3, 30), job(1, 3, 30)]
+    case = of_own_capacity(name, jobs, [4.0, 10.0])
+    done = vs.simulate(case, engine="reference").tasks
+    assert done["unit"].tolist() == [1, 1, 0, 1]
+    assert done["init_us"].tolist() == [0.0, 10.0, 0.0, 20.0]
+    assert not fits_blocks(case, resolve(name))  # their loop is that of units of a type
+    assert fits_blocks(replace(case, datacenter=replace(case.datacenter, capacity=None)), resolve(name))
 
 
 @pytest.mark.slow

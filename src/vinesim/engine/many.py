@@ -107,6 +107,7 @@ def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
         isinstance(policy, OnlinePolicy)
         and policy.compiled
         and not policy.plans
+        and policy.suited_to(scenario) is policy
         and not may_end_early(scenario, policy)
         and not scenario.workload.has_vectors
         and scenario.workload.gang_within is None
