@@ -1,5 +1,5 @@
-"""A request to a live cluster beside a bare call of a Ray actor in the same run, and the memory of the manager over many
-requests: ``python -m benchmarks.live_requests [--calls N] [--seconds S]``.
+"""A request to a live cluster beside a bare call of a Ray actor, and the memory of the manager over many requests:
+``python -m benchmarks.live_requests [--calls N] [--seconds S]``.
 
 Both calls carry the same small payload to a process that returns it. Blocks of both alternate, so that the load of the
 machine is the same for both.
@@ -108,7 +108,7 @@ def main() -> None:
         (place / "kernels.py").write_text(KERNELS)
         live("start", str(place / "cluster.yaml"), "--folder", str(folder), "--wait", "300")
         try:
-            ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=80 * 2**20)
+            ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
             actor = ray.remote(num_cpus=0)(Echo).remote()
             times, sizes = asyncio.run(measured(folder, actor, given.calls, given.seconds))
         finally:
