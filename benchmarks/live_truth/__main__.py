@@ -113,4 +113,5 @@ def main() -> None:
     print(description())
 
 
-main()
+if __name__ == "__main__":
+    main()

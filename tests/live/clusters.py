@@ -94,7 +94,7 @@ class CoreTest:
     def begin(self) -> None:
         """Start the manager, or start it again after it died without a word."""
         cluster = cluster_in(self._state)
-        self.core = Core(cluster, component(cluster), Journal(self._state / "journal"), self.clock)
+        self.core = Core(cluster, component(cluster), Journal(self._state / "journal"), self.clock, self._state)
         self.turn()
 
     def turn(self, *messages: tuple[str, dict[str, Any]], after_us: float = 1e3) -> list[tuple[str, dict[str, Any]]]:
@@ -158,6 +158,10 @@ class Processes:
         os.kill(process.pid, number)
         if number == signal.SIGKILL:
             process.wait(PATIENCE_S)
+
+    def has_ended(self, name: str) -> bool:
+        """Whether a process has ended by itself."""
+        return self._running[name].poll() is not None
 
     def devices(self, node: str) -> list[int]:
         """The numbers of a node's processes that live."""

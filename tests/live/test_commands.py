@@ -11,7 +11,17 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("VINESIM_LIVE", str(tmp_path / "live"))
 
 
-WATCHING = ["status", "top", "metrics", "drain n0", "resume n0", "record --out x", "validate"]
+WATCHING = [
+    "status",
+    "top",
+    "metrics",
+    "drain n0",
+    "resume n0",
+    "add-node n5 --units CPU=1",
+    "remove-node n0",
+    "record --out x",
+    "validate",
+]
 OF_JOBS = ["list", "wait 1", "logs 1", "cancel 1", "submit true", "explain 1"]
 
 
@@ -21,6 +31,12 @@ def test_no_cluster_is_said(vinesim, words):
     assert done.code == 2
     assert "vinesim live start" in done.err
     assert "Traceback" not in done.err
+
+
+def test_wrong_units_of_a_node_are_refused_before_anything_is_sent(vinesim):
+    done = vinesim("live", "add-node", "n5", "--units", "CPU")
+    assert done.code == 2
+    assert "TYPE=NUMBER" in done.err
 
 
 def test_a_wrong_cluster_file_starts_nothing(vinesim, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import vinesim as vinesim
 from tests.live.clusters import CLUSTER, eventually, until, write_files
+from tests.live.test_processes import up
 from vinesim.live.client import connect
 from vinesim.live.running import supervisor_pid
 
@@ -44,6 +45,9 @@ def test_start_requests_jobs_a_dead_manager_a_dead_agent_and_stop(vinesim, tmp_p
         assert vinesim("live", "wait", job).code == 3
         assert json.loads(vinesim("live", "list", "--all", "--json").out)[0]["state"] == "ended"
         assert "ended" in vinesim("live", "logs", "--history", job).out
+        assert vinesim("live", "explain", job).out.startswith(f"Job {job} ")
+        assert vinesim("live", "add-node", "n9", "--units", "CPU=1").out == "n9 joins\n"
+        asyncio.run(asyncio.wait_for(joined(folder, "n9"), 100))
         asyncio.run(asyncio.wait_for(survive(folder, tmp_path), 200))
         status = json.loads(vinesim("live", "status", "--json").out)
         assert status["counters"]["n_done"] == 1  # of this manager
@@ -55,6 +59,12 @@ def test_start_requests_jobs_a_dead_manager_a_dead_agent_and_stop(vinesim, tmp_p
     assert not psutil.Process(supervisor).children()  # a zombie of this test at most
     assert vinesim("live", "status").code == 2
     assert "no cluster runs" in vinesim("live", "stop").out
+
+
+async def joined(folder: Path, node: str) -> None:
+    """Wait until a node that was added is up."""
+    async with connect(folder) as session:
+        await up(session, node)
 
 
 async def survive(folder: Path, tmp_path: Path) -> None:

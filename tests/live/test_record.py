@@ -11,6 +11,7 @@ from tests.live.clusters import CLUSTER, CoreTest, every, processes
 from tests.live.test_processes import run, up
 from vinesim.formats.results.folder import write_result
 from vinesim.live.folder import JOURNAL
+from vinesim.live.journal import Journal
 from vinesim.live.load import play
 from vinesim.live.record import SCENARIO, record, write_scenario
 from vinesim.live.validation import validate
@@ -126,3 +127,13 @@ def test_playing_needs_applications():
 
     with pytest.raises(InputError, match="jobs of applications"):
         asyncio.run(inside())
+
+
+def test_work_on_units_that_the_file_does_not_have_is_said(live):
+    file = live / "cluster.yaml"
+    file.write_text(file.read_text().replace("{name: n0, units: {ACC: 1, CPU: 1}}, ", ""))
+    journal = Journal(live / JOURNAL)
+    journal.write("UPDATE requests SET unit = 2")
+    journal.close()
+    with pytest.raises(InputError, match="work on units 0 to 0"):
+        record(live)

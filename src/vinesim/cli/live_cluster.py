@@ -1,4 +1,4 @@
-"""``vinesim live start|stop|drain|resume``: the cluster itself."""
+"""``vinesim live start|stop|drain|resume|add-node|remove-node``: the cluster itself."""
 
 import os
 import signal
@@ -21,6 +21,8 @@ def register(app: typer.Typer) -> None:
     app.command("stop")(stop)
     app.command("drain")(drain)
     app.command("resume")(resume)
+    app.command("add-node")(add_node)
+    app.command("remove-node")(remove_node)
 
 
 def start(
@@ -97,6 +99,31 @@ def resume(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None 
     """Let a drained node get work again."""
     called(folder, "client.drain", node=node, is_draining=False)
     typer.echo(f"{node} gets work")
+
+
+def add_node(
+    node: str = typer.Argument(..., metavar="NODE", help="Its name."),
+    units: list[str] = typer.Option(..., "--units", metavar="TYPE=N", help="Its units; repeat for more types."),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Add a node to a running cluster. The manager begins anew from the journal; what runs goes on."""
+    called(folder, "client.add", node=node, units=dict(_count(text) for text in units))
+    typer.echo(f"{node} joins")
+
+
+def remove_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
+    """Remove a node for good. What still runs there is ended and starts again elsewhere; drain it before."""
+    called(folder, "client.remove", node=node)
+    typer.echo(f"{node} has left")
+
+
+def _count(text: str) -> tuple[str, int]:
+    from vinesim.model.errors import InputError, Problem
+
+    kind, _, number = text.partition("=")
+    if not kind or not number.isdecimal() or int(number) == 0:
+        raise InputError([Problem(f"--units {text}", "TYPE=NUMBER, such as CPU=2", repr(text))])
+    return kind, int(number)
 
 
 def _wait_until_up(place: Path, process: Any, until_s: float) -> None:

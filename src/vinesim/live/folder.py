@@ -30,13 +30,13 @@ def prepare(folder: Path, cluster_file: Path, check_policy: CheckPolicy | None =
     return cluster
 
 
-def cluster_in(folder: Path) -> Cluster:
-    """Return the cluster of a folder. Raises :class:`InputError` if none was started there."""
+def cluster_in(folder: Path, file: str = CLUSTER) -> Cluster:
+    """Return the cluster of a folder, as that file there says. Raises :class:`InputError` if none was started there."""
     if not (folder / ORIGIN).is_file():
         remedy = "Start one: vinesim live start CLUSTER.yaml"
         raise InputError([Problem(str(folder), "the folder of a cluster", "none was started there", remedy)])
     origin = json.loads((folder / ORIGIN).read_text())
-    return read_cluster(folder / CLUSTER, folder=Path(origin["folder"]))
+    return read_cluster(folder / file, folder=Path(origin["folder"]))
 
 
 def node_folder(folder: Path, node: str) -> Path:

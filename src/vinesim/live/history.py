@@ -13,7 +13,7 @@ from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.live.folder import JOURNAL, cluster_in
 from vinesim.live.journal import Journal
-from vinesim.live.record import NO_NETWORK, provenance
+from vinesim.live.record import NO_NETWORK, check_units, provenance
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage
@@ -57,6 +57,7 @@ def write_history(folder: Path, job: int, out: Path, now_us: float = 0.0) -> tup
     if place is None:
         found = f"{job}, which was {state['state']} before it started"
         raise InputError([Problem("vinesim live explain", "a job that waits or has started", found)])
+    check_units(folder, cluster, max(unit for row in rows for unit, _, _ in row.runs))
     scenario = _scenario(cluster, rows)
     result = result_of(scenario, _outcome(cluster, rows, until_us), lambda: provenance(cluster, until_us))
     write_result(out, result, lambda draft: write_record(draft, scenario, outages))

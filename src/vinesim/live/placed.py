@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ import ray
 
 from vinesim.live.address import PRIVATE, Address, read_token
 from vinesim.live.agent.agent import Agent
-from vinesim.live.folder import cluster_in, node_folder
+from vinesim.live.folder import CLUSTER, cluster_in, node_folder
 from vinesim.live.logs import log_to
 from vinesim.live.serve import FAILED, manager
 from vinesim.model.cluster import Cluster
@@ -76,10 +77,17 @@ def supervise(folder: Path) -> None:
     cluster = cluster_in(folder)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    with _locked(folder), _started(folder, cluster):
+    with _locked(folder), _started(folder, cluster) as add:
         log.info("ray up")
         hosts = _hosts(folder, cluster)
+        placed, seen = {node.name for node in cluster.nodes}, 0
         while not ended.is_set() and not _is_over(hosts[0]):
+            if seen != (seen := (folder / CLUSTER).stat().st_mtime_ns):
+                for node in cluster_in(folder).nodes:
+                    if node.name not in placed:
+                        add(node.name)
+                        placed.add(node.name)
+                        hosts.append(_agent(folder, node.name))
             ended.wait(POLL_S)
         until_s = time.monotonic() + cluster.limits.lease_us / 1e6
         while not ended.is_set() and time.monotonic() < until_s and not all(map(_is_over, hosts)):
@@ -89,19 +97,23 @@ def supervise(folder: Path) -> None:
 
 def _hosts(folder: Path, cluster: Cluster) -> list[Any]:
     """Start the manager, then an agent for each node."""
-    actor = ray.remote(num_cpus=0, max_restarts=RESTARTS, max_task_retries=0)(Host)
-    logs = folder / "logs"
     (folder / "address.json").unlink(missing_ok=True)
     first = None if cluster.address else {LABEL: cluster.nodes[0].name}
-    hosts = [_placed(actor, first).remote("manager", str(logs / "manager.jsonl"), manager, folder)]
+    log_file = str(folder / "logs" / "manager.jsonl")
+    hosts = [_placed(_actor(), first).remote("manager", log_file, manager, folder)]
+    return [*hosts, *(_agent(folder, node.name) for node in cluster.nodes if not node.is_removed)]
+
+
+def _actor() -> Any:
+    return ray.remote(num_cpus=0, max_restarts=RESTARTS, max_task_retries=0)(Host)
+
+
+def _agent(folder: Path, node: str) -> Any:
+    """Start the agent of a node, once the manager listens."""
     host, port = _place(folder)
-    token = read_token(folder)
-    for node in cluster.nodes:
-        place = {LABEL: node.name}
-        home = str(node_folder(folder, node.name))
-        log_file = str(logs / f"{node.name}.jsonl")
-        hosts.append(_placed(actor, place).remote(node.name, log_file, agent_of, node.name, host, port, token, home))
-    return hosts
+    home, log_file = str(node_folder(folder, node)), str(folder / "logs" / f"{node}.jsonl")
+    arguments = (node, host, port, read_token(folder), home)
+    return _placed(_actor(), {LABEL: node}).remote(node, log_file, agent_of, *arguments)
 
 
 def _placed(actor: Any, labels: dict[str, str] | None) -> Any:
@@ -148,11 +160,12 @@ def _locked(folder: Path) -> Any:
 
 @contextlib.contextmanager
 def _started(folder: Path, cluster: Cluster) -> Any:
-    """Start a Ray of our own on the loopback interface, or join the one at the cluster's address."""
+    """Start a Ray of our own on the loopback interface, or join the one at the cluster's address. Gives what adds a Ray
+    node for one of ours."""
     if cluster.address:
         ray.init(cluster.address, **QUIET)
         try:
-            yield
+            yield lambda node: None  # whoever runs that Ray adds a Ray node with the label
         finally:
             ray.shutdown()
         return
@@ -163,24 +176,32 @@ def _started(folder: Path, cluster: Cluster) -> Any:
     local = None
     try:
         local = Local()
+        add = partial(_add_node, local)
         for i, node in enumerate(cluster.nodes):
-            more: dict[str, Any] = {"include_dashboard": False, "temp_dir": str(place)} if i == 0 else {}
-            local.add_node(
-                wait=False,
-                node_ip_address=LOOPBACK,
-                num_cpus=1,
-                labels={LABEL: node.name},
-                object_store_memory=OBJECT_STORE_BYTES,
-                **more,
-            )
+            if i == 0:
+                add(node.name, include_dashboard=False, temp_dir=str(place))
+            elif not node.is_removed:
+                add(node.name)
         _stay_on_loopback()
         ray.init(local.address, **QUIET)
-        yield
+        yield add
     finally:
         ray.shutdown()
         if local is not None:
             local.shutdown()
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _add_node(local: Any, node: str, **more: Any) -> None:
+    """Start a Ray node of our own."""
+    local.add_node(
+        wait=False,
+        node_ip_address=LOOPBACK,
+        num_cpus=1,
+        labels={LABEL: node},
+        object_store_memory=OBJECT_STORE_BYTES,
+        **more,
+    )
 
 
 def _stay_on_loopback() -> None:

@@ -59,6 +59,7 @@ def record(folder: Path) -> Recorded:
         unknown = sorted(set(columns["application"][code < 0].tolist()))
         expected = "requests of the applications of the cluster file"
         raise InputError([Problem(str(folder), expected, f"also {', '.join(unknown)}", "Declare them there.")])
+    check_units(folder, cluster, columns["unit"].max())
     unit_type = kinds[columns["unit"].astype(int)]
     _, batch, n_consolidated = np.unique(columns["attempt"], return_inverse=True, return_counts=True)
     share_us = columns["execution_us"] / n_consolidated[batch]
@@ -111,6 +112,14 @@ def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
         "reason": "",
         "wall_s": took_us / 1e6,
     }
+
+
+def check_units(folder: Path, cluster: Cluster, last: int) -> None:
+    """Raise :class:`InputError` if something ran on a unit that the cluster file does not have any more."""
+    n_units = cluster.datacenter.n_units
+    if last >= n_units:
+        remedy = "Add the nodes that had joined to the cluster file, last."
+        raise InputError([Problem(str(folder), f"work on units 0 to {n_units - 1}", f"unit {last}", remedy)])
 
 
 def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:

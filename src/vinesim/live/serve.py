@@ -24,14 +24,21 @@ FAILED = 70  # exit code of a manager whose turn raised
 
 
 async def manager(folder: Path) -> None:
-    """Serve the cluster of a folder until it is stopped. It listens where it did before, if it has been started."""
+    """Serve the cluster of a folder until it is stopped. When its nodes change, it begins anew from the journal."""
+    while not await _is_over(folder):
+        log.info("nodes have changed")
+
+
+async def _is_over(folder: Path) -> bool:
+    """Serve the cluster as its file is now; return whether it was stopped, not changed. It listens where it did before,
+    if it has been started."""
     cluster, token = cluster_in(folder), read_token(folder)
     journal = Journal(folder / JOURNAL)
     started_s = journal.get("started_s")
     if started_s is None:
         started_s = time.time()
         journal.set("started_s", started_s)
-    core = Core(cluster, component(cluster), journal, ClusterClock(started_s, journal.latest_us()))
+    core = Core(cluster, component(cluster), journal, ClusterClock(started_s, journal.latest_us()), folder)
     stop = asyncio.Event()
     server = Server(core, token, stop.set)
     server.failed.add_done_callback(lambda _: stop.set())
@@ -49,7 +56,9 @@ async def manager(folder: Path) -> None:
         os._exit(FAILED)  # what this turn has written is not kept
     metrics.close()
     await server.close()
-    log.info("manager stopped", extra={"pid": os.getpid()})
+    if core.is_stopping:
+        log.info("manager stopped", extra={"pid": os.getpid()})
+    return core.is_stopping
 
 
 async def agent(folder: Path, node: str) -> None:

@@ -43,6 +43,7 @@ class NodeSpec:
     rack: int
     shelf: int
     units: tuple[str, ...]  # processor type of each
+    is_removed: bool = False  # it is gone; its units keep their numbers, and get no work
 
 
 @dataclass(frozen=True)

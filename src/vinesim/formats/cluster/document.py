@@ -17,6 +17,7 @@ class NodePart(Part):
     units: Annotated[dict[str, Count], Field(min_length=1)] = Field(description="Number of units of each type.")
     rack: Index = Field(0, description="Rack, from 0.")
     shelf: Index | None = Field(None, description="Shelf; default: the node's place in the list.")
+    removed: bool = Field(False, description="It was removed: its units keep their numbers, and get no work.")
 
 
 class LiveApplicationPart(ApplicationPart):

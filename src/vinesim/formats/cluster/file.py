@@ -94,7 +94,7 @@ def _nodes(source: YamlSource, document: ClusterDocument, names: Names | None) -
         if any((one.rack, one.shelf) == (part.rack, shelf) for one in found):
             source.add(("nodes", i), "each rack and shelf once", f"rack {part.rack}, shelf {shelf} again")
         units = tuple(kind for kind, n in part.units.items() for _ in range(n))
-        found.append(NodeSpec(part.name, part.rack, shelf, units))
+        found.append(NodeSpec(part.name, part.rack, shelf, units, part.removed))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vinesim.live.manager.work import Item, Run
+from vinesim.live.membership import add_node, remove_node
 from vinesim.model.application import Application
 
 if TYPE_CHECKING:
@@ -153,6 +154,18 @@ class Clients:
             known = ", ".join(self._core.nodes.all)
             raise ValueError(f"no node {message['node']!r}; there are {known}")
         self._core.nodes.drain(message["node"], message["is_draining"])
+        self._core.reply(peer, message)
+
+    def on_add(self, peer: Any, message: "Message") -> None:
+        """Add a node. Its agent can come as soon as the manager has begun anew with it."""
+        add_node(self._core.folder, message["node"], {str(kind): int(n) for kind, n in message["units"].items()})
+        self._core.is_changing = True
+        self._core.reply(peer, message)
+
+    def on_remove(self, peer: Any, message: "Message") -> None:
+        """Remove a node; what runs there starts again elsewhere."""
+        remove_node(self._core.folder, message["node"])
+        self._core.is_changing = True
         self._core.reply(peer, message)
 
     def on_stop(self, peer: Any, message: "Message") -> None:

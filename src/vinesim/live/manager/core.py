@@ -6,6 +6,7 @@ messages leave.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from vinesim.live.clock import ClusterClock
@@ -37,7 +38,8 @@ class Refusal(Exception):
 class Core:
     """The state of the manager. ``peers`` are opaque: they are only handed back to ``send``."""
 
-    def __init__(self, cluster: Cluster, decisions: Decisions, journal: Journal, clock: ClusterClock):
+    def __init__(self, cluster: Cluster, decisions: Decisions, journal: Journal, clock: ClusterClock, folder: Path):
+        self.folder = folder  # of the cluster
         self.cluster, self.decisions, self.journal, self.clock = cluster, decisions, journal, clock
         self.now_us = clock.now_us()
         self.counters = Counters()
@@ -46,6 +48,7 @@ class Core:
         self.items: dict[int, Item] = {}  # that wait, by their number in the decision component
         self.outbox: list[tuple[Any, Message]] = []
         self.is_stopping = False
+        self.is_changing = False  # the cluster file has changed: this core ends, and another one continues
         self.ask_again_us = math.inf
         self._operations: list[Operation] = []
         self._arriving: list[Item] = []
@@ -175,7 +178,7 @@ class Core:
 
     def _decide(self) -> None:
         """Tell the policy what has happened, and carry out its grants; cancelled work ends at once."""
-        may_grant = not self.nodes.is_recovering and not self.is_stopping
+        may_grant = not (self.nodes.is_recovering or self.is_stopping or self.is_changing)
         while True:
             operations, self._operations = self._operations, []
             arriving, self._arriving = self._arriving, []

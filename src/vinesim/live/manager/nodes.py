@@ -24,7 +24,11 @@ class Nodes:
         self._core = core
         limits = core.cluster.limits
         self.lease_us, self._rest_us = limits.lease_us, limits.lease_us + limits.grace_us
-        self.all = {one.name: Node(one.name, core.cluster.units_of(one.name)) for one in core.cluster.nodes}
+        self.all = {
+            one.name: Node(one.name, core.cluster.units_of(one.name))
+            for one in core.cluster.nodes
+            if not one.is_removed
+        }
         self._by_peer: dict[Any, Node] = {}
         self._awaited: set[str] = set()  # nodes that were up when the manager died
         self._kernels = source_of(core.cluster.kernels)
@@ -47,8 +51,9 @@ class Nodes:
             if row["state"] in ("up", "draining", "silent"):
                 node.state, node.fence_us = "silent", core.now_us + self._rest_us
                 self._awaited.add(node.name)
+        for one in core.cluster.nodes:
+            core.set_up(core.cluster.units_of(one.name), False)
         for node in self.all.values():
-            core.set_up(node.units, False)
             node.is_open = True  # whatever it was: the next line says that it is not
             self._note(node, False)
 

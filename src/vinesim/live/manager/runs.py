@@ -165,8 +165,10 @@ class Runs:
         """An attempt is over; the run is, if it was the last."""
         core, run = self._core, attempt.run
         attempt.is_over = True
-        core.nodes.all[attempt.node].attempts.pop(attempt.id, None)
-        if run.grant is None:
+        node = core.nodes.all.get(attempt.node)
+        if node is not None:  # else it was removed
+            node.attempts.pop(attempt.id, None)
+        if run.grant is None and node is not None:
             core.nodes.unblock(attempt)
         if run.why:
             self._stop(run)

@@ -94,7 +94,7 @@ class Server:
                 peer.send(message)
                 if message["op"] == "fenced":
                     peer.close("fenced")
-        if self.core.is_stopping:
+        if self.core.is_stopping or self.core.is_changing:
             self._on_stop()
         wait_us = self.core.next_us() - self.core.clock.now_us()
         if wait_us < math.inf:
