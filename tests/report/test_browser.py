@@ -198,7 +198,7 @@ def test_the_latency_chart_changes_its_shape_and_is_read_by_keyboard(opened):
             page.get_by_role("radio", name=axis).check(force=True)
             pictures.add(picture(page, "#latency canvas"))
     assert len(pictures) == 6
-    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting of tasks")
+    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting time of tasks")
     page.locator("#latency .chart").focus()
     page.keyboard.press("ArrowRight")
     assert re.match(r"from .*: all [\d,]+, ", page.locator("#latency [role=status]").text_content())
@@ -211,7 +211,7 @@ def test_the_latency_chart_changes_its_shape_and_is_read_by_keyboard(opened):
 def test_what_takes_no_time_counts_on_a_logarithmic_axis_too(opened, shape, at_1_us):
     """0 has no place on that axis; the share of a type that takes no time is that with which its curve begins."""
     page = opened("mostly_at_once")
-    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting of tasks")
+    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting time of tasks")
     page.get_by_role("radio", name=shape).check(force=True)
     page.get_by_role("radio", name="Log").check(force=True)
     page.locator("#latency .chart").focus()

@@ -43,6 +43,7 @@ COMMANDS = (
     "generate",
     "fit",
     "report",
+    "plot",
     "timeline",
     "gantt",
     "explain",

@@ -8,8 +8,8 @@ import numpy as np
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.metrics.activity import find_stretches
 from vinesim.metrics.numbers import differ
-from vinesim.report.activity import find_stretches
 from vinesim.report.distributions import distributions
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
 from vinesim.report.racks import rack_view
