@@ -5,6 +5,7 @@ import pytest
 
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
+from tests.cli.test_completion import complete
 from vinesim.formats.results.tables import open_result
 from vinesim.report.page import write_report
 from vinesim.report.sweep import sweep_page
@@ -129,3 +130,11 @@ def test_a_point_of_a_sweep_is_run_alone(sweep, tmp_path, vinesim):  # noqa: F81
         wrong = vinesim("run", sweep, *words)
         assert (wrong.code, wanted in wrong.err) == (2, True), wrong.err
     assert "the folder of a sweep" in vinesim("run", "--point", 1).err
+
+
+def test_tab_completes_the_axes_and_numbers_of_a_sweep(sweep, monkeypatch):
+    monkeypatch.chdir(sweep.parent)
+    assert complete("vinesim compare sweep --by p") == {"policy"}
+    assert complete("vinesim plot sweep --panel dep") == {"deployment"}
+    assert "jobs.latency_us.p99" in complete("vinesim plot sweep --y jobs.latency_us.p")
+    assert complete("vinesim compare nothing --by p") == set()

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from vinesim.cli.completion import axes_of, numbers_of
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -20,15 +22,21 @@ def plot(
         help="Of a sweep: lines, bars, heat, points. Of runs: tail, cumulative, histogram, timeline, gantt.",
     ),
     x: str = typer.Option(
-        None, help="What is across: an axis or a number of the sweep; of runs, a time such as tasks.wait_us."
+        None,
+        help="What is across: an axis or a number of the sweep; of runs, a time such as tasks.wait_us.",
+        autocompletion=axes_of,
     ),
     y: str = typer.Option(
-        None, help="The number that is drawn, such as jobs.latency_us.p99; of a timeline: queue, utilization, active."
+        None,
+        help="The number that is drawn, such as jobs.latency_us.p99; of a timeline: queue, utilization, active.",
+        autocompletion=numbers_of,
     ),
     by: str = typer.Option(
-        None, help="The axis with a line (a row of a map) for each label; of runs: task_type or unit_type."
+        None,
+        help="The axis with a line (a row of a map) for each label; of runs: task_type or unit_type.",
+        autocompletion=axes_of,
     ),
-    panel: str = typer.Option(None, help="The axis with a panel for each label."),
+    panel: str = typer.Option(None, help="The axis with a panel for each label.", autocompletion=axes_of),
     where: list[str] = typer.Option([], metavar="AXIS=LABEL", help="Draw only this label of an axis; several times."),
     log: str = typer.Option("", help="The axes that are logarithmic: x, y or xy."),
     x_unit: str = typer.Option(None, help="Unit of the horizontal axis, such as ms."),
