@@ -81,9 +81,20 @@ def draw_gantt_chart(path: Path) -> None:
         draw_gantt(Path(folder) / "run", path)
 
 
+def draw_figures(folder: Path) -> None:
+    """The figures of the page on figures, as `vinesim plot` draws them."""
+    swept = vs.sweep(HERE.parent / "examples" / "study.yaml", workers=1)
+    vs.plot(swept, folder / "figure_lines.png", x_label="mean time between jobs, us")
+    runs = [
+        vs.simulate(vs.read_scenario(QUICKSTART, ["arrivals.iat=6", f"policy={name}"])) for name in ("high", "flat")
+    ]
+    vs.plot(runs, folder / "figure_tail.png")
+
+
 if __name__ == "__main__":
     (HERE / "images").mkdir(exist_ok=True)
     draw_utilization(HERE / "images" / "utilization.png")
     draw_data_placement(HERE / "images")
     draw_energy_latency(HERE / "images" / "energy_latency.png")
+    draw_figures(HERE / "images")
     draw_gantt_chart(HERE / "images" / "gantt.png")

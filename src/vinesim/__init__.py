@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT, Workload
     from vinesim.plans.answer import Answer
     from vinesim.plans.solve import plan
+    from vinesim.plots.plot import plot
     from vinesim.policies.documents import read_scenario
     from vinesim.policies.replacing import changed
     from vinesim.studies.compare import compare
@@ -57,6 +58,7 @@ _HOMES = {
     "model.plan": ("Plan",),
     "plans.answer": ("Answer",),
     "plans.solve": ("plan",),
+    "plots.plot": ("plot",),
     "policies.documents": ("read_scenario",),
     "policies.replacing": ("changed",),
     "studies.compare": ("compare",),
@@ -103,6 +105,7 @@ __all__ = [
     "generator",
     "mean_interval",
     "plan",
+    "plot",
     "quantile_interval",
     "read_plan",
     "read_scenario",

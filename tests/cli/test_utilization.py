@@ -102,7 +102,7 @@ def test_a_sweep_has_a_column_for_each_that_tells_something(vinesim, folder):
     assert table["utilization.active.overall"][0] == 0.75
     compared = vinesim("compare", folder / "shared", "--by", AXIS, "--of", "utilization.active.overall")
     assert compared.code == 0, compared.err
-    assert "0.75" in compared.out
+    assert "75.0%" in compared.out
 
 
 def test_what_is_recorded_is_what_is_named(vinesim, folder):

@@ -29,11 +29,11 @@ from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
+from vinesim.metrics.activity import find_stretches
 from vinesim.metrics.waiting import waiting_of
 from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage
 from vinesim.report import run as page
-from vinesim.report.activity import find_stretches
 
 gantt = pytest.importorskip("vinesim.plots.gantt")
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")

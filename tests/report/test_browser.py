@@ -198,7 +198,7 @@ def test_the_latency_chart_changes_its_shape_and_is_read_by_keyboard(opened):
             page.get_by_role("radio", name=axis).check(force=True)
             pictures.add(picture(page, "#latency canvas"))
     assert len(pictures) == 6
-    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting of tasks")
+    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting time of tasks")
     page.locator("#latency .chart").focus()
     page.keyboard.press("ArrowRight")
     assert re.match(r"from .*: all [\d,]+, ", page.locator("#latency [role=status]").text_content())
@@ -211,7 +211,7 @@ def test_the_latency_chart_changes_its_shape_and_is_read_by_keyboard(opened):
 def test_what_takes_no_time_counts_on_a_logarithmic_axis_too(opened, shape, at_1_us):
     """0 has no place on that axis; the share of a type that takes no time is that with which its curve begins."""
     page = opened("mostly_at_once")
-    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting of tasks")
+    page.locator("#latency").get_by_label("Time", exact=True).select_option("Waiting time of tasks")
     page.get_by_role("radio", name=shape).check(force=True)
     page.get_by_role("radio", name="Log").check(force=True)
     page.locator("#latency .chart").focus()
@@ -252,18 +252,18 @@ def test_curves_of_a_sweep(opened, sweep):
     curves = page.locator("#curves")
     curves.locator("details summary").click()
     table = curves.locator("details table")
-    assert table.locator("thead th").all_text_contents() == ["arrivals.poisson.mean", "high", "flat"]
+    assert table.locator("thead th").all_text_contents() == ["mean time between jobs", "high", "flat"]
     assert table.locator("tbody tr").count() == 4
     assert "±" in table.locator("tbody td").first.text_content()
     before = table.text_content()
     curves.get_by_label("deployment", exact=True).select_option("many")
     assert table.text_content() != before
     curves.get_by_label("One line for each").select_option("deployment")
-    assert table.locator("thead th").all_text_contents() == ["arrivals.poisson.mean", "</script>few", "many"]
+    assert table.locator("thead th").all_text_contents() == ["mean time between jobs", "</script>few", "many"]
     curves.get_by_label("Across").select_option("policy")
     assert table.locator("tbody th").all_text_contents() == ["high", "flat"]
     assert page.evaluate("document.activeElement.tagName") == "SELECT"
-    curves.get_by_label("Number").select_option("utilization.by_type.GPU")
+    curves.get_by_label("Number").select_option("utilisation, GPU")
     assert "%" in table.locator("tbody td").first.text_content()
     curves.locator("fieldset", has_text="Vertical axis").get_by_label("Log").check(force=True)
     assert curves.locator("fieldset", has_text="Horizontal axis").is_hidden()

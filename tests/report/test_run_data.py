@@ -17,12 +17,12 @@ from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.results.tables import open_result
 from vinesim.metrics import periods as period_accounts
+from vinesim.metrics.activity import find_stretches, shares_over_time
 from vinesim.metrics.segments import segments_of
 from vinesim.metrics.utilization import time_series
 from vinesim.model.result import ExitReason, Outcome
 from vinesim.policies.replacing import changed
 from vinesim.report import run as report_run
-from vinesim.report.activity import find_stretches, shares_over_time
 from vinesim.report.distributions import N_BINS, PROBABILITIES, distributions
 from vinesim.report.racks import rack_view
 from vinesim.report.run import run_page
@@ -195,7 +195,7 @@ def test_distributions_are_those_of_the_columns(request, name, n_without_waits):
         (tasks["finish_us"] - tasks["init_us"], tasks["task_type"]),
         (tasks["init_us"] - tasks["arrival_us"], tasks["task_type"]),
     ]
-    titles = ["Latency of jobs", "Latency of tasks", "Response of tasks", "Waiting of tasks"]
+    titles = ["Latency of jobs", "Latency of tasks", "Response time of tasks", "Waiting time of tasks"]
     assert [measure["title"] for measure in found] == titles
     for measure, (values, types) in zip(found, columns, strict=True):
         assert next(group["name"] for group in measure["groups"]) == "all"

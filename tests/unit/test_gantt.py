@@ -101,7 +101,7 @@ def test_a_window_and_wrong_ones(folder, tmp_path, vinesim):  # noqa: F811
     assert vinesim("gantt", folder, "-o", tmp_path / "a.svg").code == 0
     assert (tmp_path / "a.svg").read_bytes() == again
     wrong = vinesim("gantt", folder, "-o", tmp_path / "a.gif", "--color", "blue")
-    assert (wrong.code, ".png or .svg" in wrong.err, "--color" in wrong.err) == (2, True, True)
+    assert (wrong.code, ".png, .svg, .pdf" in wrong.err, "--color" in wrong.err) == (2, True, True)
     assert vinesim("gantt", folder, "-o", tmp_path / "b.png", "--from", 9e9).code == 2
     assert not (tmp_path / "b.png").exists()
     assert vinesim("gantt", tmp_path / "none", "-o", tmp_path / "b.png").code == 2

@@ -2,10 +2,14 @@
 
 import math
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from vinesim.cli.completion import axes_of, numbers_of
+from vinesim.cli.sweep_table import shown_label, shown_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,8 +28,10 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a sweep."),
-    by: str = typer.Option(..., help="The axis whose labels are compared, such as policy."),
-    of: str = typer.Option(..., metavar="NUMBER", help="The number to compare, such as jobs.latency_us.mean."),
+    by: str = typer.Option(..., help="The axis whose labels are compared, such as policy.", autocompletion=axes_of),
+    of: str = typer.Option(
+        ..., metavar="NUMBER", help="The number to compare, such as jobs.latency_us.mean.", autocompletion=numbers_of
+    ),
     baseline: str = typer.Option(None, metavar="LABEL", help="Compare each other label with this one only."),
     better: str = typer.Option(None, help="lower or higher, to override the number's own direction."),
     confidence: float = typer.Option(0.95, help="Confidence of the intervals; 1 minus it is the significance level."),
@@ -82,34 +88,35 @@ def _table(found: "Comparison", narrow: bool) -> "Table":
     from rich.table import Table
 
     direction = f", {found.direction} is better" if found.direction else ""
+    shown = partial(shown_number, found.of)
     table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
     between = "\n" if narrow else " "
     for name in found.pairs[0].point:
         table.add_column(name, overflow="fold", min_width=LABEL)
     for name, means in (
-        ("first", [_number(pair.first_mean) for pair in found.pairs]),
-        ("second", [_number(pair.second_mean) for pair in found.pairs]),
+        ("first", [shown(pair.first_mean) for pair in found.pairs]),
+        ("second", [shown(pair.second_mean) for pair in found.pairs]),
     ):
         table.add_column(name, overflow="fold", min_width=max(LABEL, *map(len, means)))
     for name in ("n", f"second - first,{between}{100 * found.confidence:g} %", *["ratio"] * (not narrow), "p"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("better" if found.direction else "differ", overflow="fold", min_width=LABEL)
     for pair in found.pairs:
-        table.add_row(*map(str, pair.point.values()), *_cells(pair, found.direction, narrow))
+        table.add_row(*map(shown_label, pair.point.values()), *_cells(pair, found, narrow))
     return table
 
 
-def _cells(pair: "Pair", direction: str, narrow: bool) -> list[str]:
-    difference = pair.difference
+def _cells(pair: "Pair", found: "Comparison", narrow: bool) -> list[str]:
+    difference, shown = pair.difference, partial(shown_number, found.of)
     has_interval = not math.isnan(difference.low)
     between = "\n" if narrow else " "
-    interval = f"{between}[{_number(difference.low)}, {_number(difference.high)}]" if has_interval else ""
-    verdict = str(pair.better) if direction else "yes"
+    interval = f"{between}[{shown(difference.low)}, {shown(difference.high)}]" if has_interval else ""
+    verdict = shown_label(pair.better) if found.direction else "yes"
     return [
-        f"{pair.first} {_number(pair.first_mean)}",
-        f"{pair.second} {_number(pair.second_mean)}",
+        f"{shown_label(pair.first)}{between}{shown(pair.first_mean)}",
+        f"{shown_label(pair.second)}{between}{shown(pair.second_mean)}",
         str(difference.n),
-        _number(difference.estimate) + interval,
+        shown(difference.estimate) + interval,
         *[_number(pair.ratio)] * (not narrow),
         "-" if not has_interval else "<0.0001" if pair.p_corrected < 0.0001 else f"{pair.p_corrected:.4f}",
         "-" if not has_interval else verdict if pair.significant else "unclear",

@@ -12,7 +12,9 @@ def register(app: typer.Typer) -> None:
 
 def gantt(
     folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run, written with --out."),
-    output: Path = typer.Option(Path("gantt.png"), "-o", "--output", metavar="FILE", help="The picture: .png or .svg."),
+    output: Path = typer.Option(
+        Path("gantt.png"), "-o", "--output", metavar="FILE", help="The picture: .png, .svg, .pdf."
+    ),
     from_us: float = typer.Option(0.0, "--from", metavar="US", help="Start of the picture, us."),
     to_us: float = typer.Option(None, "--to", metavar="US", help="End of the picture, us; default: end of the run."),
     color: str = typer.Option("auto", help="Colour by type, by job, or auto: by type if there are several."),

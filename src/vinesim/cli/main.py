@@ -43,6 +43,7 @@ COMMANDS = (
     "generate",
     "fit",
     "report",
+    "plot",
     "timeline",
     "gantt",
     "explain",
@@ -66,5 +67,6 @@ def main() -> None:
     from vinesim.cli.errors import report_errors
 
     code = report_errors(app)
-    gc.freeze()  # the process ends: looking through all objects once more for cycles would take a fifth of a small run
+    if "duckdb" not in sys.modules:  # it reports objects that are frozen as leaks
+        gc.freeze()  # the process ends: looking through all objects for cycles would take a fifth of a small run
     sys.exit(code)

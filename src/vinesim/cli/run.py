@@ -41,6 +41,9 @@ def run(
     percentiles: str = typer.Option("nearest_rank", help="Definition of percentiles: nearest_rank or linear."),
     as_json: bool = typer.Option(False, "--json", help="Print summary.json and nothing else."),
     engine: str = typer.Option("auto", help="auto, compiled or reference (plain Python): the same result."),
+    point: int = typer.Option(
+        None, metavar="N", help="Run this point of a sweep, from 0: SCENARIO.yaml is its folder, or a study."
+    ),
     explain: bool = typer.Option(False, "--explain", help="Save what `vinesim explain` needs in DIR."),
 ) -> None:
     """Simulate a workload on a datacenter under a scheduling policy."""
@@ -64,7 +67,10 @@ def run(
         "prices": prices,
         "power": power,
     }
-    if scenario is not None:
+    if point is not None:
+        given = {**inputs, "set": changes or None, "option": option or None, "policy": policy, "period": period}
+        found = _of_point(scenario, point, seed, given)
+    elif scenario is not None:
         found = _of_file(scenario, changes, inputs, policy, option, period, seed)
     else:
         found = _of_text_files(changes, inputs, policy, option, period, seed)
@@ -112,6 +118,33 @@ def _of_file(
         settings["seed"] = seed
     only_once(changes, settings)
     return read_scenario(file, changes, settings=settings, check_policy=resolve)
+
+
+def _of_point(sweep: Path | None, point: int, seed: int | None, given: dict[str, Any]) -> Any:
+    """Return the scenario of a point of a sweep, with its first seed or with this one."""
+    from vinesim.formats.study.file import read_study
+    from vinesim.studies.damage import STUDY
+    from vinesim.studies.expand import Points, scenario_of
+
+    problems = [
+        Problem(f"--{name}", "nothing that changes the point, with --point", "it", "Leave it out.")
+        for name, value in given.items()
+        if value is not None
+    ]
+    if sweep is None:
+        problems.append(Problem("--point", "the folder of a sweep, or a study", "none"))
+    if problems or sweep is None:
+        raise InputError(problems)
+    study = read_study(sweep / STUDY if sweep.is_dir() else sweep)
+    first = study.seed if seed is None else seed
+    if not 0 <= point < study.n_points:
+        problems.append(Problem("--point", f"a point of the sweep, 0 to {study.n_points - 1}", str(point)))
+    if first < study.seed:
+        problems.append(Problem("--seed", f"{study.seed}, the first seed of the study, or more", str(first)))
+    if problems:
+        raise InputError(problems)
+    (run,) = Points(study).runs(point, [first - study.seed])
+    return scenario_of(study, run)
 
 
 def _of_text_files(

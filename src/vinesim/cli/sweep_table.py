@@ -10,6 +10,7 @@ import numpy as np
 from vinesim.cli.unfinished import stalled_points
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.result import ExitReason, Table
+from vinesim.model.titles import number_title
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
 
@@ -18,16 +19,19 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 MAX_POINTS, MAX_FAILURES = 40, 10
+MAX_OF_A_WORD = 6  # numbers that a word of `record` brings into the table
 NOISE = 1e-9  # relative to the mean: rounding differences between equal values
 ACTIVE = "utilization.active.overall"
-MAIN = {  # number -> title; the table has as many of them as fit
+MAIN = {  # number -> title; a second table has those that do not fit in the first
     "jobs.latency_us.mean": "latency, mean",
     "jobs.latency_us.p99": "latency, p99",
     "utilization.overall": "utilisation",
     ACTIVE: "active",
-    "deadlines.missed_pct": "missed, %",
+    "deadlines.missed_pct": "missed",
     "makespan_us": "makespan",
-    "energy_j": "energy, J",
+    "energy_j": "energy",
+    "energy.cost": "electricity",
+    "cost.purchase": "purchase",
 }
 
 
@@ -91,21 +95,26 @@ def _print_points(console: Any, sweep: "Sweep", table: Table) -> None:
     names = [name for name in _main(sweep) if name in table and not (name == ACTIVE and _is_known(table))]
     found = summarize_points(table, ["point", *axes], names)
     shown = range(min(found.n_rows, MAX_POINTS))
-    columns = [
+    labels = [
         _Column(title, [shown_label(found[name][i]) for i in shown], "left")
         for name, title in short_names(axes).items()
     ]
-    columns += [_Column(MAIN.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
-    columns = _fitting(columns, min(WIDTH, console.width))
-    rich = RichTable(box=SIMPLE, pad_edge=False, title=sweep.study.description or None, title_justify="left")
-    for column in columns:
-        rich.add_column(column.title, justify=column.justify, no_wrap=True)
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        rich.add_row(*cells)
-    console.print(rich, no_wrap=True)
+    columns = [_Column(MAIN.get(name, name), [_cell(found, name, i) for i in shown], "right") for name in names]
+    columns, same = _varying(columns)
+    title = sweep.study.description or None
+    for part in _in_width(labels, columns, min(WIDTH, console.width)):
+        rich = RichTable(box=SIMPLE, pad_edge=False, title=title, title_justify="left")
+        title = None
+        for column in part:
+            rich.add_column(column.title, justify=column.justify, no_wrap=True)
+        for cells in zip(*(column.cells for column in part), strict=True):
+            rich.add_row(*cells)
+        console.print(rich, no_wrap=True)
+    if same:
+        console.print(f"At every point: {', '.join(f'{column.title} {column.cells[0]}' for column in same)}.")
     if found.n_rows > MAX_POINTS:
         console.print(f"... and {found.n_rows - MAX_POINTS:,} more points.")
-    if any("±" in cell for column in columns for cell in column.cells):
+    if any("±" in cell for column in [*columns, *same] for cell in column.cells):
         console.print("±: half the width of the 95 % confidence interval of the mean over the replications.")
 
 
@@ -121,14 +130,26 @@ class _Column(NamedTuple):
     justify: Literal["left", "right"]
 
 
-def _fitting(columns: list[_Column], width: int) -> list[_Column]:
-    """Return the first columns that fit in ``width`` characters."""
-    found, taken = columns[:1], 0
-    for i, column in enumerate(columns):
-        taken += max(len(column.title), *map(len, column.cells)) + 3
-        if i and taken <= width:
-            found.append(column)
-    return found
+def _varying(columns: list[_Column]) -> tuple[list[_Column], list[_Column]]:
+    """Return the columns of numbers that differ between points, and those that do not; one point has only the first."""
+    if not columns or len(columns[0].cells) < 2:
+        return columns, []
+    same = [column for column in columns if len(set(column.cells)) == 1]
+    return [column for column in columns if column not in same], same
+
+
+def _in_width(labels: list[_Column], columns: list[_Column], width: int) -> list[list[_Column]]:
+    """Return tables of at most ``width`` characters, each with the labels and at least one of the columns."""
+
+    def taken(found: list[_Column]) -> int:
+        return sum(max(len(column.title), *map(len, column.cells)) + 3 for column in found)
+
+    parts = [list(labels)]
+    for column in columns:
+        if len(parts[-1]) > len(labels) and taken([*parts[-1], column]) > width:
+            parts.append(list(labels))
+        parts[-1].append(column)
+    return parts
 
 
 def short_names(names: list[str]) -> dict[str, str]:
@@ -139,9 +160,17 @@ def short_names(names: list[str]) -> dict[str, str]:
 
 
 def _main(sweep: "Sweep") -> list[str]:
-    """Return the numbers to show: first those that the study records or aims at, then the others."""
+    """Return the numbers to show: first those that the study records or aims at, then the others.
+
+    A word of ``record`` stands for all numbers that begin with it; unless some of them are shown anyway, the first few
+    are.
+    """
     wanted = [sweep.study.until.of] if sweep.study.until is not None else []
-    return list(dict.fromkeys([*wanted, *(name for name in sweep.study.record if name not in MAIN), *MAIN]))
+    for word in sweep.study.record:
+        numbers = [name for name in sweep.table if f"{name}.".startswith(f"{word}.")]
+        if not any(name in MAIN for name in numbers):
+            wanted += numbers[:MAX_OF_A_WORD]
+    return list(dict.fromkeys([*wanted, *MAIN]))
 
 
 def _cell(found: Table, name: str, row: int) -> str:
@@ -154,12 +183,16 @@ def _cell(found: Table, name: str, row: int) -> str:
 
 
 def shown_number(name: str, value: float) -> str:
-    """Write a number of a run for a table: times with their unit, shares as percent."""
-    if name.endswith("_us") or "_us." in name:
+    """Write a number of a run for a table: with its unit, times in three digits, shares as percent."""
+    if math.isnan(value):
+        return "-"
+    unit = number_title(name).unit
+    if unit == "us":
         return format_time_us(value)
-    if name.startswith("utilization"):
+    if unit == "share":
         return f"{value:.1%}"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{text} {unit}".rstrip()
 
 
 def shown_label(value: Any) -> str:

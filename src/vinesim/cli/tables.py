@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
@@ -15,6 +16,7 @@ from vinesim.model.result import ExitReason, Result
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 LEFT_OUT = ("p99_9", "p90", "p50")  # dropped in this order if the terminal is too narrow; summary.json has them all
+MAX_APPLICATIONS = 12
 WIDEST = 1000  # columns; wider than any table
 STATES = {"active": "active", "idle": "idle", "sleep": "asleep", "wake_up": "wake-ups", "migration": "migrations"}
 
@@ -26,7 +28,7 @@ def print_summary(result: Result, out: Path | None) -> None:
     if result.exit_reason is not ExitReason.ALL_DONE:
         console.print(unfinished(result), style="bold", markup=False)
     console.print(latency_table(summary, console))
-    console.print(_run_table(summary))
+    console.print(_run_table(summary, _load(result)))
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
 
@@ -52,13 +54,24 @@ def _latencies(summary: dict[str, Any], shown: list[str]) -> Table:
         ("jobs", "latency_us", "jobs"),
         ("tasks", "latency_us", "tasks"),
         ("response", "response_us", "tasks"),
+        ("waiting, jobs", "wait_us", "jobs"),
+        ("waiting, tasks", "wait_us", "tasks"),
     ):
+        if key not in summary[group]:
+            continue
         times = [time_or_dash(summary[group][key][quantile]) for quantile in shown]
         table.add_row(name, f"{summary[group]['finished']:,}", *times)
     return table
 
 
-def _run_table(summary: dict[str, Any]) -> Table:
+def _load(result: Result) -> float | None:
+    """Return the share of all capacity that the run's work takes of the time in which its jobs arrived; None if they
+    arrived at once, or if work is left."""
+    arrived_us = np.ptp(result.jobs["arrival_us"]) if result.exit_reason is ExitReason.ALL_DONE else 0.0
+    return result.summary["utilization"]["overall"] * result.summary["makespan_us"] / arrived_us if arrived_us else None
+
+
+def _run_table(summary: dict[str, Any], load: float | None) -> Table:
     provenance = summary["provenance"]
     table = Table(title="Run", title_justify="left", show_header=False, box=SIMPLE, pad_edge=False)
     table.add_column("")
@@ -74,6 +87,8 @@ def _run_table(summary: dict[str, Any]) -> Table:
         for name, share in of["by_type"].items():
             table.add_row(f"{title}, {name}", f"{share:.1%}")
     table.add_row("makespan", time_or_dash(summary["makespan_us"]))
+    if load is not None:
+        table.add_row("load, work done per time of arrivals", f"{load:.1%}")
     cost, energy = summary["cost"]["purchase"], summary["energy_j"]
     table.add_row("cost of purchase", "no price list" if cost is None else f"{cost:,.0f}")
     if energy is not None:
@@ -103,12 +118,24 @@ def _run_table(summary: dict[str, Any]) -> Table:
     if "bound" in summary:
         table.add_row("lower bound of any schedule", _bound(summary["bound"]))
         table.add_row("solved in", f"{provenance['plan_s']:.2f} s")
+    slowdown = summary["jobs"].get("bounded_slowdown")
+    if slowdown is not None and slowdown["mean"] is not None:
+        table.add_row("bounded slowdown of jobs", f"mean {slowdown['mean']:,.4g}, p99 {slowdown['p99']:,.4g}")
+    for name, of in _applications(summary):
+        shown = f"{of['missed_pct']:.3f} % of {of['requests']:,}; p99 {time_or_dash(of['latency_us']['p99'])}"
+        table.add_row(f"missed, {name}", shown)
     if "deadlines" in summary:
         table.add_row("deadlines missed", f"{summary['deadlines']['missed_pct']:.3f} %")
     wall = provenance["wall_s"]
     rate = summary["tasks"]["finished"] / wall if wall > 0 else 0.0
     table.add_row("simulated in", f"{wall:.3f} s, {rate:,.0f} tasks/s")
     return table
+
+
+def _applications(summary: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the applications of a run that miss the most, by name, worst first."""
+    found = [(name, of) for name, of in summary.get("applications", {}).items() if "requests" in of]
+    return sorted(found, key=lambda one: -one[1]["missed_pct"])[:MAX_APPLICATIONS]
 
 
 def _bound(bound: dict[str, Any]) -> str:

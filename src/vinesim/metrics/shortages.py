@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vinesim.metrics.openings import Change, Place, UnitRoom
 from vinesim.state.layout import FULL, OVERFULL
@@ -29,12 +30,30 @@ class Shortage:
     n_free: int  # how many had room then
 
 
+class Span(NamedTuple):
+    """A part of a wait during which the places were in one state, of STATES."""
+
+    begin_us: float
+    end_us: float
+    state: str
+
+
+IDLE, SCATTERED, DOWN, BUSY = "idle", "scattered", "down", "busy"
+STATES = {  # of the places that can run a waiting task
+    IDLE: "a unit with room was left idle",
+    SCATTERED: "room enough in all, but at no single place",
+    DOWN: "no place with room, and nodes were down",
+    BUSY: "no place with room",
+}
+
+
 class _Sums:
     """What all places have together, kept up to date place by place."""
 
     def __init__(self, places: Sequence[Place]):
         n_parts = len(places[0].parts)
         self.n_open, self.n_free = 0, 0  # places with room for all; units of the lead with room
+        self.n_down = 0  # units of the lead that are down
         self.n_with = [0] * n_parts  # places with room for the part
         self.room = [0.0] * n_parts  # what is left of the part's units
         self._n_places: dict[int, int] = {}  # of each unit: a companion can stand beside leads of several types
@@ -48,6 +67,7 @@ class _Sums:
         has = [place.has_part(c) for c in range(len(place.parts))]
         self.n_open += sign * all(has)
         self.n_free += sign * sum(unit.has_room for unit in place.parts[0])
+        self.n_down += sign * sum(unit.n_down > 0 for unit in place.parts[0])
         for c, units in enumerate(place.parts):
             self.n_with[c] += sign * has[c]
             self.room[c] += sign * sum(unit.room / self._n_places[unit.unit] for unit in units)
@@ -61,6 +81,7 @@ class _Lacking:
         self._now_us = self._most_at_us = since_us
         self._pieces_us = self._scattered_us = 0.0
         self._nowhere_us = [0.0] * len(self._needed)
+        self.spans: list[Span] = []
         self._n_free = -1  # the most units of the lead that had room
         self._best: tuple[float, float, int, float] = (0.0, 0.0, 0, 0.0)  # room, at, places, largest
 
@@ -76,6 +97,7 @@ class _Lacking:
         if span_us <= 0:
             return
         self._now_us = end_us
+        self.spans.append(Span(begin_us, end_us, IDLE if sums.n_open else DOWN if sums.n_down else BUSY))
         if sums.n_open:
             return
         self._nowhere_us = [us + span_us * (not n) for us, n in zip(self._nowhere_us, sums.n_with, strict=True)]
@@ -85,6 +107,7 @@ class _Lacking:
         enough = (room >= least * FULL for room, least in zip(sums.room, self._needed, strict=True))
         if any(self._needed) and all(enough):
             self._pieces_us += span_us
+            self.spans[-1] = self.spans[-1]._replace(state=SCATTERED)
             if sums.room[0] > self._best[0] * OVERFULL:
                 self._best = (sums.room[0], begin_us, *_pieces(self._places))
 
@@ -98,14 +121,14 @@ class _Lacking:
 
 def shortages(
     places: Sequence[Place], since_us: float, until_us: float
-) -> tuple[Fragmentation | None, Shortage | None]:
-    """Return when the places had room in total but none of them alone, while the task waited, and what was lacking;
-    None if never.
+) -> tuple[Fragmentation | None, Shortage | None, list[Span]]:
+    """Return when the places had room in total but none of them alone, while the task waited, and what was lacking,
+    None if never; and the wait in parts, by the state of the places.
 
     ``places`` are those that can run the task, in their state before all changes.
     """
     if not places:
-        return None, None
+        return None, None, []
     found = _Lacking(places, since_us)
     every = [(change, place, unit) for place in places for change, unit in place.changes]
     every.sort(key=lambda changed: (changed[0], changed[2].unit, changed[1].unit))
@@ -115,7 +138,18 @@ def shortages(
             break
         found.apply(change, place, unit)
     found.advance(until_us)
-    return found.told()
+    return *found.told(), merged(found.spans)
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Return the spans with neighbours of one state as one."""
+    found: list[Span] = []
+    for span in spans:
+        if found and found[-1].state == span.state and found[-1].end_us == span.begin_us:
+            found[-1] = found[-1]._replace(end_us=span.end_us)
+        else:
+            found.append(span)
+    return found
 
 
 def _needed(places: Sequence[Place]) -> list[float]:

@@ -11,7 +11,7 @@ from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms
 from vinesim.metrics.openings import Changes, Opening, Place, openings
 from vinesim.metrics.places import Asked, asked_by, places_for
-from vinesim.metrics.shortages import Fragmentation, Shortage, shortages
+from vinesim.metrics.shortages import Fragmentation, Shortage, Span, shortages
 from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG
@@ -22,6 +22,10 @@ SELECT task, task_type, arrival_us, init_us, finish_us FROM tasks WHERE job = $j
 ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
+_SLOWEST = """
+SELECT job FROM jobs WHERE arrival_us <= $end_us
+ORDER BY coalesce(latency_us, $end_us - arrival_us) DESC, job LIMIT $n
+"""
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
 _ON_UNITS = """
 SELECT held.task, tasks.job, held.unit, held.begin_us, coalesce(held.end_us, $end_us) AS end_us, held.amount
@@ -100,6 +104,8 @@ class Waiting:
     shortage: Shortage | None = None  # at the nodes of the same units, for a task that holds several units
     gang: Gang | None = None  # the tasks that start with it
     gang_rooms: list[GangRoom] = field(default_factory=list)  # for how many of them there was room meanwhile, by time
+    # The wait by the state of the same units; empty if nothing can run it, and for gangs.
+    spans: list[Span] = field(default_factory=list)
 
     @property
     def holds_several(self) -> bool:
@@ -120,10 +126,23 @@ def waiting_of(folder: str | Path, job: int) -> Waiting:
         n_jobs = int(result.rows("SELECT count(*) FROM jobs")[0][0])
         if not 0 <= job < n_jobs:
             raise InputError([Problem("--job", f"a job of the run, 0 to {n_jobs - 1}", str(job))])
-        return _waiting(result, record, job)
+        return explained(result, record, job)
 
 
-def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
+def slowest_jobs(folder: str | Path, count: int) -> list[int]:
+    """Return the jobs with the longest latency, longest first; one that never finished counts until the run ended."""
+    with open_result(folder) as result:
+        return longest(result, count)
+
+
+def longest(result: ResultTables, count: int) -> list[int]:
+    """Return the jobs with the longest latency of an open result."""
+    end = {"end_us": float(result.summary["makespan_us"]), "n": count}
+    return [job for (job,) in result.rows(_SLOWEST, end)]
+
+
+def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
+    """Explain why a job of an open result waited."""
     task, task_type, arrival_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     units = result.columns("SELECT unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     end_us = float(result.summary["makespan_us"])
@@ -189,7 +208,7 @@ def _waiting(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     found.openings.sort(key=lambda opening: (opening.free_us, opening.unit))
     usable = [place for place in places() if is_usable(place)]
     if found.gang is None:
-        found.fragmentation, lack = shortages(usable, arrival_us, until_us)
+        found.fragmentation, lack, found.spans = shortages(usable, arrival_us, until_us)
         found.shortage = lack if found.holds_several else None
     else:
         found.gang_rooms = gang_rooms(usable, found.gang, arrival_us, until_us)

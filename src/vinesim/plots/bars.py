@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, HATCHES, PANEL_INCHES, RC, matplotlib
+from vinesim.plots.style import COLORS, HATCHES, PANEL_INCHES, PLAIN, SMALL, Look, matplotlib
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -26,17 +26,24 @@ class Bars:
 
 
 def bar_figure(
-    categories: Sequence[str], bars: Sequence[Bars], x_label: str, y_label: str, *, scale: str = "linear"
+    categories: Sequence[str],
+    bars: Sequence[Bars],
+    x_label: str,
+    y_label: str,
+    *,
+    scale: str = "linear",
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw bars grouped by category, each with its value above it; ``scale`` of the y axis is linear or log."""
     mpl = matplotlib()
     n_bars = len(categories) * len(bars)
     is_crowded = n_bars > CROWDED
-    with mpl.rc_context(dict(RC)):
+    with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
 
         width = max(PANEL_INCHES[0] * 1.4, (0.22 if is_crowded else 0.45) * n_bars)
-        figure = Figure(figsize=(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25)), layout="constrained")
+        size = look.size(width, PANEL_INCHES[1] * (1.5 if is_crowded else 1.25))
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         axes.set_yscale(scale)
         each = GROUP_WIDTH / len(bars)
@@ -49,7 +56,7 @@ def bar_figure(
                 style["yerr"] = np.array([values - np.asarray(series.low), np.asarray(series.high) - values])
                 style["error_kw"] = {"ecolor": "black", "capsize": 2}
             drawn = axes.bar(places, series.values, each, label=series.label, **style)
-            axes.bar_label(drawn, fmt="{:,.4g}", fontsize=7.5, padding=2, rotation=90 if is_crowded else 0)
+            axes.bar_label(drawn, fmt="{:,.4g}", fontsize=SMALL, padding=2, rotation=90 if is_crowded else 0)
         axes.set_xticks(range(len(categories)), categories)
         axes.tick_params(axis="x", length=0)
         axes.grid(visible=False, axis="x")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, PANEL_INCHES, RC, matplotlib
+from vinesim.plots.style import COLORS, PANEL_INCHES, PLAIN, SMALL, Look, matplotlib
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -36,16 +36,16 @@ class DotsPanel:
     marks: Mapping[str, float] = field(default_factory=dict)
 
 
-def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
+def dots_figure(panels: Sequence[DotsPanel], *, look: Look = PLAIN) -> "Figure":
     """Draw the panels side by side; neighbours with equal rows share row names, and equal x labels share an axis."""
     mpl = matplotlib()
-    with mpl.rc_context(dict(RC)):
+    with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
 
         labels = [[row.label for row in panel.rows] for panel in panels]
         n_named = 1 + sum(after != before for before, after in pairwise(labels))
         size = (PANEL_INCHES[0] * len(panels) + 1.3 * n_named, 0.27 * max(map(len, labels)) + 1.2)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=look.size(*size), layout="constrained")
         has_marks = any(panel.marks for panel in panels)
         is_one_axis = len({panel.x_label for panel in panels}) == 1
         grid = figure.subplots(1, len(panels), sharex=is_one_axis, squeeze=False).ravel()
@@ -68,7 +68,7 @@ def dots_figure(panels: Sequence[DotsPanel]) -> "Figure":
             for name, x in panel.marks.items():
                 axes.axvline(x, color="#555555", linewidth=0.9, linestyle=(0, (6, 2)), zorder=2)
                 axes.annotate(name, (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 2), ha="center",
-                              textcoords="offset points", fontsize=7.5, color="#444444")  # fmt: skip
+                              textcoords="offset points", fontsize=SMALL, color="#444444")  # fmt: skip
             if min(row.values.min() for row in panel.rows) < 0:
                 axes.axvline(0, color="#555555", linewidth=0.9, zorder=2)
             same = number > 0 and labels[number] == labels[number - 1]

@@ -1,16 +1,14 @@
 """The Gantt chart of a run: one row per unit, one bar for each stay of a task. Many units are drawn as groups, shaded
 by what was allocated of them."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables, open_result
-from vinesim.formats.source.files import replacing
 from vinesim.model.errors import InputError, Problem
-from vinesim.plots.style import COLORS, DPI, HATCHES, RC, matplotlib
+from vinesim.plots.style import COLORS, HATCHES, PLAIN, Look, matplotlib, suffix_problems, write
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -40,28 +38,24 @@ WHERE held.begin_us < $to_us AND coalesce(held.end_us, $end_us) > $from_us ORDER
 def draw_gantt(
     folder: str | Path, output: str | Path, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
 ) -> int:
-    """Draw a result folder as a PNG or SVG file, by the name's suffix; return how many tasks are shown.
+    """Draw a result folder as a PNG, SVG or PDF file, by the name's suffix; return how many tasks are shown.
 
     ``color`` is type (the task type), job, or auto: by type if there are several. Raises
     :class:`~vinesim.model.errors.InputError`.
     """
-    problems = []
-    if Path(output).suffix not in (".png", ".svg"):
-        problems.append(Problem(str(output), "a name that ends in .png or .svg", Path(output).suffix or "none"))
+    problems = suffix_problems(output)
     if color not in COLOR_BY:
         problems.append(Problem("--color", "one of " + ", ".join(COLOR_BY), repr(color)))
     if problems:
         raise InputError(problems)
     with open_result(folder) as result:
         figure, n_tasks = gantt_figure(result, from_us, to_us, color)
-    metadata = {"Software": None} if Path(output).suffix == ".png" else {"Date": None, "Creator": None}
-    with replacing(output) as draft, matplotlib().rc_context(dict(RC)):
-        figure.savefig(os.fspath(draft), dpi=DPI, metadata=metadata, format=Path(output).suffix[1:])
+    write(figure, output)
     return n_tasks
 
 
 def gantt_figure(
-    result: ResultTables, from_us: float = 0.0, to_us: float | None = None, color: str = "auto"
+    result: ResultTables, from_us: float = 0.0, to_us: float | None = None, color: str = "auto", look: Look = PLAIN
 ) -> tuple["Figure", int]:
     """Return the figure of a time window, and how many tasks it shows."""
     end_us = float(result.summary["makespan_us"])
@@ -74,13 +68,13 @@ def gantt_figure(
     arrivals = result.columns("SELECT arrival_us FROM jobs ORDER BY job")["arrival_us"]
     scale, name = next(((s, n) for s, n in reversed(UNITS_OF_TIME) if until_us - from_us >= s), UNITS_OF_TIME[0])
     mpl = matplotlib()
-    with mpl.rc_context(dict(RC)):
+    with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
 
         is_grouped = len(units["unit"]) > MAX_ROWS or len(bars["job"]) > MAX_BARS
         rows = _groups(units, result.processor_types) if is_grouped else _rows(units, result.processor_types)
         height = max(LEAST_INCHES, ROW_INCHES * len(rows) + 1.2)
-        figure = Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
+        figure = Figure(figsize=look.size(WIDTH_INCHES, height), layout="constrained")
         axes = figure.subplots()
         if is_grouped:
             load = _load(bars, rows, units["capacity"], np.linspace(from_us, until_us, CELLS + 1))

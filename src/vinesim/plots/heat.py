@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import PANEL_INCHES, RC, matplotlib
+from vinesim.plots.style import PANEL_INCHES, PLAIN, SMALL, Look, matplotlib
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
-COLORS = "PuOr_r"  # orange above 0, purple below: distinguishable with colour blindness
+DIVERGING = "PuOr_r"  # orange above 0, purple below: distinguishable with colour blindness
+SEQUENTIAL = "Blues"
 DARK = 0.62  # above this share of the largest absolute value, the text is white
 
 
 @dataclass(frozen=True)
 class HeatPanel:
-    """One map: ``values`` [rows, columns], and half the width of each value's interval."""
+    """One map: ``values`` [rows, columns], and half the width of each value's interval; NaN: none."""
 
     title: str
     values: np.ndarray
@@ -31,33 +32,42 @@ def heat_figure(
     x_label: str,
     y_label: str,
     value_label: str,
+    *,
+    is_difference: bool = True,
+    look: Look = PLAIN,
 ) -> "Figure":
-    """Draw the panels side by side on one colour scale centred on 0; each cell shows value +- half width.
+    """Draw the panels side by side on one colour scale; each cell shows value +- half width.
 
-    Values whose interval excludes 0 are bold.
+    The scale of differences is centred on 0, and those whose interval excludes 0 are bold.
     """
     mpl = matplotlib()
-    largest = max(float(np.nanmax(np.abs(panel.values))) for panel in panels) or 1.0
-    with mpl.rc_context(dict(RC) | {"axes.grid": False}):
+    values = np.concatenate([panel.values.ravel() for panel in panels])
+    largest = float(np.nanmax(np.abs(values))) or 1.0
+    low, high = (-largest, largest) if is_difference else (float(np.nanmin(values)), float(np.nanmax(values)))
+    colors = DIVERGING if is_difference else SEQUENTIAL
+    with mpl.rc_context(look.rc | {"axes.grid": False}):
         from matplotlib.figure import Figure
 
         width, height = 0.78 * len(columns), 0.5 * len(rows)
         size = (max(width * len(panels) + 2.6, 2 * PANEL_INCHES[0]), height + 1.25)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=look.size(*size), layout="constrained")
         grid = figure.subplots(1, len(panels), sharey=True, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=True):
-            image = axes.imshow(panel.values, cmap=COLORS, vmin=-largest, vmax=largest, aspect="auto")
+            image = axes.imshow(panel.values, cmap=colors, vmin=low, vmax=high, aspect="auto")
             for (row, column), value in np.ndenumerate(panel.values):
-                half = panel.half_widths[row, column]
+                if np.isnan(value):
+                    continue
+                half = float(panel.half_widths[row, column])
+                is_dark = abs(value) > DARK * largest if is_difference else value - low > DARK * (high - low)
                 axes.text(
                     column,
                     row,
-                    f"{_whole(value)}\n± {half:.0f}",
+                    _text(value, half, is_difference),
                     ha="center",
                     va="center",
-                    fontsize=7.5,
-                    fontweight="bold" if abs(value) > half else "normal",
-                    color="white" if abs(value) > DARK * largest else "black",
+                    fontsize=SMALL,
+                    fontweight="bold" if is_difference and abs(value) > half else "normal",
+                    color="white" if is_dark else "black",
                 )
             axes.set_title(panel.title, loc="left")
             axes.set_xticks(range(len(columns)), columns)
@@ -65,9 +75,16 @@ def heat_figure(
             axes.tick_params(length=0)
             axes.spines[:].set_visible(False)
         grid[0].set_ylabel(y_label)
-        figure.supxlabel(f"{x_label}\nbold: the 95 % interval excludes 0", fontsize=RC["axes.labelsize"])
+        note = "\nbold: the 95 % interval excludes 0" if is_difference else ""
+        figure.supxlabel(f"{x_label}{note}", fontsize=look.rc["axes.labelsize"])
         figure.colorbar(image, ax=grid.tolist(), label=value_label, pad=0.01, aspect=14)
     return figure
+
+
+def _text(value: float, half: float, is_difference: bool) -> str:
+    if is_difference:
+        return f"{_whole(value)}\n± {half:.0f}"
+    return f"{value:,.4g}" if np.isnan(half) else f"{value:,.4g}\n± {half:.2g}"
 
 
 def _whole(value: float) -> str:

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, DASHES, MARKERS, PANEL_INCHES, RC, matplotlib
+from vinesim.plots.style import COLORS, DASHES, MARKERS, PANEL_INCHES, PLAIN, Look, matplotlib, set_scale
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -17,13 +17,17 @@ MANY_POINTS = 40  # lines with more points have no markers
 
 @dataclass(frozen=True)
 class Line:
-    """One series: x and y [n]; ``low`` and ``high`` [n] bound its band, such as a confidence interval."""
+    """One series: x and y [n]; ``low`` and ``high`` [n] bound its band, such as a confidence interval.
+
+    A stepped line keeps each y until the next x.
+    """
 
     label: str
     x: np.ndarray
     y: np.ndarray
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+    is_stepped: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,13 @@ class Axis:
 
 
 def line_figure(
-    panels: Sequence[Panel], x: Axis, y: Axis | Sequence[Axis], *, columns: int = 3, share_y: bool = True
+    panels: Sequence[Panel],
+    x: Axis,
+    y: Axis | Sequence[Axis],
+    *,
+    columns: int = 3,
+    share_y: bool = True,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw the panels in rows of ``columns``, all with the same x axis, and one legend above them.
 
@@ -61,11 +71,11 @@ def line_figure(
     labels = list(dict.fromkeys(line.label for panel in panels for line in panel.lines))
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    with mpl.rc_context(dict(RC)):
+    with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
 
         size = (PANEL_INCHES[0] * max(columns, 1.4), PANEL_INCHES[1] * max(rows, 1.25) + 0.4)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=look.size(*size), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
         for axes, panel, its_y in zip(grid, panels, ys, strict=False):
             for line in panel.lines:
@@ -87,10 +97,11 @@ def line_figure(
 
 def _draw(axes: Any, line: Line, number: int) -> None:
     kind = number % len(COLORS)
-    marker = MARKERS[kind] if len(line.x) <= MANY_POINTS else None
+    marker = MARKERS[kind] if len(line.x) <= MANY_POINTS and not line.is_stepped else None
     # Later lines are thinner, so that earlier ones stay visible around them where they coincide.
     width, size = 2.2 - 0.25 * min(number, 4), 6.0 - 0.6 * min(number, 4)
     style = {"color": COLORS[kind], "marker": marker, "linestyle": DASHES[kind], "linewidth": width}
+    style |= {"drawstyle": "steps-post"} if line.is_stepped else {}
     axes.plot(line.x, line.y, label=line.label, markersize=size, zorder=3 + number, **style)
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=COLORS[kind], alpha=0.2, linewidth=0)
@@ -100,19 +111,19 @@ def _set(axes: Any, which: str, axis: Axis) -> None:
     """Set the scale, limits and ticks of an axis."""
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
-    scale, limits = getattr(axes, f"set_{which}scale"), getattr(axes, f"set_{which}lim")
+    limits = getattr(axes, f"set_{which}lim")
     if axis.scale == "log0":
         points = getattr(axes, f"{which}axis")
         data = np.concatenate([getattr(line, f"get_{which}data")() for line in axes.get_lines()])
         least = 10.0 ** math.floor(math.log10(data[data > 0].min()))
         most = math.ceil(math.log10(data.max()))
-        scale("symlog", linthresh=least, linscale=0.6)
+        getattr(axes, f"set_{which}scale")("symlog", linthresh=least, linscale=0.6)
         ticks = [0.0, *(10.0**power for power in range(round(math.log10(least)), most + 1))]
         points.set_major_locator(FixedLocator(ticks))
         points.set_minor_locator(FixedLocator([]))
         points.set_major_formatter(FuncFormatter(_power))
     else:
-        scale(axis.scale)
+        set_scale(axes, which, axis.scale)
     if axis.ticks is not None:
         getattr(axes, f"set_{which}ticks")(axis.ticks, [f"{tick:g}" for tick in axis.ticks], minor=False)
     if axis.limits != (None, None):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from vinesim.plots.style import RC, matplotlib
+from vinesim.plots.style import RC, SMALL, matplotlib
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -24,6 +24,6 @@ def mark_x(figure: "Figure", panel: int, marks: Mapping[str, float]) -> None:
                 rotation=90,
                 horizontalalignment="left",
                 verticalalignment="top",
-                fontsize=7.5,
+                fontsize=SMALL,
                 color="#444444",
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, MARKERS, PANEL_INCHES, RC, matplotlib
+from vinesim.plots.style import COLORS, MARKERS, PANEL_INCHES, PLAIN, Look, matplotlib, set_scale
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -31,21 +31,24 @@ class PointsPanel:
     scale: str = "linear"
 
 
-def points_figure(panels: Sequence[PointsPanel], x_label: str) -> "Figure":
+def points_figure(
+    panels: Sequence[PointsPanel], x_label: str, *, x_scale: str = "linear", look: Look = PLAIN
+) -> "Figure":
     """Draw the panels side by side with the same x axis, and one legend above them."""
     mpl = matplotlib()
-    with mpl.rc_context(dict(RC)):
+    with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
 
         size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=look.size(*size), layout="constrained")
         grid = figure.subplots(1, len(panels), sharex=True, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=True):
             for kind, points in enumerate(panel.points):
                 style = {"color": COLORS[kind], "marker": MARKERS[kind], "markersize": 3.5, "alpha": 0.75}
                 axes.plot(points.x, points.y, linestyle="", label=points.label, zorder=3 + kind, **style)
             axes.set_title(panel.title, loc="left")
-            axes.set_yscale(panel.scale)
+            set_scale(axes, "x", x_scale)
+            set_scale(axes, "y", panel.scale)
             axes.set_xlabel(x_label)
             axes.set_ylabel(panel.y_label)
         handles, labels = grid[0].get_legend_handles_labels()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.plots.style import COLORS, DASHES, PANEL_INCHES, RC, matplotlib
+from vinesim.plots.style import COLORS, DASHES, PANEL_INCHES, PLAIN, Look, matplotlib, set_scale
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -30,16 +30,22 @@ class SeriesPanel:
 
 
 def series_figure(
-    panels: Sequence[SeriesPanel], x_label: str, y_label: str, *, limits: tuple[float, float] | None = None
+    panels: Sequence[SeriesPanel],
+    x_label: str,
+    y_label: str,
+    *,
+    limits: tuple[float, float] | None = None,
+    x_scale: str = "linear",
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw the panels side by side with the same axes and one legend above them; ``limits`` are for the y axis."""
     mpl = matplotlib()
     labels = list(dict.fromkeys(series.label for panel in panels for series in panel.series))
-    with mpl.rc_context(dict(RC)):
+    with mpl.rc_context(look.rc):
         from matplotlib.figure import Figure
 
         size = (PANEL_INCHES[0] * max(len(panels), 1.4), PANEL_INCHES[1] + 0.4)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=look.size(*size), layout="constrained")
         grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False).ravel()
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel.series:
@@ -47,6 +53,7 @@ def series_figure(
                 style = {"color": COLORS[kind], "linestyle": DASHES[kind], "linewidth": 2.2 - 0.3 * min(kind, 4)}
                 axes.stairs(series.values, series.edges, baseline=None, label=series.label, zorder=3 + kind, **style)
             axes.set_title(panel.title, loc="left")
+            set_scale(axes, "x", x_scale)
             axes.set_xlabel(x_label)
             if limits is not None:
                 axes.set_ylim(*limits)

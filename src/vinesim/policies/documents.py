@@ -177,6 +177,6 @@ def _in_batches(workload: Mapping[str, Any], folder: Path) -> bool:
     from vinesim.formats.scenario.workload_table import has_periods  # importing DuckDB takes 0.1 s
 
     try:
-        return has_periods(folder / workload["file"])
+        return has_periods(folder / workload["file"], workload.get("columns"))
     except InputError:
         return False

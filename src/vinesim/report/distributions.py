@@ -7,38 +7,13 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.times import TIMES, Times
+from vinesim.model.titles import number_title
 from vinesim.report.rounding import rounded
 
 N_BINS = 60
 MAX_GROUPS = 8
 PROBABILITIES = [*(i / 100 for i in range(100)), *(1 - 10 ** (-i / 5) for i in range(11, 31)), 1.0]
-MEASURES = (
-    (
-        "Latency of jobs",
-        "jobs",
-        "SELECT latency_us AS x, task_type FROM jobs",
-        "from the arrival of a job until its last task is done",
-    ),
-    (
-        "Latency of tasks",
-        "tasks",
-        "SELECT finish_us - arrival_us AS x, task_type FROM tasks",
-        "from the arrival of its job until the task is done",
-    ),
-    (
-        "Response of tasks",
-        "tasks",
-        "SELECT finish_us - init_us AS x, task_type FROM tasks",
-        "from when a unit takes the task until it is done",
-    ),
-    (
-        "Waiting of tasks",
-        "tasks",
-        "SELECT init_us - arrival_us AS x, task_type FROM tasks",
-        "from the arrival of its job until a unit takes the task",
-    ),
-)
-
 _ENDS = "SELECT min(x), max(x), min(x) FILTER (x > 0) FROM measured"
 _COUNTS = """
 WITH placed AS (
@@ -57,24 +32,24 @@ def distributions(result: ResultTables) -> dict[str, Any]:
     groups: list[tuple[int | None, str]] = [(None, "all")]
     if 1 < len(types) <= MAX_GROUPS:
         groups += types.items()
-    found = [_distribution(result, *measure, groups) for measure in MEASURES]
+    found = [_distribution(result, times, groups) for times in TIMES.values()]
     return {"probabilities": rounded(PROBABILITIES, 8), "measures": [item for item in found if item is not None]}
 
 
 def _distribution(
-    result: ResultTables, title: str, of: str, query: str, meaning: str, groups: Sequence[tuple[int | None, str]]
+    result: ResultTables, times: Times, groups: Sequence[tuple[int | None, str]]
 ) -> dict[str, Any] | None:
     """Return one measure; None if no row has a value."""
-    result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {query}")
+    result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {times.query}")
     low, high, least = result.rows(_ENDS)[0]
     if low is None:
         return None
     linear = _bounds(low, high)
     log = _bounds(least, high) if least else None
     return {
-        "title": title,
-        "of": of,
-        "meaning": meaning,
+        "title": number_title(times.name).words.capitalize(),
+        "of": times.of,
+        "meaning": times.meaning,
         "linear": linear,
         "log": log,
         "groups": [

@@ -58,6 +58,11 @@ def facts(items: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts">{lines}</dl>'
 
 
+def note(text: str) -> str:
+    """Build a remark below or above what it is about."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
 def notice(text: str) -> str:
     """Build a notice that the reader needs before the numbers."""
     return f'<p class="notice">{escape(text)}</p>'

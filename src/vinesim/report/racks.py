@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.report.activity import shares_over_time
+from vinesim.metrics.activity import shares_over_time
 from vinesim.report.rounding import rounded
 
 MAX_CELLS = 10_000
@@ -23,7 +23,7 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
     of types that run nothing.
 
     Args:
-        result: must have been passed to :func:`~vinesim.report.activity.find_stretches`.
+        result: must have been passed to :func:`~vinesim.metrics.activity.find_stretches`.
         type_order: position of each processor type's code in the page's list of types.
     """
     units = result.columns("SELECT unit_type, rack, shelf, capacity, utilization, active FROM units ORDER BY unit")

@@ -8,13 +8,14 @@ import numpy as np
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.metrics.activity import find_stretches
 from vinesim.metrics.numbers import differ
-from vinesim.report.activity import find_stretches
 from vinesim.report.distributions import distributions
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
 from vinesim.report.racks import rack_view
 from vinesim.report.rounding import rounded
 from vinesim.report.usage import usage
+from vinesim.report.waiting import waiting
 
 LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 REASONS = {
@@ -35,16 +36,19 @@ def run_page(folder: Path) -> Content:
         order = {code: place for place, code in enumerate(names)}
         find_stretches(result)
         type_of_unit = np.array([order[code] for code in units.tolist()], np.int64)
+        why, waits = waiting(result)
         data = {
             "types": list(names.values()),
             "latency": distributions(result),
             "usage": usage(result, list(names.values()), type_of_unit),
             "racks": rack_view(result, order),
+            "waiting": waits,
         }
         counts = {name: int((type_of_unit == order[code]).sum()) for code, name in names.items()}
         sections = [
             Section("summary", "Summary", _summary(result.summary, counts)),
             Section("latency", "Latency", ""),
+            Section("waiting", "Why jobs wait", why),
             Section("usage", "Utilisation over time", ""),
             Section("racks", "Racks", ""),
         ]
@@ -57,7 +61,7 @@ def run_page(folder: Path) -> Content:
             lead=f"{result.folder.resolve().name}: {_lead(result.summary)}",
             sections=sections,
             data=data,
-            scripts=("latency.js", "usage.js", "rack_layout.js", "racks.js", "periods.js"),
+            scripts=("latency.js", "waiting.js", "usage.js", "rack_layout.js", "racks.js", "periods.js"),
         )
 
 

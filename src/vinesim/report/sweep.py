@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.folder import REPORT
 from vinesim.formats.results.parquet import plain_names
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
+from vinesim.model.titles import axis_titles, number_title
 from vinesim.report.markup import Content, Section, facts, notice, table
 from vinesim.report.rounding import rounded
+from vinesim.report.verdicts import verdicts
+from vinesim.studies.compare import direction_of
 from vinesim.studies.damage import STUDY
 from vinesim.studies.same_workload import same_workload
 from vinesim.studies.statistics import t_factor
@@ -29,6 +33,8 @@ FIRST = (
     "utilization.active.overall",
     "makespan_us",
     "energy_j",
+    "energy.cost",
+    "cost.purchase",
     "deadlines.missed_pct",
     "tasks.latency_us.mean",
 )
@@ -56,6 +62,7 @@ def sweep_page(folder: Path) -> Content:
     sections = [Section("study", "Study", _study(study, points, n_done, len(failures)))]
     if points.means:
         sections.append(Section("curves", "Curves", ""))
+        sections.append(Section("points", "Points", ""))
     if failures:
         rows = [[run, message] for run, message in list(failures.items())[:MAX_FAILURES]]
         text = table(f"{len(failures):,} runs failed", ["run", "why"], rows).replace("<table>", '<table class="texts">')
@@ -68,8 +75,10 @@ def sweep_page(folder: Path) -> Content:
         title=study.description or f"Sweep {folder.resolve().name}",
         lead=f"{_n(study.n_points, 'point')}, {_n(n_done, 'run')} done",
         sections=sections,
-        data={"sweep": _data(study, points, confidence)} if points.means else {},
-        scripts=("sweep.js",),
+        data={"sweep": _data(study, points, confidence) | _more(folder, study, points, confidence)}
+        if points.means
+        else {},
+        scripts=("numbers.js", "sweep.js", "points.js"),
     )
 
 
@@ -128,17 +137,41 @@ def _finite(name: str) -> str:
 
 
 def _data(study: Study, points: Points, confidence: float) -> dict[str, Any]:
+    titles = axis_titles(list(study.columns))
     return {
         "axes": [
-            {"columns": list(axis.columns), "labels": [_labels(axis.labels, c) for c in range(len(axis.columns))]}
+            {
+                "columns": list(axis.columns),
+                "titles": [titles[column].words for column in axis.columns],
+                "units": [titles[column].unit for column in axis.columns],
+                "labels": [_labels(axis.labels, c) for c in range(len(axis.columns))],
+            }
             for axis in study.axes
         ],
         "n_runs": points.n_runs.tolist(),
         "confidence": confidence,
         "numbers": [
-            {"name": name, "mean": rounded(points.means[name]), "half": rounded(points.halves[name], 3)}
+            {
+                "name": name,
+                "title": number_title(name).words,
+                "unit": number_title(name).unit,
+                "better": direction_of(name),
+                "mean": rounded(points.means[name]),
+                "half": rounded(points.halves[name], 3),
+            }
             for name in points.means
         ],
+    }
+
+
+def _more(folder: Path, study: Study, points: Points, confidence: float) -> dict[str, Any]:
+    """Return the verdicts, and what leads to single runs: the folder, and the points whose report is in it."""
+    names = [name for name in FIRST if name in points.means]
+    reports = [int(file.parent.name) for file in folder.glob(f"points/*/{REPORT}") if file.parent.name.isdigit()]
+    return {
+        "folder": folder.resolve().name,
+        "reports": sorted(reports),
+        "verdicts": verdicts(folder, study, names, confidence),
     }
 
 
@@ -167,13 +200,15 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
         text += notice(note)
     if points.left_out:
         text += notice(f"{len(points.left_out)} numbers do not fit on this page: {', '.join(points.left_out)}.")
-    rows = []
+    rows, titles = [], axis_titles(list(study.columns))
     for axis in study.axes:
         for c, column in enumerate(axis.columns):
             values = [_text(label[c]) for label in axis.labels]
             shown = ", ".join(values if len(values) <= 12 else [*values[:5], "...", *values[-2:]])
-            rows.append([column, f"{len(values)}", shown])
-    axes = table("Axes", ["axis", "positions", "values"], rows).replace("<table>", '<table class="texts">')
+            title = titles[column]
+            words = f"{title.words}, {title.unit}" if title.unit else title.words
+            rows.append([words, column, f"{len(values)}", shown])
+    axes = table("Axes", ["axis", "key", "positions", "values"], rows).replace("<table>", '<table class="texts">')
     return text + (axes if rows else "")
 
 

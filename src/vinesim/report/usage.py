@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.report.activity import Measure, shares_over_time, weights_of
+from vinesim.metrics.activity import Measure, shares_over_time, weights_of
 from vinesim.report.rounding import rounded
 
 MAX_INTERVALS = 500
@@ -28,7 +28,7 @@ def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> d
     type; if it can differ, also the share of the time during which they were active.
 
     Args:
-        result: must have been passed to :func:`~vinesim.report.activity.find_stretches`.
+        result: must have been passed to :func:`~vinesim.metrics.activity.find_stretches`.
         types: the names of the processor types in use.
         type_of_unit: [U] index into ``types``.
     """

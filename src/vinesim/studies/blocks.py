@@ -93,18 +93,18 @@ def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
     if part.get("resample"):
         return False, False  # the seed decides which jobs there are
     if part.get("generator") is None:
-        return not (moves_deadlines or _has_periods(study, part["file"])), not draws_estimates
+        return not (moves_deadlines or _has_periods(study, part)), not draws_estimates
     spec, nodes = generator(part["generator"], study.folder), data_nodes(scenario.datacenter)
     apart = spec.arrivals_apart and not moves_deadlines
     is_same = not draws_estimates and not spec.depends_on_seed(part.get("options") or {}, nodes)
     return apart, apart and is_same
 
 
-def _has_periods(study: Study, file: str) -> bool:
+def _has_periods(study: Study, part: Mapping[str, Any]) -> bool:
     """Whether the workload is a table with periods, whose arrivals are not one interval after another."""
     from vinesim.formats.scenario.workload_table import has_periods  # importing DuckDB takes 0.1 s
 
-    return is_table(file) and has_periods(study.folder / file)
+    return is_table(part["file"]) and has_periods(study.folder / part["file"], part.get("columns"))
 
 
 def _block(study: Study, runs: list[Run], scenario: Scenario) -> Block:

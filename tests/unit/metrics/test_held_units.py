@@ -12,8 +12,8 @@ from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
 from vinesim.live.scheduler import Scheduler
+from vinesim.metrics.activity import find_stretches
 from vinesim.model.application import Application
-from vinesim.report.activity import find_stretches
 from vinesim.report.racks import rack_view
 from vinesim.report.usage import usage
 

@@ -133,7 +133,9 @@ class Workloads:
         from vinesim.formats.scenario.workload_table import has_periods, read_with_places
 
         where, path, arrivals = ("workload", "file"), self.names.folder / file, self.document.arrivals
-        found = read(self.source, where, path, has_periods)
+        part = self.document.workload
+        columns = None if part is None else part.columns
+        found = read(self.source, where, path, has_periods, columns)
         if found is None:
             return None
         self._has_periods = found
@@ -143,7 +145,9 @@ class Workloads:
         length_us = None if arrivals is None else arrivals.iat
         offer = Offer.of(self.names.processors, center, self.names.resources)
         types = self.names.processors
-        done = read(self.source, where, path, read_with_places, types, period_us=length_us, offer=offer)
+        done = read(
+            self.source, where, path, read_with_places, types, period_us=length_us, offer=offer, columns=columns
+        )
         if done is None:
             return None
         work: Workload

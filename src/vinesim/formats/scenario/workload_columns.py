@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from vinesim.formats.source.suggestions import did_you_mean
@@ -87,6 +87,26 @@ NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED, *GANG, *NODES)
 WORDS = {"gang": ["node", "rack", "anywhere"], "spread": ["packed", "spread"]}  # that their cells may hold
 LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
 REQUEST = re.compile(r"request\.(.+)")
+IGNORE = "ignore"  # in place of a column's name: it is left out
+_MEANINGS = {  # our name, with a unit that is a guess, and what other logs call it
+    "arrival_s": "submit submittime submitted submissiontime arrivaltime timestamp created createdat creationtime",
+    "time_s": "duration runtime walltime elapsed servicetime executiontime exectime processingtime length",
+    "limit_s": "timelimit walltimelimit requestedtime timelimits",
+    "estimate_s": "estimate estimatedtime predictedtime requestedruntime",
+    "deadline_s": "due duedate duetime",
+    "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs",
+    "gpus": "gpu ngpus numgpu numgpus gpucount",
+    "memory": "mem ram memorybytes rammb requestedmemory",
+    "gpu_type": "gpumodel gputypes accelerator",
+    "nodes": "nnodes numnodes nodecount",
+    "user": "userid username uid owner",
+    "priority": "prio qos",
+    "job_id": "id jobid jobnumber",
+    "task_type": "type class kind jobtype jobclass",
+    "application": "app appname model",
+    "operations": "size work flops instructions",
+}
+MEANINGS = {word: ours for ours, words in _MEANINGS.items() for word in words.split()}
 METADATA = "vinesim.task_types"
 NEVER = "never"  # the operations of a task that never ends, in text; infinity in a column of numbers
 WHOLE = "whole"  # the demand for a whole unit, in text; infinity in a column of numbers
@@ -113,12 +133,27 @@ def may_be_text(name: str) -> bool:
     return name in ("demand", "operations") or is_amount(name)
 
 
-def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> dict[str, tuple[str, float]]:
-    """Map our name of each column in the file to its name there and the factor to our unit."""
+def matched(
+    source: TableSource, processor_types: Sequence[ProcessorType], columns: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, float]]:
+    """Map our name of each column in the file to its name there and the factor to our unit.
+
+    ``columns`` says what columns of the file are: one of our names with its unit, or ``ignore``.
+    """
+    columns = columns or {}
     match: dict[str, tuple[str, float]] = {}
-    problems = []
-    path, types = source.path, [p.name for p in processor_types]
-    for column in source.columns:
+    problems = [
+        Problem(
+            f"{source.path}: columns: {name}", "a column of the file", repr(name), did_you_mean(name, source.columns)
+        )
+        for name in columns
+        if name not in source.columns
+    ]
+    path, types, is_first = source.path, [p.name for p in processor_types], True
+    for given in source.columns:
+        column = columns.get(given, given)
+        if column == IGNORE:
+            continue
         stem, _, unit = column.rpartition("_")
         time = TIME.fullmatch(column)
         ours, scale = column, 1.0
@@ -130,18 +165,19 @@ def matched(source: TableSource, processor_types: Sequence[ProcessorType]) -> di
         elif unit in UNITS and f"{stem}_us" in PLAIN:
             ours, scale = f"{stem}_us", UNITS[unit]
         elif column not in PLAIN and not REQUEST.fullmatch(column) and not COMPANION.fullmatch(column):
-            problems.append(_unknown(path, column, types))
+            problems.append(_unknown(path, given, column, types, is_first))
+            is_first = False
             continue
         if ours in match:
-            problems.append(Problem(f"{path}: {column}", f"{ours} once", "a second time", "Keep one."))
-        elif _is_text(source, column, ours):
-            problems.append(Problem(f"{path}: {column}", "numbers", f"a column of {source.texts[column]}"))
-        match[ours] = column, scale
+            problems.append(Problem(f"{path}: {given}", f"{ours} once", "a second time", "Keep one."))
+        elif _is_text(source, given, ours):
+            problems.append(Problem(f"{path}: {given}", "numbers", f"a column of {source.texts[given]}"))
+        match[ours] = given, scale
     present = ", ".join(source.columns)[:80]
     if PERIOD in match and "arrival_us" in match:
         problems.append(Problem(path, "one column for when a job arrives", "period and arrival", "Keep one."))
     elif PERIOD not in match and "arrival_us" not in match:
-        remedy = "Name the column of arrival times so, with the unit at its end."
+        remedy = "Name the column of arrival times so, with the unit at its end, or say columns: {NAME: arrival_s}."
         problems.append(Problem(path, "a column arrival_us (or _ms, _s), or period", present, remedy))
     if problems:
         raise InputError(problems)
@@ -154,8 +190,14 @@ def _is_text(source: TableSource, column: str, ours: str) -> bool:
     return kind is not None and kind_of(ours) != "VARCHAR" and not (may_be_text(ours) and kind == "VARCHAR")
 
 
-def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
-    """Return the problem of a column that a workload does not have."""
+def _unknown(path: str, given: str, column: str, types: Sequence[str], is_first: bool) -> Problem:
+    """Return the problem of a column that a workload does not have; ``given`` is its name in the file."""
+    if given != column:
+        return Problem(f"{path}: columns: {given}", "the name of a column of a workload, or ignore", repr(column),
+                       did_you_mean(column, PLAIN))  # fmt: skip
+    if meant := MEANINGS.get(re.sub("[^a-z]", "", column.lower())):
+        remedy = f"Does it mean {meant}? Say so in the scenario: columns: {{{column}: {meant}}}, with the unit it has."
+        return Problem(f"{path}: {column}", "a column of a workload", repr(column), remedy)
     if column == "time":
         return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")
     timed = [name.removesuffix("_us") for name in PLAIN if name.endswith("_us")]
@@ -163,5 +205,6 @@ def _unknown(path: str, column: str, types: Sequence[str]) -> Problem:
     known += [f"time_{unit}.{name}" for unit in UNITS for name in types]
     if "." in column:
         known += [f"{kind}.{column.partition('.')[2]}" for kind in ("request", "companion")]
-    expected = "one of " + ", ".join(ALL)
-    return Problem(f"{path}: {column}", expected, repr(column), did_you_mean(column, known) or "Remove the column.")
+    expected = "one of " + ", ".join(ALL) if is_first else "a column of a workload"  # the list once is enough
+    remedy = f"{did_you_mean(column, known)} Or leave it out: columns: {{{column}: ignore}}.".strip()
+    return Problem(f"{path}: {column}", expected, repr(column), remedy)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from vinesim.formats.scenario.values import Count, FileName, Index, Name, Number, Positive, PositiveTime, Time
+from vinesim.formats.source.files import is_table
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
 from vinesim.model.application import Application
 from vinesim.workloads.arrivals import BY_CV
@@ -35,6 +36,10 @@ class WorkloadPart(Part):
         0.0, description="Error of the estimates: standard deviation of the logarithm of estimate / true time."
     )
 
+    columns: dict[str, str] | None = Field(
+        None,
+        description="What columns of a .csv or .parquet file are: {duration: time_s, notes: ignore}.",
+    )
     resample: ResamplePart | None = Field(
         None,
         description="Draw blocks of the file's jobs for each seed; without it every replication has the same jobs.",
@@ -46,6 +51,9 @@ class WorkloadPart(Part):
     def _no_options(self) -> "WorkloadPart":
         if self.file is not None and self.options:
             raise wrong("options only with a generator", "options with a file", "Remove the options.")
+        if self.columns is not None and (self.file is None or not is_table(self.file)):
+            found = "columns with a generator" if self.file is None else "columns with a trace"
+            raise wrong("columns only with a .csv or .parquet file", found, "Remove the columns.")
         if self.generator is not None and self.resample is not None:
             raise wrong("resample only with a file", "resample with a generator", "Its seed already draws the jobs.")
         return self

@@ -43,15 +43,17 @@ def read_workload(
     task_types: Sequence[TaskType] | None = None,
     period_us: float | None = None,
     offer: Offer | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Workload:
     """Read a file of :func:`write_workload`, or any Parquet or CSV file with such columns.
 
     ``task_types`` defaults to the file's own list. If each row is one job, unsorted jobs are sorted by arrival. With a
     column ``period``, a job arrives at its period times ``period_us``. ``offer`` is what the nodes have, for cores and
-    gpus; by default a unit of each type. Other columns are errors.
+    gpus; by default a unit of each type. ``columns`` maps names in the file
+    to such names with their unit, or to ``ignore``. Other columns are errors.
     Raises :class:`InputError`.
     """
-    return read_with_places(path, processor_types, task_types, period_us, offer)[0]
+    return read_with_places(path, processor_types, task_types, period_us, offer, columns)[0]
 
 
 def read_with_places(
@@ -60,10 +62,11 @@ def read_with_places(
     task_types: Sequence[TaskType] | None = None,
     period_us: float | None = None,
     offer: Offer | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> tuple[Workload, Callable[[int], str]]:
     """Return the workload, as :func:`read_workload`, and a function that says where in the file a task is."""
     source = open_table(path)
-    match = matched(source, processor_types)
+    match = matched(source, processor_types, columns)
     if PERIOD in match and period_us is None:
         remedy = "Add arrivals: {iat: 10 s} to the scenario."
         raise InputError([Problem(f"{path}: {PERIOD}", "the length of a period", "nothing", remedy)])
@@ -135,9 +138,9 @@ def _check_requests(
         raise InputError(problems)
 
 
-def has_periods(path: str | os.PathLike[str]) -> bool:
+def has_periods(path: str | os.PathLike[str], columns: Mapping[str, str] | None = None) -> bool:
     """Whether the table gives arrivals as period numbers. Raises :class:`InputError`."""
-    return PERIOD in open_table(path).columns
+    return PERIOD in {(columns or {}).get(name, name) for name in open_table(path).columns}
 
 
 def affinity_of_times(workload: Workload) -> np.ndarray | None:

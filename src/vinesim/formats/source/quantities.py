@@ -30,6 +30,8 @@ _BANDWIDTH |= {"B/us": (1, 1)}
 AMOUNTS = SIZES | _BANDWIDTH
 
 QUANTITY = r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]*)\s*"
+_PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4}
+_WIDTH_HEIGHT = re.compile(r"\s*([0-9.]+)\s*x\s*([0-9.]+)\s*(in|cm|mm)?\s*", re.ASCII)
 _QUANTITY = re.compile(QUANTITY, re.ASCII)
 
 
@@ -78,6 +80,15 @@ def _convert(value: float | str, units: dict[str, tuple[int, int]], expected: st
     if not (math.isfinite(number) and number >= 0):
         raise InputError([problem])
     return number
+
+
+def size_inches(text: str, where: str = "size") -> tuple[float, float]:
+    """Convert a width and a height, such as "3.5x2.4in", "88x60mm" or "8.8x6cm", to inches."""
+    match = _WIDTH_HEIGHT.fullmatch(text)
+    if not match:
+        raise InputError([Problem(where, "a width and a height: 3.5x2.4in, 88x60mm or 8.8x6cm", repr(text)[:60])])
+    inch = _PER_INCH[match[3] or "in"]
+    return float(match[1]) / inch, float(match[2]) / inch
 
 
 def format_time_us(value_us: float) -> str:

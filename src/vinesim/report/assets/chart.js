@@ -2,7 +2,7 @@
 
 /**
  * host: element. spec(): {label, x: {title, log, format, ticks}, y: {title, log, format, range},
- *   xs: [...], series: [{name, values, stepped, style, low, high, points}], marks: [[x, text]]}; called at every draw.
+ *   xs: [...], series: [{name, values, stepped, scattered, style, low, high, points}], marks: [[x, text]]}; called at every draw.
  */
 function chart(host, spec, height = 300) {
   const drawing = el("div", { class: "chart", tabindex: 0, role: "application", "aria-roledescription": "chart" });
@@ -53,7 +53,7 @@ function chart(host, spec, height = 300) {
 
   function say(at) {
     const values = now.series.filter((s) => !off.has(s.name) && s.values[at] != null);
-    spoken.textContent = `${now.x.format(now.xs[at])}: ` + values.map((s) => `${s.name} ${now.y.format(s.values[at])}`).join(", ");
+    spoken.textContent = `${now.x.format(now.xs[at], at)}: ` + values.map((s) => `${s.name} ${now.y.format(s.values[at])}`).join(", ");
   }
 
   drawing.addEventListener("keydown", (event) => {
@@ -87,7 +87,7 @@ function options(now, width, height, off, showValues) {
   const logAxis = { splits: roundOnLog, filter: keepAll };
   const lines = now.series.map((s, i) => {
     const style = seriesStyle(s.style ?? i);
-    const stepped = s.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {};
+    const stepped = s.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : s.scattered ? { paths: () => null } : {};
     return { label: s.name, stroke: style.color, dash: style.dash, width: 1.75, show: !off.has(s.name),
       fill: s.filled ? translucent(style.color) : undefined,
       points: { show: !!s.points, size: 7, stroke: style.color, fill: cssColor("--paper") }, ...stepped };

@@ -6,9 +6,11 @@
   const { axes, numbers, n_runs: nRuns, confidence } = data.sweep;
   const length = axes.map((axis) => axis.labels[0].length);
   const stride = axes.map((_, i) => length.slice(i + 1).reduce((a, b) => a * b, 1));
-  const columns = axes.flatMap((axis, a) => axis.columns.map((name, c) => ({ name, axis: a, labels: axis.labels[c], numeric: axis.labels[c].every((v) => typeof v === "number") })));
-  const textOf = (label) => (typeof label === "number" ? number(label) : label);
-  const titleOf = (axis, position) => axes[axis].labels.map((labels) => textOf(labels[position])).join(", ");
+  const columns = axes.flatMap((axis, a) => axis.columns.map((name, c) => ({ name, title: axis.titles[c], axis: a, labels: axis.labels[c], numeric: axis.labels[c].every((v) => typeof v === "number") })));
+  const axisUnits = Object.fromEntries(axes.flatMap((axis) => axis.columns.map((name, c) => [name, axis.units[c]])));
+  const textOf = labelText;
+  /** A label of an axis; a number alone would not say what it is. */
+  const titleOf = (axis, position) => axes[axis].labels.map((labels, c) => (typeof labels[position] === "number" ? `${axes[axis].titles[c]} ${number(labels[position])}` : textOf(labels[position]))).join(", ");
 
   let shown = numbers[0];
   let x = columns.reduce((best, column) => (!best || (column.numeric && (!best.numeric || column.labels.length > best.labels.length)) ? column : best), null);
@@ -38,9 +40,9 @@
 
   function pick() {
     const again = (focus) => { pick(); show(); picks.querySelectorAll("select")[focus]?.focus(); };
-    const nodes = [choice("Number", numbers.map((n, i) => [i, n.name]), (i) => { shown = numbers[i]; show(); }, numbers.indexOf(shown)).node];
+    const nodes = [choice("Number", numbers.map((n, i) => [i, n.title]), (i) => { shown = numbers[i]; show(); }, numbers.indexOf(shown)).node];
     if (columns.length > 1) {
-      nodes.push(choice("Across", columns.map((c, i) => [i, c.name]), (i) => {
+      nodes.push(choice("Across", columns.map((c, i) => [i, c.title]), (i) => {
         x = columns[i];
         if (lines === x.axis) lines = bestLines();
         xLog = isLogSpaced(x);
@@ -48,7 +50,7 @@
         scaleX.node.hidden = !x.numeric;
         again(1);
       }, columns.indexOf(x)).node);
-      const others = axes.map((axis, i) => [i, axis.columns.join(", ")]).filter(([i]) => i !== x.axis);
+      const others = axes.map((axis, i) => [i, axis.titles.join(", ")]).filter(([i]) => i !== x.axis);
       nodes.push(choice("One line for each", [[-1, "nothing"], ...others], (i) => { lines = Number(i); again(2); }, lines).node);
       others.filter(([i]) => i !== lines && length[i] > 1).forEach(([i, name]) =>
         nodes.push(choice(name, axes[i].labels[0].map((_, p) => [p, titleOf(i, p)]), (p) => { fixed[i] = Number(p); show(); }, fixed[i]).node));
@@ -68,21 +70,15 @@
   }
 
   function curves() {
-    const names = lines < 0 ? [shown.name] : axes[lines].labels[0].map((_, p) => titleOf(lines, p));
+    const names = lines < 0 ? [shown.title] : axes[lines].labels[0].map((_, p) => titleOf(lines, p));
     return names.map((name, line) => ({ name, points: across().map((position) => pointAt(position, line)) }));
-  }
-
-  function formatOf(name) {
-    if (name.includes("_us")) return { format: time, kind: "time" };
-    if (name.startsWith("utilization.")) return { format: percent, kind: "share" };
-    return { format: (v) => (name.endsWith("_j") && v != null ? `${number(v)} J` : number(v)), kind: "number" };
   }
 
   function spec() {
     const found = curves();
-    const { format, kind } = formatOf(shown.name);
+    const format = formatOf(shown);
     const means = found.flatMap((c) => c.points.map((p) => shown.mean[p])).filter((v) => v != null);
-    const [unit, size] = kind === "time" ? unitOf(Math.max(0, ...means)) : ["", kind === "share" ? 0.01 : 1];
+    const [unitText, size] = scaleOf(shown, means);
     const scaled = (v) => (v == null || (yLog && v <= 0) ? null : v / size);
     const places = across();
     const isNumeric = x?.numeric ?? false;
@@ -90,11 +86,11 @@
     const xs = places.map((p, i) => (isNumeric ? x.labels[p] : i));
     const ticks = isNumeric ? undefined : {
       splits: () => xs, values: (u, splits) => splits.map((i) => (x ? String(x.labels[places[i]]) : "")), rotate: xs.length > 8 ? -40 : 0, size: xs.length > 8 ? 90 : 34 };
-    const unitText = kind === "share" ? " (%)" : unit ? ` (${unit})` : "";
+    const xUnit = x?.numeric && axisUnits[x.name] ? ` (${axisUnits[x.name]})` : "";
     return {
-      label: `${shown.name} over ${x?.name ?? "the only point"}`,
-      x: { title: x?.name ?? "", log: isLog, ticks, range: isNumeric ? undefined : [-0.5, xs.length - 0.5], format: (v) => (x ? `${x.name} ${isNumeric ? number(v) : x.labels[places[v]]}` : "") },
-      y: { title: shown.name + unitText, log: yLog, format: (v) => format(v == null ? null : v * size), tick: number },
+      label: `${shown.title} over ${x?.title ?? "the only point"}`,
+      x: { title: x ? x.title + xUnit : "", log: isLog, ticks, range: isNumeric ? undefined : [-0.5, xs.length - 0.5], format: (v) => (x ? `${x.title} ${isNumeric ? number(v) : x.labels[places[v]]}` : "") },
+      y: { title: shown.title + unitText, log: yLog, format: (v) => format(v == null ? null : v * size), tick: number },
       xs,
       series: found.map(({ name, points }, i) => ({
         name, style: i + 1, points: true,
@@ -106,10 +102,9 @@
   }
 
   function curveTable() {
-    const { format } = formatOf(shown.name);
     const found = curves();
-    const cell = (p) => (shown.mean[p] == null ? "-" : format(shown.mean[p]) + (shown.half[p] == null ? "" : ` ± ${format(shown.half[p])}`));
-    return [[x?.name ?? "point", ...found.map((c) => c.name)],
+    const cell = (p) => meanText(shown, p);
+    return [[x?.title ?? "point", ...found.map((c) => c.name)],
       across().map((position, i) => [x ? textOf(x.labels[position]) : "all", ...found.map((c) => cell(c.points[i]))])];
   }
 
@@ -118,7 +113,8 @@
     const [few, many] = [Math.min(...runs), Math.max(...runs)];
     const each = few === many ? `${few}` : `${few} to ${many}`;
     const band = many > 1 ? ` Bands: ${number(100 * confidence)}% confidence intervals of the mean over them (Student's t).` : "";
-    note.textContent = `Means of ${each} ${many === 1 ? "run" : "runs"} a point.${band}`;
+    const what = lines < 0 ? "" : `A line for each ${axes[lines].titles.join(", ")}. `;
+    note.textContent = `${what}Means of ${each} ${many === 1 ? "run" : "runs"} a point.${band}`;
     plotted.draw();
     values.refresh();
   }

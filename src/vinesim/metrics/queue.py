@@ -1,0 +1,85 @@
+"""How many tasks wait at each moment of a run, and when the queue begins to grow faster than it is served.
+
+A task waits from the arrival of its job until a unit takes it, and again after a segment that an outage, a failure or
+a preemption ended. One that never starts waits until the run ends.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vinesim.formats.results.tables import ResultTables
+
+_CHANGES = """
+SELECT arrival_us AS t, 1 AS step, task_type FROM tasks WHERE arrival_us <= $end_us
+UNION ALL SELECT begin_us, -1, task_type FROM held JOIN tasks USING (task) WHERE part = 0
+UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
+    WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
+ORDER BY t, step
+"""
+_LOW = 0.1  # of the peak: below it the queue counts as served
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A step function: ``length`` [n] tasks wait from ``time_us`` [n] on, until the run ends at ``end_us``."""
+
+    time_us: np.ndarray
+    length: np.ndarray
+    end_us: float
+
+    def means(self, edges: np.ndarray) -> np.ndarray:
+        """Return the mean length in each interval between the edges, us: [len(edges) - 1]."""
+        times = np.r_[self.time_us, max(self.end_us, self.time_us[-1])]
+        area = np.r_[0.0, np.cumsum(self.length * np.diff(times))]
+        return np.diff(np.interp(edges, times, area)) / np.diff(edges)
+
+    @property
+    def waited_us(self) -> float:
+        """All waiting together."""
+        return float((self.length * np.diff(np.r_[self.time_us, self.end_us])).sum())
+
+
+@dataclass(frozen=True)
+class TippingPoint:
+    """When the queue outgrew what serves it: from ``begin_us`` on it grew to its peak, without becoming short again."""
+
+    begin_us: float  # the last time before the peak when the queue was at most a tenth of it
+    peak_us: float
+    end_us: float | None  # when it was that short again; None: not before the run ended
+    peak: int  # tasks
+    share: float  # of all waiting of the run that lies between begin and end
+
+
+def queue_of(result: ResultTables, task_type: int | None = None) -> Queue:
+    """Return the queue of a run, of all tasks or of those of a type."""
+    end_us = float(result.summary["makespan_us"])
+    found = result.columns(_CHANGES, {"end_us": end_us})
+    mine = slice(None) if task_type is None else found["task_type"] == task_type
+    time_us, step = found["t"][mine], found["step"][mine].astype(np.int64)
+    if not len(time_us):
+        return Queue(np.zeros(1), np.zeros(1, np.int64), end_us)
+    last = np.r_[time_us[1:] != time_us[:-1], True]  # what happens at once is one change
+    return Queue(time_us[last], np.cumsum(step)[last], end_us)
+
+
+def tipping_point(queue: Queue, n_units: int) -> TippingPoint | None:
+    """Return when the queue outgrew what serves it; None if it never held more tasks than there are units."""
+    at = int(np.argmax(queue.length))
+    peak = int(queue.length[at])
+    if peak <= n_units:
+        return None
+    is_low = queue.length <= _LOW * peak
+    before, after = np.flatnonzero(is_low[:at]), np.flatnonzero(is_low[at:])
+    first = int(before[-1]) + 1 if len(before) else 0
+    end = at + int(after[0]) if len(after) else None
+    until = queue.end_us if end is None else float(queue.time_us[end])
+    window = np.array([queue.time_us[first], until])
+    inside = float(queue.means(window)[0] * (window[1] - window[0])) if window[1] > window[0] else 0.0
+    return TippingPoint(
+        begin_us=float(queue.time_us[first]),
+        peak_us=float(queue.time_us[at]),
+        end_us=None if end is None else until,
+        peak=peak,
+        share=inside / queue.waited_us if queue.waited_us > 0 else 0.0,
+    )

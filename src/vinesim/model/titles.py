@@ -1,0 +1,146 @@
+"""What the numbers of a run and the axes of a study are called in figures, pages and tables: words, and a unit.
+
+Units are us, J, kWh, g, share (of 1), % and "" for counts and for what has no unit that VineSim knows, such as prices.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class Title(NamedTuple):
+    """The words for a number or an axis, and its unit."""
+
+    words: str
+    unit: str = ""
+
+
+STATISTICS = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99.9", "max": "maximum"}
+NUMBERS = {  # by the start of the name; a statistic comes before the words, other endings after them
+    "jobs.count": Title("jobs"),
+    "jobs.finished": Title("finished jobs"),
+    "jobs.latency_us": Title("latency of jobs", "us"),
+    "jobs.wait_us": Title("waiting time of jobs", "us"),
+    "jobs.bounded_slowdown": Title("bounded slowdown of jobs"),
+    "jobs.warm_up.dropped": Title("jobs of the warm-up"),
+    "tasks.count": Title("tasks"),
+    "tasks.finished": Title("finished tasks"),
+    "tasks.by_type": Title("tasks"),
+    "tasks.latency_us": Title("latency of tasks", "us"),
+    "tasks.wait_us": Title("waiting time of tasks", "us"),
+    "tasks.response_us": Title("response time of tasks", "us"),
+    "utilization.by_resource": Title("utilisation", "share"),
+    "utilization.percentiles": Title("utilisation over units", "share"),
+    "utilization.allocated": Title("allocated capacity", "share"),
+    "utilization.active": Title("active time of units", "share"),
+    "utilization": Title("utilisation", "share"),
+    "makespan_us": Title("makespan", "us"),
+    "cost.purchase": Title("cost of purchase"),
+    "energy_j": Title("energy", "J"),
+    "energy.by_type": Title("energy", "J"),
+    "energy.by_state": Title("energy", "J"),
+    "energy.kwh": Title("energy from the grid", "kWh"),
+    "energy.cost": Title("cost of electricity"),
+    "energy.carbon_g": Title("carbon dioxide", "g"),
+    "deadlines.missed": Title("missed deadlines"),
+    "deadlines.missed_pct": Title("missed deadlines", "%"),
+    "outages.restarts": Title("restarts after outages"),
+    "outages.lost_us": Title("work lost in outages", "us"),
+    "early_ends": Title("segments that ended early"),
+    "periods.count": Title("periods"),
+    "periods.energy_j": Title("energy of the periods", "J"),
+    "periods.slav": Title("demand beyond capacity (SLAV)"),
+    "periods.bound_j": Title("lower bound of the energy", "J"),
+    "periods.gap_pct": Title("energy above the lower bound", "%"),
+    "periods.optimum_j": Title("optimal energy", "J"),
+    "periods.optimum_gap_pct": Title("energy above the optimum", "%"),
+    "periods.infeasible": Title("periods beyond all capacity"),
+    "bound.value_us": Title("objective", "us"),
+    "bound.bound_us": Title("lower bound of the objective", "us"),
+    "bound.gap_pct": Title("objective above the lower bound", "%"),
+}
+APPLICATIONS = {  # the end of a number of one application, or of all of them
+    "requests": Title("requests"),
+    "missed": Title("missed deadlines"),
+    "missed_pct": Title("missed deadlines", "%"),
+    "latency_us": Title("latency", "us"),
+    "mean.missed_pct": Title("missed deadlines, mean of the applications", "%"),
+    "mean.worst_missed_pct": Title("missed deadlines, worst application", "%"),
+    "mean.jain": Title("Jain's index of the applications"),
+    "mean.reach_99_pct": Title("applications with 99 % in time"),
+}
+AXES = {
+    "policy": Title("policy"),
+    "period_us": Title("period", "us"),
+    "arrivals.iat": Title("time between jobs", "us"),
+    "arrivals.poisson.mean": Title("mean time between jobs", "us"),
+    "arrivals.gamma.mean": Title("mean time between jobs", "us"),
+    "arrivals.weibull.mean": Title("mean time between jobs", "us"),
+    "arrivals.lognormal.mean": Title("mean time between jobs", "us"),
+    "arrivals.hyperexponential.mean": Title("mean time between jobs", "us"),
+    "workload.options.n_jobs": Title("jobs"),
+}
+_UNITS_OF_TYPE = re.compile(r"datacenter\.racks(?:\[(\d+)\])?(?:\.nodes(?:\[(\d+)\])?)?\.units\.(.+?)(\.count)?")
+_BY_SUFFIX = {"_us": "us", "_j": "J", "_pct": "%", "_g": "g", "_kwh": "kWh", "_w": "W", "_bytes": "bytes"}
+
+
+def number_title(name: str) -> Title:
+    """Return the title of a number of a run, such as ``mean latency of jobs`` in us for ``jobs.latency_us.mean``."""
+    if name.startswith("applications."):
+        return _of_application(name.split(".")[1:])
+    start = max((known for known in NUMBERS if f"{name}.".startswith(f"{known}.")), key=len, default=None)
+    if start is None:
+        return Title(_plain(name), _unit_of(name))
+    title = NUMBERS[start]
+    words, *more = _with_ends(title.words, name[len(start) :].lstrip(".").split("."))
+    return Title(", ".join([words, *more]), title.unit)
+
+
+def axis_title(column: str) -> Title:
+    """Return the title of an axis of a study, such as ``GPU units in rack 0`` for ``datacenter.racks[0].units.GPU``."""
+    if column in AXES:
+        return AXES[column]
+    if found := _UNITS_OF_TYPE.fullmatch(column):
+        rack, node, kind, _ = found.groups()
+        where = " in a node" if ".nodes" in column else ""
+        where += f" of kind {node}" if node not in (None, "0") else ""
+        return Title(f"{kind} units{where}" + (f" of rack {rack}" if rack is not None else ""))
+    parts = column.split(".")
+    if parts[0] == "options":
+        return Title(f"option {_plain('.'.join(parts[1:]))}", _unit_of(column))
+    return Title(_plain(parts[-1]), _unit_of(column))
+
+
+def axis_titles(columns: list[str]) -> dict[str, Title]:
+    """Return the titles of a study's axes; where two have the same words, both are called by their keys."""
+    found = {column: axis_title(column) for column in columns}
+    words = [title.words for title in found.values()]
+    return {
+        column: title if words.count(title.words) == 1 else Title(column, title.unit) for column, title in found.items()
+    }
+
+
+def _with_ends(words: str, rest: list[str]) -> list[str]:
+    """Put a statistic before the words and names after them; ``overall`` and the like say nothing."""
+    names = [part for part in rest if part and part not in ("overall", "by_type", "by_state", "percentiles")]
+    if names and names[-1] in STATISTICS:
+        words = f"{STATISTICS[names.pop()]} {words}"
+    return [words, *(_plain(name) if name.islower() else name for name in names)]
+
+
+def _of_application(parts: list[str]) -> Title:
+    if title := APPLICATIONS.get(".".join(parts)):
+        return title
+    who, what, *rest = [*parts, ""]
+    title = APPLICATIONS.get(what, Title(_plain(what), _unit_of(what)))
+    return Title(f"{_with_ends(title.words, rest)[0]}, {who}", title.unit)
+
+
+def _plain(name: str) -> str:
+    for suffix in _BY_SUFFIX:
+        name = name.removesuffix(suffix)
+    return name.replace("_", " ")
+
+
+def _unit_of(name: str) -> str:
+    parts = name.split(".")
+    return next((unit for suffix, unit in _BY_SUFFIX.items() if any(part.endswith(suffix) for part in parts)), "")

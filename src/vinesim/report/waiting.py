@@ -1,0 +1,130 @@
+"""The part of a run's page that says why jobs waited: the queue, its tipping point, the causes, the slowest jobs."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.explain_record import ExplainRecord, read_record
+from vinesim.formats.results.folder import EXPLAIN_TYPES
+from vinesim.formats.results.tables import ResultTables
+from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.metrics.causes import CAUSES, Causes, causes_of
+from vinesim.metrics.queue import Queue, TippingPoint, queue_of, tipping_point
+from vinesim.metrics.waiting import Waiting, explained, longest
+from vinesim.metrics.waiting_words import headline, lines_below, unit_rows
+from vinesim.report.markup import figures, note, table
+from vinesim.report.rounding import rounded
+
+N_INTERVALS = 200
+N_CAUSES = 40  # intervals in which causes are shown: they are estimated from a sample
+MAX_TYPES = 8
+N_SLOWEST = 8
+MAX_LINES = 5  # about what happened while a job waited
+_SLOW = """
+SELECT tasks.job, task_type, arrival_us, init_us - arrival_us AS waited, start_us - init_us AS data,
+    finish_us - start_us AS ran, finish_us - arrival_us AS latency
+FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, task LIMIT 1
+"""
+
+
+def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
+    """Return the section's HTML and the data of its charts."""
+    record = read_record(result.folder) if (result.folder / EXPLAIN_TYPES).exists() else None
+    end_us = float(result.summary["makespan_us"])
+    if end_us <= 0:
+        return note("The run has no length."), {}
+    queue, tip = _queue_and_tip(result)
+    edges = np.linspace(0.0, end_us, N_INTERVALS + 1)
+    coarse = np.linspace(0.0, end_us, N_CAUSES + 1)
+    causes = None if record is None else causes_of(result, record, coarse)
+    slow = longest(result, N_SLOWEST)
+    html = _headline(queue, end_us, tip) + note(_tipping(tip))
+    if record is None:
+        html += note("To see what jobs waited for, run it again with --explain and write the page again.")
+    elif causes is not None:
+        html += _causes(causes)
+    html += '<div id="waiting-charts"></div>' + _slowest(result, record, slow)
+    types = result.task_types if 1 < len(result.task_types) <= MAX_TYPES else {}
+    data = {
+        "edges_us": rounded(edges, 7),
+        "queue": [
+            {"name": name, "values": rounded(queue_of(result, code).means(edges), 4)}
+            for code, name in [(None, "all"), *types.items()]
+        ],
+        "marks": [] if tip is None else [[tip.begin_us, "tips over"], [tip.peak_us, f"peak {tip.peak:,}"]],
+        "cause_edges_us": rounded(coarse, 7),
+        "causes": []
+        if causes is None
+        else [{"name": CAUSES[cause], "values": rounded(jobs, 4)} for cause, jobs in causes.over_time.items()],
+    }
+    return html, data
+
+
+def _queue_and_tip(result: ResultTables) -> tuple[Queue, TippingPoint | None]:
+    queue = queue_of(result)
+    return queue, tipping_point(queue, int(result.runs_tasks.sum()))
+
+
+def _headline(queue: Queue, end_us: float, tip: TippingPoint | None) -> str:
+    at = int(np.argmax(queue.length))
+    return figures(
+        [
+            ("Waiting tasks, mean", f"{queue.waited_us / end_us:,.3g}", ""),
+            ("Longest queue", f"{int(queue.length[at]):,}", f"at {time_or_dash(float(queue.time_us[at]))}"),
+            ("Tips over", "never" if tip is None else time_or_dash(tip.begin_us), "" if tip is None else "see below"),
+        ]
+    )
+
+
+def _tipping(tip: TippingPoint | None) -> str:
+    if tip is None:
+        return "The queue never held more tasks than there are units: the system keeps up with its load."
+    end = "does not become short again" if tip.end_us is None else f"is short again at {format_time_us(tip.end_us)}"
+    return (
+        f"From {time_or_dash(tip.begin_us)} on, tasks arrive faster than they start: the queue grows to "
+        f"{tip.peak:,} tasks at {format_time_us(tip.peak_us)} and {end} (at most a tenth of its peak). "
+        f"{tip.share:.0%} of all waiting lies in this time."
+    )
+
+
+def _causes(causes: Causes) -> str:
+    how = (
+        "every job that waited is explained"
+        if causes.n_explained == causes.n_waited
+        else f"estimated from {causes.n_explained:,} of {causes.n_waited:,} jobs, chosen in proportion to their waits"
+    )
+    types = list(causes.by_type) if len(causes.by_type) > 1 else []
+    rows = [
+        [CAUSES[cause], f"{share:.0%}", *(f"{causes.by_type[name][cause]:.0%}" for name in types)]
+        for cause, share in causes.share.items()
+    ]
+    text = table("What jobs waited for", ["share of all waiting", "all", *types], rows)
+    return text + note(f"A job waits until its last task starts; {how}.")
+
+
+def _slowest(result: ResultTables, record: ExplainRecord | None, jobs: list[int]) -> str:
+    names = result.task_types
+    found = [result.rows(_SLOW, {"job": job})[0] for job in jobs]
+    rows = [
+        [f"job {job}", names[code], *(time_or_dash(us) for us in (arrival, latency, waited, data, ran))]
+        for job, code, arrival, waited, data, ran, latency in found
+    ]
+    head = ["", "type", "arrived", "latency", "waited", "moved its data", "ran"]
+    text = table("The slowest jobs, by the task that finished last", head, rows)
+    return text + ("" if record is None else "".join(_explained(explained(result, record, job)) for job in jobs))
+
+
+def _explained(found: Waiting) -> str:
+    titles, rows = unit_rows(found)
+    first, *more = headline(found)
+    lines = "".join(f"<li>{escape(line.strip())}</li>" for line in lines_below(found, MAX_LINES))
+    return (
+        f'<details class="values why"><summary>{escape(first)}</summary>'
+        + "".join(f"<p>{escape(line)}</p>" for line in more)
+        + table(f"Units while job {found.job} waited", titles, rows, is_caption_seen=False).replace(
+            "<table>", '<table class="texts">'
+        )
+        + (f"<ul>{lines}</ul>" if lines else "")
+        + "</details>"
+    )

@@ -1,0 +1,96 @@
+"""What the terminal shows of runs and sweeps: complete, with units, within 80 columns."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from vinesim.cli.sweep_table import print_sweep
+from vinesim.cli.tables import print_summary
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.study.file import study
+from vinesim.model.result import Table
+from vinesim.policies.documents import read_scenario
+from vinesim.studies.sweep import Sweep
+
+SCENARIO = {"datacenter": {"racks": [{"units": {"GPU": 4}}]}, "workload": {"generator": "500jobs"}}
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def swept(record, **numbers):
+    """A sweep of two policies with these numbers, one run each."""
+    asked = study({"scenario": SCENARIO, "axes": {"policy": ["high", "flat"]}, "record": record})
+    columns = {
+        "run_id": np.array(["a", "b"]),
+        "point": np.arange(2),
+        "replication": np.zeros(2, int),
+        "seed": np.zeros(2, int),
+        "policy": np.array(["high", "flat"], object),
+    }
+    return Sweep(asked, (), 2, 0, None, Table(columns | {name: np.array(v) for name, v in numbers.items()}))
+
+
+def printed(capsys, sweep):
+    print_sweep(sweep, "out")
+    lines = capsys.readouterr().out.splitlines()
+    tables = lines[: next(i for i, line in enumerate(lines) if line.endswith("done now."))]
+    assert max(map(len, tables)) <= 80
+    return "\n".join(tables)
+
+
+def test_a_run_has_waits_slowdown_and_load(capsys):
+    scenario = read_scenario("examples/quickstart.yaml", ["arrivals.iat=6"])
+    result = vs.simulate(scenario, engine="reference")
+    print_summary(result, None)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    rows = {line.split("  ")[0].strip(): line for line in out.splitlines()}
+    jobs = result.summary["jobs"]
+    assert f"{jobs['wait_us']['mean']:.2f} us" in rows["waiting, jobs"]
+    assert f"mean {jobs['bounded_slowdown']['mean']:.4g}" in rows["bounded slowdown of jobs"]
+    busy = (result.tasks["finish_us"] - result.tasks["init_us"]).sum()
+    load = busy / (40 * np.ptp(result.jobs["arrival_us"]))
+    assert f"{load:.1%}" in rows["load, work done per time of arrivals"]
+
+
+def test_a_run_has_a_line_for_each_application(capsys):
+    short = read_scenario("examples/symphony.yaml", ["workload.options.duration_us=4 s"])
+    result = vs.simulate(short, engine="reference")
+    print_summary(result, None)
+    out = capsys.readouterr().out
+    for name, of in result.summary["applications"].items():
+        if "requests" in of:
+            (line,) = [line for line in out.splitlines() if f"missed, {name} " in line]
+            assert f"{of['missed_pct']:.3f} % of {of['requests']:,}" in line
+
+
+def test_cost_and_energy_are_in_the_table_of_a_sweep_at_80_columns(capsys):
+    numbers = {
+        "jobs.latency_us.mean": [1e3, 2e3], "jobs.latency_us.p99": [3e3, 4e3], "utilization.overall": [0.5, 0.6],
+        "makespan_us": [1e6, 2e6], "energy_j": [10.0, 20.0], "energy.cost": [0.25, 0.5], "cost.purchase": [7e5, 7e5],
+    }  # fmt: skip
+    out = printed(capsys, swept([], **numbers))
+    for word in ("1.00 ms", "4.00 ms", "60.0%", "2.00 s", "20 J", "0.25"):
+        assert word in out
+    assert "At every point: purchase 700,000." in out
+    assert out.count("policy") > 1
+
+
+def test_a_word_of_record_brings_its_numbers(capsys):
+    numbers = {"applications.mean.missed_pct": [1.0, 2.5], "applications.mean.jain": [0.5, 0.75]}
+    out = printed(capsys, swept(["applications"], **numbers))
+    assert "2.5 %" in out
+    assert "0.75" in out
+
+
+def test_reading_tables_says_nothing_about_leaks(tmp_path):
+    write_result(tmp_path / "run", vs.simulate(read_scenario("examples/rbss.yaml"), engine="reference"))
+    code = "import sys; from vinesim.cli.main import main; sys.argv[1:] = ['timeline', 'run']; main()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
