@@ -1,6 +1,7 @@
 """What jobs waited for, by hand, and added up over a run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from vinesim.formats.results.explain_record import read_record
 from vinesim.formats.results.tables import open_result
 from vinesim.metrics import causes
 from vinesim.metrics.causes import causes_of, parts
+from vinesim.metrics.gang_shortages import Gang
 from vinesim.metrics.waiting import slowest_jobs, waiting_of
 from vinesim.policies.replacing import changed
 
@@ -152,3 +154,11 @@ def test_a_job_that_never_finished_is_among_the_slowest(tmp_path):
     scenario = two_types([0, 0, 1], [0.0, 1.0, 2.0], [10.0, 50.0, 5.0], policy="high", horizon_us=20.0)
     recorded(tmp_path / "run", scenario)
     assert slowest_jobs(tmp_path / "run", 2) == [1, 0]
+
+
+def test_a_gang_waits_for_room_for_all_of_it(tmp_path):
+    scenario = two_types([0, 0, 0], [0.0, 1.0, 2.0], [10.0, 5.0, 1.0], policy="high")
+    recorded(tmp_path / "run", scenario)
+    gang = Gang(within="node", n_tasks=2, per_node=2, is_alike=True)
+    found = replace(waiting_of(tmp_path / "run", 2), spans=[], gang=gang)
+    assert parts(found) == [(2.0, 15.0, "gang")]
