@@ -27,6 +27,10 @@ POLICIES = {
     "easy_backfill": ("easy_backfill", {}),
     "conservative_backfill": ("conservative_backfill", {}),
     "urgent": (Urgent, {}),
+    "priority": ("priority", {}),
+    "srtf": ("srtf", {}),
+    "las": ("las", {"quantum_us": 20.0, "levels": 3}),
+    "drf": ("drf", {}),
 }
 
 
