@@ -19,6 +19,7 @@ from vinesim.engine.contract import (
 from vinesim.model.workload import NO_GANG
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
+from vinesim.state.compiled_form import with_gangs
 from vinesim.state.gangs import forget_places, next_member, unit_of_member
 from vinesim.state.holding import (
     count_task,
@@ -30,7 +31,7 @@ from vinesim.state.holding import (
     renew_node,
     set_load,
 )
-from vinesim.state.indexed import group_of, with_gangs
+from vinesim.state.indexed_tasks import group_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import ATTACHED, DOWN, DROP, DROPPED, OVERFULL, PENDING
 

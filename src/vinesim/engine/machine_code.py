@@ -17,12 +17,10 @@ PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "preemption")),
     *(f"engine/{name}.py" for name in ("progress", "sharing", "steps", "turn", "wrong_line")),
-    *(f"state/{name}.py" for name in ("bits", "by_reference", "demand", "disk_cache", "event_queue", "gangs")),
-    *(
-        f"state/{name}.py"
-        for name in ("holding", "indexed", "kernel", "layout", "machine_code", "node_index", "part", "queries")
-    ),
-    *(f"state/{name}.py" for name in ("places", "skew_heap", "trial", "window", "without_blas")),
+    *(f"state/{name}.py" for name in ("bits", "by_reference", "compiled_form", "demand", "disk_cache", "event_queue")),
+    *(f"state/{name}.py" for name in ("gangs", "holding", "kernel", "layout", "machine_code", "node_index", "part")),
+    *(f"state/indexed{of}.py" for of in ("", "_closest", "_nodes", "_random", "_room", "_tasks")),
+    *(f"state/{name}.py" for name in ("places", "queries", "skew_heap", "trial", "window", "without_blas")),
 )
 
 

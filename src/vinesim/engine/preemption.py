@@ -6,11 +6,11 @@ from vinesim.engine import sharing
 from vinesim.engine.actions import _return_to_group, arrive, is_of_gang, perform, take_from_group
 from vinesim.engine.contract import IS_CONSOLIDATED, IS_GANG, JUST_STARTED, NOT_RUNNING
 from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
-from vinesim.state import event_queue, indexed, queries
+from vinesim.state import event_queue, indexed_tasks, queries
 from vinesim.state.bits import contains, remove
+from vinesim.state.compiled_form import with_gangs, with_several_units
 from vinesim.state.gangs import forget_places
 from vinesim.state.holding import count_task, is_in_use, release_rest, set_load
-from vinesim.state.indexed import with_gangs, with_several_units
 from vinesim.state.kernel import kernel, not_negative
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME
 
@@ -21,13 +21,13 @@ def share_kept(model, state, task, keeps):
     if keeps == RESTART:
         return 0.0
     if keeps == RESUME:
-        return indexed.share_done(model, state, task)
+        return indexed_tasks.share_done(model, state, task)
     if model.task_checkpoint_us.shape[0] == 0:
         return 0.0
     work, every = state.task_work_us[task], model.task_checkpoint_us[task]
     if not (work > 0.0 and every < np.inf):
         return 0.0
-    return min(np.floor(indexed.work_done_us(model, state, task) / every) * every / work, 1.0)
+    return min(np.floor(indexed_tasks.work_done_us(model, state, task) / every) * every / work, 1.0)
 
 
 @kernel

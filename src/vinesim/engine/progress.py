@@ -7,9 +7,9 @@ it can go on on a unit of another type. Tasks that were consolidated advance tog
 
 import numpy as np
 
-from vinesim.state import indexed
+from vinesim.state import indexed_tasks
 from vinesim.state.bits import insert, remove
-from vinesim.state.indexed import with_early_ends
+from vinesim.state.compiled_form import with_early_ends
 from vinesim.state.kernel import kernel
 
 
@@ -77,7 +77,7 @@ def close(model, state, task):
     """Note that a task, with its followers, leaves its unit as it is done or as its limit ends it."""
     run = state.run[0]
     is_killed = state.task_killed.shape[0] > 0 and state.task_killed[task] != 0
-    kept = 1.0 - indexed.share_done(model, state, task) if is_killed else 0.0
+    kept = 1.0 - indexed_tasks.share_done(model, state, task) if is_killed else 0.0
     remove(state.running, state.running_1, state.running_2, 0, task)
     member = np.int64(task)
     while member >= 0:

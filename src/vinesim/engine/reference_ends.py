@@ -43,7 +43,7 @@ class Progress:
         return restart + work, min(finish_us, limit_us)
 
     def work_done_us(self, task: int) -> float:
-        """As in state/indexed.py."""
+        """As in state/indexed_tasks.py."""
         state, before, work = self.state, self.before[task], self.work[task]
         unit = state.task_unit[task]
         served = state.now_us - state.task_init_us[task]
@@ -55,7 +55,7 @@ class Progress:
         return min(max(served - before, 0.0), work)
 
     def share_done(self, task: int) -> float:
-        """As in state/indexed.py."""
+        """As in state/indexed_tasks.py."""
         return self.work_done_us(task) / self.work[task] if self.work[task] > 0 else 0.0
 
     def share_kept(self, task: int, keeps: int) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from vinesim.engine.contract import OUT_OF_TIME
 from vinesim.engine.progress import first_killed
 from vinesim.state import event_queue
-from vinesim.state.indexed import with_early_ends
+from vinesim.state.compiled_form import with_early_ends
 from vinesim.state.kernel import inlined, kernel
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import places, queries
+from vinesim.state.compiled_form import compiled_form_of, with_gangs
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
-from vinesim.state.indexed import compiled_form_of, with_gangs
 from vinesim.state.kernel import has_gangs, inlined, kernel
 from vinesim.state.layout import ATTACHED, FULL, OVERFULL, PENDING
 

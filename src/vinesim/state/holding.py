@@ -4,7 +4,7 @@ import numpy as np
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import insert, remove
-from vinesim.state.indexed import with_node_scores, with_several_units
+from vinesim.state.compiled_form import with_node_scores, with_several_units
 from vinesim.state.kernel import inlined, kernel, not_negative
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from vinesim.model.workload import NO_GANG
 from vinesim.state import queries
 from vinesim.state.bits import contains
+from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
 from vinesim.state.gangs import forget_places, next_member, unit_of_member
 from vinesim.state.holding import hold_rest, renew_node, set_load
-from vinesim.state.indexed import compiled_form_of, with_gangs, with_several_units
 from vinesim.state.kernel import kernel
 from vinesim.state.layout import FULL, OVERFULL
 

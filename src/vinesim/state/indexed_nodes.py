@@ -1,0 +1,131 @@
+"""Queries about nodes, answered from the indexes: what they run, their scores, the least busy one."""
+
+import numpy as np
+
+from vinesim.state import queries
+from vinesim.state.bits import at_or_after, contains
+from vinesim.state.compiled_form import compiled_form_of
+from vinesim.state.indexed_tasks import group_of
+from vinesim.state.kernel import kernel
+from vinesim.state.layout import UNFIT
+
+
+@compiled_form_of(queries.is_allowed)
+def is_allowed(model, state, task, unit):
+    a = model.group_application[group_of(model, task)]
+    if a < 0 or a >= model.application_max_consolidated.shape[0]:
+        return True
+    if not contains(model.application_units, a, unit):
+        return False
+    return model.application_gang_size[a] == 1 or not holds_member(model, state, task, model.unit_node[unit])
+
+
+@kernel
+def holds_member(model, state, task, node):
+    """Whether a task of the same job runs or ran on the node."""
+    job = model.task_job[task]
+    for other in range(model.job_first[job], model.job_first[job + 1]):
+        unit = state.task_unit[other]
+        if unit >= 0 and model.unit_node[unit] == node:
+            return True
+    return False
+
+
+@compiled_form_of(queries.unit_tasks)
+def unit_tasks(model, state, unit):
+    return np.int64(state.unit_tasks[unit])
+
+
+@compiled_form_of(queries.node_tasks)
+def node_tasks(model, state, node):
+    n = np.int64(0)
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        n += state.unit_tasks[unit]
+    return n
+
+
+@kernel
+def renew_scores(model, state, view, task, kind, score):
+    """Score the nodes that have changed since tasks of the type last asked; all, where their demands differ."""
+    is_alike = model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0
+    seen = state.kind_seen[kind] if is_alike else np.int64(-1)
+    for node in range(model.node_rack.shape[0]):
+        if state.node_change[node] > seen:
+            found = np.int64(UNFIT)
+            if queries.first_free_at(model, state, task, node) >= 0:
+                found = np.int64(queries.bounded(score(model, state, task, node, view)))
+            state.node_score[kind, node] = found
+    state.kind_seen[kind] = state.run[0].n_changes
+
+
+@compiled_form_of(queries.best_node, inline=False)
+def best_node(model, state, view, task, score):
+    kind = queries.task_type(model, state, task)
+    renew_scores(model, state, view, task, kind, score)
+    best, highest = np.int64(-1), np.int64(UNFIT)
+    for node in range(model.node_rack.shape[0]):
+        found = np.int64(state.node_score[kind, node])
+        if found > highest:
+            best, highest = np.int64(node), found
+    return best
+
+
+@kernel
+def _no_score(model, state, task, node, view):
+    return np.int64(0)
+
+
+@compiled_form_of(queries.random_node, inline=False)
+def random_node(model, state, view, task):
+    kind = queries.task_type(model, state, task)
+    renew_scores(model, state, view, task, kind, _no_score)
+    n = np.int64(0)
+    for node in range(model.node_rack.shape[0]):
+        n += state.node_score[kind, node] != UNFIT
+    if n == 0:
+        return np.int64(-1)
+    k = queries.random_below(state, n)
+    for node in range(model.node_rack.shape[0]):
+        if state.node_score[kind, node] != UNFIT:
+            if k == 0:
+                return np.int64(node)
+            k -= 1
+    return np.int64(-1)
+
+
+@compiled_form_of(queries.node_tasks_of)
+def node_tasks_of(model, state, node, task_type):
+    return np.int64(state.node_kinds[node, task_type])
+
+
+@compiled_form_of(queries.least_busy, inline=False)
+def least_busy(model, state, task, processor_type):
+    """Look at the units of the type with room, until one on an idle node is found."""
+    best, fewest = np.int64(-1), np.int64(0)
+    if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
+        return best
+    unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
+    while unit >= 0:
+        if queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
+            n = queries.node_tasks(model, state, model.unit_node[unit])
+            if best < 0 or n < fewest:
+                best, fewest = np.int64(unit), n
+                if n == 0:
+                    break
+        unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
+    return best
+
+
+@compiled_form_of(queries.has_nodes, inline=False)
+def has_nodes(model, state, task, processor_type, n):
+    if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
+        return n <= 0
+    last, found = np.int64(-1), np.int64(0)
+    unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
+    while unit >= 0 and found < n:
+        node = np.int64(model.unit_node[unit])  # the units of a node are consecutive
+        if node != last and queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
+            last = node
+            found += 1
+        unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
+    return found >= n

@@ -1,0 +1,179 @@
+"""Queries for units with room, answered from the indexes: whether a task fits, the first and the fastest unit."""
+
+from typing import Any
+
+import numpy as np
+
+from vinesim.state import node_index, queries
+from vinesim.state.bits import at_or_after
+from vinesim.state.compiled_form import compiled_form_of, with_several_units
+from vinesim.state.demand import amount_of
+from vinesim.state.indexed_tasks import data_node
+from vinesim.state.kernel import has_gangs, inlined, kernel, not_negative
+from vinesim.state.layout import FULL, OVERFULL
+
+
+@compiled_form_of(queries.demand, without=queries.demand)
+def demand(model, state, task, unit):
+    return amount_of(model.kind_share[queries.task_type(model, state, task)], model.unit_capacity[unit])
+
+
+@kernel
+def companion_of_several(model, state, place, amount):
+    """Return the first of the units of a type at a node that has room for that amount."""
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        if queries.has_room_for(model, state, np.int64(model.node_unit[i]), amount):
+            return np.int64(model.node_unit[i])
+    return np.int64(-1)
+
+
+@compiled_form_of(queries.companion_unit)
+def companion_unit(model, state, node, processor_type, amount):
+    place = not_negative(node * model.affinity.shape[0] + processor_type)
+    unit = np.int64(model.node_sole[place])
+    if unit >= 0:
+        return unit if queries.has_room_for(model, state, unit, amount) else np.int64(-1)
+    return companion_of_several(model, state, place, amount)
+
+
+for called in (queries.first_free_at, queries.tightest_free_at):
+    compiled_form_of(called, inline=False)(called)
+
+
+def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
+    return True
+
+
+compiled_form_of(queries.rest_fits, inline=False, without=nothing_else)(queries.rest_fits)
+
+
+@compiled_form_of(queries.next_with_room)
+def next_with_room(model, state, processor_type, unit):
+    return np.int64(at_or_after(state.free, state.free_1, state.free_2, processor_type, unit))
+
+
+@compiled_form_of(queries.can_start)
+def can_start(model, state, task, unit):
+    p, t = not_negative(model.unit_type[unit]), queries.task_type(model, state, task)
+    return model.affinity[p, t] > 0.0 and queries.fits(model, state, task, unit)
+
+
+def fits_alone(model, state, task, unit):
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
+    return load < capacity * FULL and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
+
+
+@compiled_form_of(queries.fits_itself, without=fits_alone)
+def fits_itself(model, state, task, unit):
+    load, capacity = state.unit_load[unit], state.unit_open[unit]
+    return (
+        load < capacity * FULL
+        and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
+        and queries.rest_fits(model, state, task, unit)
+    )
+
+
+def fits_without_gang(model, state, task, unit):
+    return queries.fits_itself(model, state, task, unit)
+
+
+@compiled_form_of(queries.fits, without=fits_without_gang, where=has_gangs)
+def fits(model, state, task, unit):
+    return queries.fits_itself(model, state, task, unit) and queries.gang_fits(model, state, task, unit)
+
+
+def first_in_set(model, state, task, p, low, high):
+    """Return the first unit of type p in [low, high) with room for the task; the set holds units with any room."""
+    unit = at_or_after(state.free, state.free_1, state.free_2, p, low)
+    while unit >= 0 and unit < high:
+        if queries.fits(model, state, task, unit):
+            return np.int64(unit)
+        unit = at_or_after(state.free, state.free_1, state.free_2, p, unit + 1)
+    return np.int64(-1)
+
+
+first_of_set = inlined(first_in_set)
+
+
+@with_several_units(without=first_in_set)
+def first_with_room(model, state, task, p, low, high):
+    unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, low))
+    if unit < 0 or unit >= high:
+        return np.int64(-1)
+    if queries.fits(model, state, task, unit):
+        return unit
+    return next_that_fits(model, state, task, p, unit, high)
+
+
+@kernel
+def next_that_fits(model, state, task, p, low, high):
+    """Do the same when the first unit with any room does not fit: only then is the index of nodes asked."""
+    if state.node_room.shape[0] > 0:
+        return node_index.first(model, state, task, np.int64(p), np.int64(low), np.int64(high))
+    return first_of_set(model, state, task, p, low, high)
+
+
+@kernel
+def first_in_range(model, state, task, p, low, high):
+    """Do the same as a call: inlined a dozen times it made closer_to_data compile for 12 s."""
+    return first_with_room(model, state, task, p, low, high)
+
+
+@inlined
+def first_of_type(model, state, task, p, distance):
+    """Return the first unit of type p, at one tier or any (-1), that has room for the task."""
+    if distance < 0:
+        return first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
+    return first_at_tier(model, state, task, p, distance)
+
+
+@kernel
+def first_at_tier(model, state, task, p, distance):
+    """Return the first unit of type p at one tier that has room for the task."""
+    n_units = model.unit_type.shape[0]
+    node = data_node(model, task)
+    rack = model.node_rack[node]
+    near, near_end = np.int64(model.node_first[node]), np.int64(model.node_first[node + 1])
+    side, side_end = np.int64(model.rack_first[rack]), np.int64(model.rack_first[rack + 1])
+    if distance == 0:
+        return first_in_range(model, state, task, p, near, near_end)
+    if distance == 1:
+        unit = first_in_range(model, state, task, p, side, near)
+        return unit if unit >= 0 else first_in_range(model, state, task, p, near_end, side_end)
+    unit = first_in_range(model, state, task, p, 0, side)
+    return unit if unit >= 0 else first_in_range(model, state, task, p, side_end, n_units)
+
+
+@compiled_form_of(queries.first_free, inline=False)
+def first_free(model, state, task, processor_type=-1, distance=-1):
+    kind = queries.task_type(model, state, task)
+    if processor_type >= 0:
+        if model.affinity[processor_type, kind] > 0.0:
+            return first_of_type(model, state, task, processor_type, distance)
+        return np.int64(-1)
+    if model.runs_everywhere[kind]:
+        return first_of_type(model, state, task, model.affinity.shape[0], distance)
+    best = np.int64(-1)
+    for i in range(model.ranking.shape[1]):
+        p = np.int64(model.ranking[kind, i])
+        if p < 0:
+            break
+        unit = first_of_type(model, state, task, p, distance)
+        if unit >= 0 and (best < 0 or unit < best):
+            best = unit
+    return best
+
+
+@compiled_form_of(queries.fastest_free)
+def fastest_free(model, state, task):
+    kind = queries.task_type(model, state, task)
+    best, best_speed = np.int64(-1), 0.0
+    n_units = model.unit_type.shape[0]
+    for i in range(model.ranking.shape[1]):
+        p = np.int64(model.ranking[kind, i])
+        if p < 0 or (best >= 0 and model.affinity[p, kind] < best_speed):
+            break
+        unit = first_with_room(model, state, task, p, 0, n_units)
+        if unit >= 0 and (best < 0 or unit < best):
+            best, best_speed = unit, model.affinity[p, kind]
+    return best
