@@ -279,7 +279,12 @@ def with_policy(scenario: vs.Scenario, policy: Any, options: Mapping[str, Any] |
 
 
 MANY = 1000  # combinations
-CHOICES = {"power": (1.0, 3.0, 2.5), "slack_unit_us": (1.0, 1000.0)}  # of numbers that cannot be anything
+CHOICES = {  # of numbers that cannot be anything
+    "power": (1.0, 3.0, 2.5),
+    "slack_unit_us": (1.0, 1000.0),
+    "factor": (1.0, 10.0),
+    "quantum_us": (1.0, 1000.0),
+}
 NUMBERS = {float: (0.0, 1.0, 7.5, 1e9), int: (1, 2, 3), bool: (False, True)}
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import vinesim as vs
 from tests.strategies import Limits, all_options, seeded_scenario, with_policy
+from vinesim.engine.ends import may_end_early
 from vinesim.engine.reference import NO_EVENTS, ReferenceRun
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.registry import policies, resolve
@@ -154,7 +155,7 @@ def watched(scenario, on_decision):
     policy = resolve(scenario.policy, scenario.options)
     order = policy.unit_order(scenario.datacenter.n_units, np.random.default_rng(scenario.seed))
     model = build_model(scenario, policy.groups, order)
-    run = ReferenceRun(model, policy, scenario.seed, policy.may_overcommit)
+    run = ReferenceRun(model, policy, scenario.seed, policy.may_overcommit, may_end_early(scenario, policy))
     decisions = 0
 
     def decide(model, state, view):

@@ -154,7 +154,7 @@ def test_which_policies_run_as_plain_code_and_why():
     plain = {name for name in kept if not policies()[name].preempts and why_plain(resolve(name))}
     assert plain == {
         *("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl", "easy_backfill", "conservative_backfill"),
-        *("delay", "earliest_completion"),
+        *("delay", "earliest_completion", "drf"),
     }
 
 

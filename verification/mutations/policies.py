@@ -49,8 +49,8 @@ MUTATIONS = (
         "deadline_consolidation: requests that would end together at the deadline are too many",
         REQUESTS,
         "policies/requests/deadline_consolidation.py",
-        "while took * slowdown <= room_us:",
-        "while took * slowdown < room_us:",
+        "while consolidated_us(model, state, task, p, count, total) * slowdown <= room_us:",
+        "while consolidated_us(model, state, task, p, count, total) * slowdown < room_us:",
     ),
     mutation(
         "a gang needs one node more than its size",

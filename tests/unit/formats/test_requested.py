@@ -257,7 +257,7 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             "jobs.csv: gpus: expected one way to say what a task runs on, found gpus beside units.",
         ),
         ("gpu_share", ["0.5"], SCENARIO, "jobs.csv: gpu_share: expected a column gpus beside it, found none. Add it."),
-        ("gpu", ["1"], SCENARIO, "Did you mean gpus?"),
+        ("gpu", ["1"], SCENARIO, "Does it mean gpus?"),
         (
             "gpus",
             ["9"],

@@ -120,10 +120,10 @@ def test_a_verdict_never_contradicts_its_interval(seed, n_labels, n, spread, cor
         assert (pair.better is not None) == pair.significant
         if n > 1 and not math.isclose(pair.p_corrected, 1 - confidence, rel_tol=1e-9):
             assert pair.significant == (pair.p_corrected < 1 - confidence)
-        interval, _, p, verdict = _cells(pair, found.direction, narrow=False)[3:]
+        interval, _, p, verdict = _cells(pair, found, narrow=False)[3:]
         assert (verdict in ("unclear", "-")) == (not pair.significant)
         if verdict == "unclear":
-            ends = [float(end.replace(",", "")) for end in interval.split("[")[1].rstrip("]").split(", ")]
+            ends = [float(end.split()[0].replace(",", "")) for end in interval.split("[")[1].rstrip("]").split(", ")]
             assert ends[0] <= 0 <= ends[1]
         assert (p == "-") == (n == 1)
 
