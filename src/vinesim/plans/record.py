@@ -21,7 +21,6 @@ from vinesim.policies.documents import prepared
 
 PLAN_JSON, RECOMMENDATION = "plan.json", "recommendation.yaml"
 POINTS = "points"  # folder with the scenarios of the other points in the answer's tables
-SERIES = ("price_file", "carbon_file")
 
 
 def write_answer(answer: Answer, folder: Path) -> None:
@@ -77,10 +76,6 @@ def scenario_text(answer: Answer, row: Row, folder: Path, name: str) -> str:
     source, _ = prepared(scenario_source(space).changed({**settings, "seed": space.seed}), space.folder)
     home = Path(os.path.abspath(folder))
     data = moved(source.data, (), space.folder, home)
-    if isinstance(data.get("energy"), dict):
-        files = {key: data["energy"][key] for key in SERIES if data["energy"].get(key)}
-        moved_files = {key: Path(os.path.relpath(space.folder / file, home)).as_posix() for key, file in files.items()}
-        data = {**data, "energy": {**data["energy"], **moved_files}}
     if SECTION in data and data[SECTION].get("racks"):
         data = {**data, SECTION: {**data[SECTION], "racks": [_without_none(rack) for rack in data[SECTION]["racks"]]}}
     head = f"# A point of a plan. Run it:  vinesim run {name}\n"

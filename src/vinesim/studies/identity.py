@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.scenario.document import ScenarioDocument
-from vinesim.formats.scenario.keys import FILE_SECTIONS
+from vinesim.formats.scenario.keys import FILE_SECTIONS, names_file
 from vinesim.formats.source.quantities import time_us
 from vinesim.formats.source.yaml_source import YamlSource, steps_of
 from vinesim.model.digest import feed
@@ -87,13 +87,13 @@ class Content:
         return digest.digest()
 
     def _with_files(self, value: Any) -> Any:
-        """Return the value with the files that it names, under keys ``file`` at any depth, as what counts of them."""
+        """Return the value with the files that it names, at any depth, as what counts of them."""
         if isinstance(value, list):
             return [self._with_files(item) for item in value]
         if not isinstance(value, Mapping):
             return value
         return {
-            key: self._file(item) if key == "file" and isinstance(item, str) else self._with_files(item)
+            key: self._file(item) if names_file(key) and isinstance(item, str) else self._with_files(item)
             for key, item in value.items()
         }
 

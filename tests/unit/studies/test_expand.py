@@ -147,8 +147,10 @@ def test_files_count_by_content_not_by_place(tmp_path):
         "workload": {"file": "t.txt"},
         "arrivals": {"file": "a.txt"},
         "policy": "mine.py:Mine",
+        "energy": {"price_file": "p.csv"},
     }
     contents = {
+        "p.csv": "hour,price\n0,0.1\n",
         "d.txt": "2 0 0\n",
         "t.txt": "0 0 0 0 9 5 0\n",
         "a.txt": "0\n",
@@ -163,7 +165,7 @@ def test_files_count_by_content_not_by_place(tmp_path):
     (tmp_path / "two" / "s.yaml").write_text(json.dumps({**documents, "datacenter": {"file": "three/d.txt"}}))
     first = id_of(documents, tmp_path / "one")
     assert id_of(documents, tmp_path / "two/three") == first
-    moved = {**documents, "policy": "three/mine.py:Mine"}
+    moved = {**documents, "policy": "three/mine.py:Mine", "energy": {"price_file": "three/p.csv"}}
     moved |= {name: {"file": f"three/{moved[name]['file']}"} for name in ("datacenter", "workload", "arrivals")}
     assert id_of(moved, tmp_path / "two") == first
     for name, text in contents.items():

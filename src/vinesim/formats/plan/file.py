@@ -13,6 +13,7 @@ from vinesim.formats.plan.choices import axes, choices
 from vinesim.formats.plan.document import REQUIRED, CostPart, PlanDocument
 from vinesim.formats.plan.goals import limits, objectives
 from vinesim.formats.scenario.document import schema_around_scenario
+from vinesim.formats.scenario.extends import with_extended_scenario
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import YamlSource
@@ -28,7 +29,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
     Raises :class:`InputError` with file, line and column of every problem.
     """
-    source = YamlSource(path, what="a plan")
+    source = YamlSource(path, what="a plan", merge=with_extended_scenario)
     if isinstance(source.data, dict) and "choose" not in source.data and {"axes", "datacenter"} & source.data.keys():
         kind, verb = ("a study", "sweep") if "axes" in source.data else ("a scenario", "run")
         raise InputError([Problem(str(path), "a plan", kind, f"Run it with `vinesim {verb}`.")])

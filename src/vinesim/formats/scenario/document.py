@@ -29,6 +29,12 @@ from vinesim.model.network import PRESETS
 from vinesim.model.scenario import PERIOD_US
 
 
+def _or_file(schema: dict[str, Any]) -> None:
+    """Let editors take the name of a file too; what it says is merged before the document is checked."""
+    words = {key: schema.pop(key) for key in ("enum", "type") if key in schema}
+    schema["anyOf"] = [words, {"type": "string", "pattern": r"\.ya?ml$"}]
+
+
 class ScenarioDocument(Part):
     """A VineSim scenario: what to simulate. Times, bandwidths, sizes may have units; plain numbers are us, B/us, B."""
 
@@ -38,7 +44,8 @@ class ScenarioDocument(Part):
     extends: Literal["builtin", "servers", "none"] = Field(
         "builtin",
         description="What processor_types and task_types are added to: the papers' types, the four servers A to D of "
-        "the energy paper with the task type TASK, or nothing.",
+        "the energy paper with the task type TASK, or nothing. Or a scenario file, into which this one is merged.",
+        json_schema_extra=_or_file,
     )
     processor_types: Annotated[list[ProcessorTypePart], Field(min_length=1)] | None = Field(
         None, description="Processor types to add to CPU_INTEL, CPU_ARM, GPU, FPGA, CPU_MULTICORE, UNSPECIFIED."

@@ -15,6 +15,7 @@ import numpy as np
 
 from vinesim.formats.scenario.datacenter import data_nodes, datacenter
 from vinesim.formats.scenario.document import REQUIRED, ScenarioDocument, scenario_schema
+from vinesim.formats.scenario.extends import extended
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
@@ -52,7 +53,7 @@ _SECTIONS = {
 
 def read_source(path: str | os.PathLike[str], overrides: Iterable[str] = ()) -> YamlSource:
     """Read a scenario file with ``key=value`` changes, without checking its contents. Raises :class:`InputError`."""
-    source = YamlSource(path, overrides)
+    source = YamlSource(path, overrides, merge=extended)
     if isinstance(source.data, dict) and {"scenario", "axes"} <= source.data.keys():
         raise InputError([Problem(str(path), "a scenario", "a study", "Run it with `vinesim sweep`.")])
     return source

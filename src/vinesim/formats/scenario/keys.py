@@ -61,10 +61,15 @@ def _is_part(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-FILE_SECTIONS = tuple(  # sections that can be in a file of their own, named under the key `file`
+def names_file(key: str | int) -> bool:
+    """Whether the value of such a key, in one of FILE_SECTIONS, is the name of a file."""
+    return isinstance(key, str) and (key == "file" or key.endswith("_file"))
+
+
+FILE_SECTIONS = tuple(  # sections that can name files, under `file`, `price_file` and the like
     name
     for name, field in ScenarioDocument.model_fields.items()
-    if any(_is_part(kind) and "file" in kind.model_fields for kind in _members(field.annotation))
+    if any(_is_part(kind) and any(map(names_file, kind.model_fields)) for kind in _members(field.annotation))
 )
 
 
@@ -84,7 +89,7 @@ def moved(value: Any, steps: Steps, old: Path, new: Path) -> Any:
     if steps in _CODE and isinstance(value, str):
         file, rest = split_file(value)
         return _from(file, old, new) + rest if file else value
-    is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and steps[-1] == "file"
+    is_file = len(steps) > 1 and steps[0] in FILE_SECTIONS and names_file(steps[-1])
     return _from(value, old, new) if is_file and isinstance(value, str) else value
 
 

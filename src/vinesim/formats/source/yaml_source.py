@@ -7,7 +7,7 @@ and anything else that would build objects are errors; no YAML constructor is ev
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +43,19 @@ class YamlSource:
         findings: the problems so far, each with its place.
     """
 
-    def __init__(self, path: str | os.PathLike[str], overrides: Iterable[str] = (), *, what: str = "a scenario"):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        overrides: Iterable[str] = (),
+        *,
+        what: str = "a scenario",
+        merge: Callable[[yaml.Node, str | os.PathLike[str]], yaml.Node] | None = None,
+    ):
         root = compose(read_text(path, DOCUMENT_BYTES), str(path))
         if root is None:
             raise InputError([Problem(str(path), what, "an empty file", "Is this the right file?")])
+        if merge is not None:  # into other files
+            root = merge(root, path)
         self._start(path, root, (), None)
         self.data = self.own_data = self._plain(root, ())
         for override in overrides:
@@ -186,9 +195,11 @@ class YamlSource:
     def _where(self, place: "_Change | yaml.Mark | None") -> str:
         if isinstance(place, _Change):
             return place.name
-        if place is None or place.name != str(self.path):  # the text of an override
-            return str(self.path) if place is None else place.name
-        return f"{self.path}:{place.line + 1}:{place.column + 1}"
+        if place is None:
+            return str(self.path)
+        if place.name.startswith("--set"):  # the text of an override
+            return place.name
+        return f"{place.name}:{place.line + 1}:{place.column + 1}"
 
     def _named(self, place: "_Change | yaml.Mark | None", path: Path) -> str:
         """Return the place and the key; the key alone if the place is a change of something that contains it."""

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from vinesim.formats.results.checksums import is_text_intact
 from vinesim.formats.scenario.document import schema_around_scenario
+from vinesim.formats.scenario.extends import extended, with_extended_scenario
 from vinesim.formats.source.document import checked, checked_part
 from vinesim.formats.source.yaml_source import YamlSource, shown
 from vinesim.formats.study.axes import AxesReader
@@ -28,7 +29,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     Raises :class:`InputError` with file, line and column of every problem. The scenario's own values are checked at
     each point by :func:`vinesim.studies.check.check_points`.
     """
-    source = YamlSource(path, what="a study")
+    source = YamlSource(path, what="a study", merge=with_extended_scenario)
     if not is_text_intact(path):
         remedy = "If you edited it, remove its last line; if not, use the study file that the sweep was started from."
         raise InputError([Problem(str(path), "a study whose checksum matches", "a damaged or edited file", remedy)])
@@ -135,13 +136,13 @@ def _parsed(path: Path) -> YamlSource:
         status = os.stat(path)
         return _parsed_at(path, status.st_mtime_ns, status.st_size, status.st_ino)
     except (OSError, ValueError):
-        return YamlSource(path)  # reports the error
+        return YamlSource(path, merge=extended)  # reports the error
 
 
 @lru_cache(maxsize=64)
 def _parsed_at(path: Path, *_state: int) -> YamlSource:
     near = os.path.relpath(path)
-    return YamlSource(path if near.startswith("..") else near)
+    return YamlSource(path if near.startswith("..") else near, merge=extended)
 
 
 def study_schema() -> dict[str, Any]:
