@@ -7,7 +7,9 @@ from scipy.stats import t
 from typer.testing import CliRunner
 
 import vinesim as vs
+from tests.report.conftest import EXAMPLES
 from vinesim.cli.main import app
+from vinesim.formats.results.folder import write_result
 from vinesim.metrics.queue import Queue, tipping_point
 from vinesim.plots.plot import plot
 from vinesim.policies.documents import read_scenario
@@ -174,6 +176,13 @@ def test_a_tail_is_the_share_of_longer_jobs_at_every_value(example, two_racks):
         np.testing.assert_allclose(y[1:], np.where(above > 0, above, np.nan)[1:] / len(values))
         assert set(x) == set(values)
     assert plot([example], log="x").axes[0].get_yscale() == "linear"
+
+
+def test_jobs_that_all_take_as_long_are_a_line_straight_down(tmp_path):
+    write_result(tmp_path / "run", vs.simulate(read_scenario(EXAMPLES / "quickstart.yaml"), engine="reference"))
+    x, y = lines_of(plot(tmp_path / "run"))["run"]
+    assert x.tolist() == [25.0, 25.0]
+    assert y.tolist() == [1.0, 1 / 500]
 
 
 def test_a_cumulative_share_by_type_counts_each_type_alone(two_racks):

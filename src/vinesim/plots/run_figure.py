@@ -112,6 +112,8 @@ def _curve(label: str, values: np.ndarray, is_tail: bool) -> Line:
     if not is_tail:
         return Line(label, at, 1.0 - above / n, is_stepped=True)
     share = np.where(above > 0, above, np.nan) / n  # nothing is above the largest: it has no place on a log axis
+    if len(at) == 1:
+        share[0] = 1.0 / n  # all are alike: a line straight down
     return Line(label, np.r_[at[:1], at], np.r_[1.0, share], is_stepped=True)
 
 
