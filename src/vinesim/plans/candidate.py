@@ -8,6 +8,8 @@ import numpy as np
 from vinesim.plans.verdicts import Judgement, Verdict, together
 from vinesim.studies.statistics import Interval, mean_interval
 
+SAME = 1e-12  # relative
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -58,6 +60,11 @@ class Candidate:
 
 
 def difference(one: Candidate, other: Candidate, k: int = 0, confidence: float = 0.95) -> Interval:
-    """Return how much greater an objective is at ``other``, over the replications that both have (same seeds)."""
+    """Return how much greater an objective is at ``other``, over the replications that both have (same seeds).
+
+    What only rounding tells apart is the same: the order of units decides in which order energies are added up.
+    """
     n = min(one.n, other.n)
-    return mean_interval(other.objectives[k, :n] - one.objectives[k, :n], confidence)
+    before, after = one.objectives[k, :n], other.objectives[k, :n]
+    is_same = np.isfinite(before) & np.isclose(before, after, rtol=SAME, atol=0.0)
+    return mean_interval(np.where(is_same, 0.0, after - before), confidence)

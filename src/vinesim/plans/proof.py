@@ -41,7 +41,7 @@ def closed(board: Board) -> str:
     text = f"{len(left):,} points that could be better are not decided"
     if best.value() and low > -float("inf"):
         gap = max(0.0, (best.value() - low) / abs(best.value()))
-        text += f"; none is better by more than {100 * gap:.2g} %"
+        text += f"; none is better by more than {100 * gap:.3g} %"
     return text
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from vinesim.model.plan import LOOKS, Limit
+from vinesim.plans.candidate import Candidate, difference
 from vinesim.plans.verdicts import FEWEST_EQUAL, Verdict, judged, share_bounds, together
 
 BELOW = Limit("x", "below", 10.0)
@@ -82,3 +83,11 @@ def test_all_looks_together_err_no_more_often_than_stated(share):
     at_most = 0.05 * n_cases + 3 * np.sqrt(0.05 * 0.95 * n_cases)
     assert 0 < wrong[Verdict.HOLDS] < at_most
     assert 0 < wrong[Verdict.FAILS] < at_most
+
+
+def test_what_only_rounding_tells_apart_is_the_same():
+    one, other, more = (Candidate(0, 3, objectives=np.array([values])) for values in (
+        [30.0, 31.0, 32.0], [30.0 + 4e-15, 31.0, 32.0 - 8e-15], [30.0 + 1e-9, 31.0, 32.0]
+    ))  # fmt: skip
+    assert difference(one, other).estimate == 0.0
+    assert difference(one, more).estimate > 0.0
