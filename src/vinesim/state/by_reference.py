@@ -84,10 +84,8 @@ def read_field(context, builder, typ, value, attr):
 def _unpack(kind, arrays, c):
     """Fill the NamedTuple's structure in a loop; that of an array is 5 words, its shape and its strides."""
     structure = c.context.get_value_type(kind.target)
-    found, has_failed = (
-        cgutils.alloca_once(c.builder, structure),
-        cgutils.alloca_once_value(c.builder, cgutils.false_bit),
-    )
+    found = cgutils.alloca_once(c.builder, structure)
+    has_failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
     lengths = [8 * (5 + 2 * array.ndim) for array in kind.target]
     assert sum(lengths) == c.context.get_abi_sizeof(structure)
     starts = [sum(lengths[:i]) for i in range(len(lengths))]
