@@ -54,6 +54,9 @@ class States:
         return np.interp(times_us, np.concatenate(work), np.concatenate(time))
 
 
+LEAST_RATE = 1e-12  # of the largest one: a part of a cycle with less has no arrivals, and numbers overflow
+
+
 @dataclass(frozen=True, eq=False)
 class Cycle:
     """A rate that repeats: ``rates`` [R], relative to each other, each from ``begin_us`` [R] to the next."""
@@ -66,6 +69,10 @@ class Cycle:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.rates) & (self.rates >= 0)).all() or not self.rates.any():
             raise InputError([Problem("rates", "numbers of 0 or more, not all 0", f"{self.rates.tolist()}"[:60])])
+        least = self.rates[self.rates > 0].min()
+        if least < LEAST_RATE * self.rates.max():
+            expected = f"0, or at least {LEAST_RATE:g} of the largest rate"
+            raise InputError([Problem("rates", expected, f"{least:g} beside {self.rates.max():g}", "Write 0.")])
 
     @property
     def mean_rate(self) -> float:

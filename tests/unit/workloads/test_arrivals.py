@@ -54,7 +54,7 @@ def test_states_give_each_its_share_of_time_and_rate():
 
 @settings(max_examples=50, deadline=None)
 @given(
-    st.lists(st.floats(0, 10), min_size=2, max_size=24).filter(lambda rates: max(rates) > 0.1),
+    st.lists(st.just(0.0) | st.floats(1e-3, 10), min_size=2, max_size=24).filter(lambda rates: max(rates) > 0.1),
     st.sampled_from([(), (1, 1, 1, 1, 1, 0.5, 0.2)]),
     st.floats(0, 1e12),
 )
@@ -65,6 +65,11 @@ def test_a_cycle_moves_times_in_order_keeps_the_mean_and_can_be_undone(daily, we
     assert (np.diff(moved) >= 0).all()
     assert moved[-1] == pytest.approx(28 * DAY_US, abs=7 * DAY_US)
     assert cycle.steadied(moved) == pytest.approx(times, abs=1.0)
+
+
+def test_a_rate_that_is_next_to_nothing_beside_another_is_refused():
+    with pytest.raises(InputError, match="at least 1e-12 of the largest rate, found 5e-324 beside 1"):
+        cycle_of([5e-324, 1.0])
 
 
 def test_arrivals_follow_the_hours_and_the_days():
