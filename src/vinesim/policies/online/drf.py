@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.layout import FINISH, OUTAGE
+from vinesim.state.places import end_of_members
 from vinesim.state.queries import (
     demand,
     fastest_free,
@@ -104,17 +104,9 @@ def count_changes(model: Any, state: Any, view: Any) -> None:
             task = next_interrupted(model, state, task)
 
 
-def end_of_gang(model: Any, task: int) -> int:
-    """Return the task after the last of the task's gang; after itself if it has none."""
-    job = int(model.task_job[task])
-    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
-        return int(task) + 1
-    return int(model.job_first[job + 1])
-
-
 def count_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
     """Count a task that has started, and those that started with it."""
-    for member in range(task, end_of_gang(model, task)):
+    for member in range(task, end_of_members(model, state, task)):
         unit = state.task_unit[member]
         if unit >= 0 and view.scratch.lead_type[member] == 0:
             p, units = int(model.unit_type[unit]), 1.0
@@ -127,7 +119,7 @@ def count_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
 
 def leave_out_with_gang(model: Any, state: Any, view: Any, task: int) -> None:
     """Leave out a task that is pending again, and those that wait with it."""
-    for member in range(task, end_of_gang(model, task)):
+    for member in range(task, end_of_members(model, state, task)):
         if state.task_unit[member] < 0:
             leave_out(model, state, view, member)
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vinesim.model.workload import NO_GANG
 from vinesim.policies.structures.binary_heap import heap_pop, heap_push
+from vinesim.state.places import end_of_members
 from vinesim.state.queries import fastest_free_without, in_the_way, next_running
 
 RUNNING: Mapping[str, tuple[str, str]] = {
@@ -67,17 +67,9 @@ def look_at_running(model: Any, state: Any, view: Any, task: int, rank: Rank, ch
         if value > own or (value == own and running > task):
             heap_push(scratch.unsorted, scratch.unsorted_rank, n, last - running, -value)
             n += 1
-        running = next_running(model, state, last_of_gang(model, running))
+        running = next_running(model, state, end_of_members(model, state, running) - 1)
     scratch.n_unsorted[0] = n
     scratch.is_sorted[0] = 1
-
-
-def last_of_gang(model: Any, task: int) -> int:
-    """Return the last task of the task's gang; itself if it has none."""
-    job = int(model.task_job[task])
-    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
-        return int(task)
-    return int(model.job_first[job + 1]) - 1
 
 
 def sort_running(model: Any, scratch: Any, task: int, n: int) -> int:
