@@ -26,8 +26,16 @@ class Content:
     scripts: Sequence[str]
 
 
-def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, is_caption_seen: bool = True) -> str:
-    """Build a table; the first cell of a row is its heading, the others are numbers."""
+def table(
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    is_caption_seen: bool = True,
+    has_texts: bool = False,
+) -> str:
+    """Build a table; the first cell of a row is its heading, the others are numbers, or texts if ``has_texts``."""
+    texts = ' class="texts"' if has_texts else ""
     hidden = "" if is_caption_seen else ' class="hidden"'
     titles = "".join(f'<th scope="col">{escape(title)}</th>' for title in head)
     lines = [
@@ -35,8 +43,8 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, i
         for first, *rest in rows
     ]
     return (
-        f'<div class="scroll"><table><caption{hidden}>{escape(caption)}</caption><thead><tr>{titles}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scroll"><table{texts}><caption{hidden}>{escape(caption)}</caption>'
+        f"<thead><tr>{titles}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 

@@ -112,7 +112,7 @@ def _answer(answer: Row) -> str:
         of_longer = [] if longer is None else [j for j in longer["judgements"] if j["limit"] == limit]
         rows.append([wanted, _judged(judgement), again, _judged(of_longer[0]) if of_longer else "-"])
     if rows:
-        text += _texts(table("Limits", ["limit", "in the search", "on fresh seeds", "longer"], rows))
+        text += table("Limits", ["limit", "in the search", "on fresh seeds", "longer"], rows, has_texts=True)
     return text + facts([("Binding", answer["binding"])])
 
 
@@ -130,14 +130,16 @@ def _tables(answer: Row) -> str:
             sure = "" if each["is_certain"] else ", if the mean of few runs is right"
             saves = "nothing" if each["point"] is None else f"{_number(each['saving'])}{sure}"
             rows.append([f"{each['limit']['number']} {each['limit']['side']} {each['value']:.6g}", saves])
-        text += _texts(table("What relaxing a limit by 10 % would save", ["limit", f"saves of {goals[0]}"], rows))
+        text += table(
+            "What relaxing a limit by 10 % would save", ["limit", f"saves of {goals[0]}"], rows, has_texts=True
+        )
     if answer["beside"]:
         rows = []
         for each in answer["beside"]:
             change = each["change"]["estimate"]
             words = "-" if change is None else f"{change:+.5g}"
             rows.append([f"{each['choice']} {_text(each['label'])}", words, each["row"]["why"] or "holds"])
-        text += _texts(table("One step more or less of each choice", ["choice", goals[0], "limits"], rows))
+        text += table("One step more or less of each choice", ["choice", goals[0], "limits"], rows, has_texts=True)
     return text
 
 
@@ -147,7 +149,7 @@ def _rows(title: str, rows: list[Row], goals: list[str]) -> str:
         values = [_number(value["estimate"]) for value in row["objectives"]] or ["-"] * len(goals)
         choice = ", ".join(f"{name} {_text(label)}" for name, label in row["choice"].items())
         lines.append([choice, *values, row["why"] or row["verdict"]])
-    return _texts(table(title, ["choice", *goals, "limits"], lines))
+    return table(title, ["choice", *goals, "limits"], lines, has_texts=True)
 
 
 def _counts(answer: Row) -> str:
@@ -163,10 +165,6 @@ def _counts(answer: Row) -> str:
     ]
     link = f'<p class="note"><a href="{PLAN_JSON}">{escape(PLAN_JSON)}</a> holds all of this for programs.</p>'
     return facts(done) + link
-
-
-def _texts(html: str) -> str:
-    return html.replace("<table>", '<table class="texts">')
 
 
 def _judged(judgement: Row) -> str:

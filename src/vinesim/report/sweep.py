@@ -65,7 +65,7 @@ def sweep_page(folder: Path) -> Content:
         sections.append(Section("points", "Points", ""))
     if failures:
         rows = [[run, message] for run, message in list(failures.items())[:MAX_FAILURES]]
-        text = table(f"{len(failures):,} runs failed", ["run", "why"], rows).replace("<table>", '<table class="texts">')
+        text = table(f"{len(failures):,} runs failed", ["run", "why"], rows, has_texts=True)
         sections.append(Section("failures", "Failures", text))
     source = (
         f'<details class="values"><summary>study.yaml</summary><pre>{escape(read_text(folder / STUDY))}</pre></details>'
@@ -208,7 +208,7 @@ def _study(study: Study, points: Points, n_done: int, n_failed: int) -> str:
             title = titles[column]
             words = f"{title.words}, {title.unit}" if title.unit else title.words
             rows.append([words, column, f"{len(values)}", shown])
-    axes = table("Axes", ["axis", "key", "positions", "values"], rows).replace("<table>", '<table class="texts">')
+    axes = table("Axes", ["axis", "key", "positions", "values"], rows, has_texts=True)
     return text + (axes if rows else "")
 
 
