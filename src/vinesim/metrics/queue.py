@@ -4,6 +4,7 @@ A task waits from the arrival of its job until a unit takes it, and again after 
 a preemption ended. One that never starts waits until the run ends.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,12 +52,16 @@ class TippingPoint:
     share: float  # of all waiting of the run that lies between begin and end
 
 
-def queue_of(result: ResultTables, task_type: int | None = None) -> Queue:
-    """Return the queue of a run, of all tasks or of those of a type."""
+def queues_of(result: ResultTables, task_types: Iterable[int | None]) -> list[Queue]:
+    """Return queues of a run: for each type, of its tasks; for None of all tasks."""
     end_us = float(result.summary["makespan_us"])
     found = result.columns(_CHANGES, {"end_us": end_us})
-    mine = slice(None) if task_type is None else found["task_type"] == task_type
-    time_us, step = found["t"][mine], found["step"][mine].astype(np.int64)
+    every = np.ones(len(found["t"]), bool)
+    masks = [every if code is None else found["task_type"] == code for code in task_types]
+    return [_queue(found["t"][mine], found["step"][mine].astype(np.int64), end_us) for mine in masks]
+
+
+def _queue(time_us: np.ndarray, step: np.ndarray, end_us: float) -> Queue:
     if not len(time_us):
         return Queue(np.zeros(1), np.zeros(1, np.int64), end_us)
     last = np.r_[time_us[1:] != time_us[:-1], True]  # what happens at once is one change

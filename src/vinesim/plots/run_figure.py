@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.activity import find_stretches, shares_over_time
-from vinesim.metrics.queue import queue_of
+from vinesim.metrics.queue import queues_of
 from vinesim.metrics.times import TIMES
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.titles import Title, number_title
@@ -187,7 +187,8 @@ def _over_time(result: ResultTables, what: str, by_type: bool, run: str) -> Sequ
     edges = np.linspace(0.0, float(result.summary["makespan_us"]), N_INTERVALS + 1)
     if what == "queue":
         types: list[tuple[int | None, str]] = [*result.task_types.items()] if by_type else [(None, run)]
-        return [Series(name, edges, queue_of(result, code).means(edges)) for code, name in types]
+        queues = queues_of(result, [code for code, _ in types])
+        return [Series(name, edges, queue.means(edges)) for (_, name), queue in zip(types, queues, strict=True)]
     measure: Any = "allocated" if what == "utilization" else what
     find_stretches(result)
     codes = result.columns("SELECT unit_type FROM units ORDER BY unit")["unit_type"]

@@ -10,7 +10,7 @@ from vinesim.formats.results.folder import EXPLAIN_TYPES
 from vinesim.formats.results.tables import ResultTables
 from vinesim.formats.source.quantities import format_time_us, time_or_dash
 from vinesim.metrics.causes import CAUSES, Causes, causes_of
-from vinesim.metrics.queue import Queue, TippingPoint, queue_of, tipping_point
+from vinesim.metrics.queue import Queue, TippingPoint, queues_of, tipping_point
 from vinesim.metrics.waiting import Waiting, explained, longest
 from vinesim.metrics.waiting_words import headline, lines_below, unit_rows
 from vinesim.report.markup import figures, note, table
@@ -34,7 +34,9 @@ def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
     end_us = float(result.summary["makespan_us"])
     if end_us <= 0:
         return note("The run has no length."), {}
-    queue, tip = _queue_and_tip(result)
+    types = result.task_types if 1 < len(result.task_types) <= MAX_TYPES else {}
+    queue, *by_type = queues_of(result, [None, *types])
+    tip = tipping_point(queue, int(result.runs_tasks.sum()))
     edges = np.linspace(0.0, end_us, N_INTERVALS + 1)
     coarse = np.linspace(0.0, end_us, N_CAUSES + 1)
     causes = None if record is None else causes_of(result, record, coarse)
@@ -45,12 +47,11 @@ def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
     elif causes is not None:
         html += _causes(causes)
     html += '<div id="waiting-charts"></div>' + _slowest(result, record, slow)
-    types = result.task_types if 1 < len(result.task_types) <= MAX_TYPES else {}
     data = {
         "edges_us": rounded(edges, 7),
         "queue": [
-            {"name": name, "values": rounded(queue_of(result, code).means(edges), 4)}
-            for code, name in [(None, "all"), *types.items()]
+            {"name": name, "values": rounded(one.means(edges), 4)}
+            for name, one in zip(("all", *types.values()), (queue, *by_type), strict=True)
         ],
         "marks": [] if tip is None else [[tip.begin_us, "tips over"], [tip.peak_us, f"peak {tip.peak:,}"]],
         "cause_edges_us": rounded(coarse, 7),
@@ -59,11 +60,6 @@ def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:
         else [{"name": CAUSES[cause], "values": rounded(jobs, 4)} for cause, jobs in causes.over_time.items()],
     }
     return html, data
-
-
-def _queue_and_tip(result: ResultTables) -> tuple[Queue, TippingPoint | None]:
-    queue = queue_of(result)
-    return queue, tipping_point(queue, int(result.runs_tasks.sum()))
 
 
 def _headline(queue: Queue, end_us: float, tip: TippingPoint | None) -> str:
@@ -122,9 +118,7 @@ def _explained(found: Waiting) -> str:
     return (
         f'<details class="values why"><summary>{escape(first)}</summary>'
         + "".join(f"<p>{escape(line)}</p>" for line in more)
-        + table(f"Units while job {found.job} waited", titles, rows, is_caption_seen=False).replace(
-            "<table>", '<table class="texts">'
-        )
+        + table(f"Units while job {found.job} waited", titles, rows, is_caption_seen=False, has_texts=True)
         + (f"<ul>{lines}</ul>" if lines else "")
         + "</details>"
     )
