@@ -20,6 +20,7 @@ from vinesim.state.layout import DROP, MOVE, NOTHING, PREEMPT, START, Action
 for same in (
     queries.arrival_us,
     queries.bounded,
+    queries.consolidated_us,
     queries.deadline_us,
     queries.has_room,
     queries.has_room_for,

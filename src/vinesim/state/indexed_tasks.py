@@ -207,21 +207,6 @@ def time_on_type_us(model, state, task, processor_type):
     return model.overhead_us[processor_type, t] + model.task_operations[task] / speed
 
 
-@compiled_form_of(queries.consolidated_us)
-def consolidated_us(model, state, task, processor_type, n_tasks, total_us, share=1.0):
-    if model.joined_most.shape[0] == 0:
-        return total_us
-    t = queries.task_type(model, state, task)
-    most = model.joined_most[processor_type, t]
-    if most == 0:
-        return total_us
-    rounds, rest = n_tasks // most, n_tasks % most
-    computing_us = rounds * model.joined_us[processor_type, t, most - 1]
-    if rest > 0:
-        computing_us += model.joined_us[processor_type, t, rest - 1]
-    return (model.overhead_us[processor_type, t] + computing_us) * share
-
-
 @compiled_form_of(queries.operations_started)
 def operations_started(model, state, task):
     total = model.task_operations[task]
