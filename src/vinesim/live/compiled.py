@@ -22,6 +22,7 @@ from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.state.build import build_state
+from vinesim.state.by_reference import Arrays
 from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER, Model
 from vinesim.state.scratch import FACTOR, build_options, build_scratch
 from vinesim.state.window import (
@@ -60,7 +61,7 @@ class CompiledDecisions:
         self._registered: list[Registration] = []
         self._groups: list[list[int]] = []  # for each application, by gang member
         self._base: Any = None  # the model without the window
-        self._model: Any = None
+        self._arrays: tuple[Arrays, ...] = ()  # the model, the state and the window, for the turn
         self._state: Any = None
         self._window: Any = None
         self._scratch: Any = None
@@ -162,7 +163,8 @@ class CompiledDecisions:
             for grant, leads in self._running.items()
         }
         self._window = window
-        self._model = self._with_window()
+        arrays = (self._with_window(), self._state, self._window)
+        self._arrays, self._scratch_arrays = tuple(map(Arrays, arrays)), Arrays(self._scratch)
         self._answers = np.zeros(self._n_tasks, ANSWER)
         self._requests = np.zeros(self._n_tasks, np.int64)
         self._n_arrived = n_left
@@ -207,11 +209,9 @@ class CompiledDecisions:
         stopped, n_answers = asked(
             self._policy.decide,
             self._turn,
-            self._model,
-            self._state,
-            self._window,
+            *self._arrays,
             self._options,
-            self._scratch,
+            self._scratch_arrays,
             told,
             self._answers,
             self._requests,
