@@ -38,6 +38,10 @@ def test_simulating_loads_no_reader_of_scenario_files():
     assert loaded_by("import vinesim; vinesim.simulate", {"pydantic", "yaml", "typer", "rich"}) == set()
 
 
+def test_the_command_line_loads_nothing_that_a_command_may_not_need():
+    assert loaded_by("import vinesim.cli.main", {"numpy", "pydantic", "yaml", "rich", "asyncio"}) == set()
+
+
 @pytest.mark.parametrize("code", ["find('high')", "resolve('high')"])
 def test_a_policy_is_found_without_the_others(code):
     modules = {policy.__module__ for policy in policies().values()}

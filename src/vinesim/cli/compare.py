@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
-from vinesim.cli.sweep_table import shown_label, shown_number
+from vinesim.cli.shown import shown_label, shown_number
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,6 +1,5 @@
 """How commands talk to a running cluster: one session, one call or a few, and errors in the words of the command."""
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -49,6 +48,8 @@ def running_folder(given: Path | None) -> Path:
 def in_session(given: Path | None, work: Callable[["Session"], Awaitable[Any]]) -> Any:
     """Return what some work with a session returns. Raises ``LiveError``."""
     folder = running_folder(given)
+    import asyncio
+
     from vinesim.live.client import connect
 
     async def run() -> Any:

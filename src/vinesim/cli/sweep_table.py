@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from vinesim.cli.shown import short_names, shown_label, shown_number
 from vinesim.cli.unfinished import stalled_points
-from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.result import ExitReason, Table
-from vinesim.model.titles import number_title
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
 
@@ -152,13 +151,6 @@ def _in_width(labels: list[_Column], columns: list[_Column], width: int) -> list
     return parts
 
 
-def short_names(names: list[str]) -> dict[str, str]:
-    """Map each name to the shortest ending, in whole steps, that distinguishes it from the others."""
-    ends = {name: [".".join(name.split(".")[-k:]) for k in range(1, name.count(".") + 2)] for name in names}
-    taken = Counter(end for found in ends.values() for end in found)
-    return {name: next((end for end in found if taken[end] == 1), name) for name, found in ends.items()}
-
-
 def _main(sweep: "Sweep") -> list[str]:
     """Return the numbers to show: first those that the study records or aims at, then the others.
 
@@ -180,25 +172,6 @@ def _cell(found: Table, name: str, row: int) -> str:
         return "-"
     half = 0.0 if half < NOISE * abs(mean) else half
     return shown_number(name, mean) + ("" if math.isnan(half) else f" ± {shown_number(name, half)}")
-
-
-def shown_number(name: str, value: float) -> str:
-    """Write a number of a run for a table: with its unit, times in three digits, shares as percent."""
-    if math.isnan(value):
-        return "-"
-    unit = number_title(name).unit
-    if unit == "us":
-        return format_time_us(value)
-    if unit == "share":
-        return f"{value:.1%}"
-    text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return f"{text} {unit}".rstrip()
-
-
-def shown_label(value: Any) -> str:
-    """Write a label of an axis for a table."""
-    label = plain(value)
-    return "-" if label is None else f"{label:g}" if isinstance(label, float) else str(label)
 
 
 def _print_unfinished(console: Any, table: Table) -> None:
