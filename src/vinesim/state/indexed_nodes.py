@@ -3,10 +3,11 @@
 import numpy as np
 
 from vinesim.state import queries
-from vinesim.state.bits import at_or_after, contains
+from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of
+from vinesim.state.indexed_room import first_in_range
 from vinesim.state.indexed_tasks import group_of
-from vinesim.state.kernel import kernel
+from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import UNFIT
 
 
@@ -98,21 +99,36 @@ def node_tasks_of(model, state, node, task_type):
     return np.int64(state.node_kinds[node, task_type])
 
 
+@kernel
+def first_allowed(model, state, task, p, low):
+    """Return the first unit of type p, from ``low`` on, that is allowed for the task and has room for it; -1: none."""
+    n_units = np.int64(model.unit_type.shape[0])
+    unit = first_in_range(model, state, task, p, low, n_units)
+    while unit >= 0 and not queries.is_allowed(model, state, task, unit):
+        unit = first_in_range(model, state, task, p, unit + 1, n_units)
+    return unit
+
+
+@inlined
+def after_node(model, unit):
+    """Return the first unit of the next node."""
+    return np.int64(model.node_first[model.unit_node[unit] + 1])
+
+
 @compiled_form_of(queries.least_busy, inline=False)
 def least_busy(model, state, task, processor_type):
-    """Look at the units of the type with room, until one on an idle node is found."""
+    """Look at the first unit of each node with room, until one on an idle node is found."""
     best, fewest = np.int64(-1), np.int64(0)
     if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
         return best
-    unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
+    unit = first_allowed(model, state, task, processor_type, np.int64(0))
     while unit >= 0:
-        if queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
-            n = queries.node_tasks(model, state, model.unit_node[unit])
-            if best < 0 or n < fewest:
-                best, fewest = np.int64(unit), n
-                if n == 0:
-                    break
-        unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
+        n = queries.node_tasks(model, state, model.unit_node[unit])
+        if best < 0 or n < fewest:
+            best, fewest = unit, n
+            if n == 0:
+                break
+        unit = first_allowed(model, state, task, processor_type, after_node(model, unit))
     return best
 
 
@@ -120,12 +136,10 @@ def least_busy(model, state, task, processor_type):
 def has_nodes(model, state, task, processor_type, n):
     if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
         return n <= 0
-    last, found = np.int64(-1), np.int64(0)
-    unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, 0)
-    while unit >= 0 and found < n:
-        node = np.int64(model.unit_node[unit])  # the units of a node are consecutive
-        if node != last and queries.fits(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
-            last = node
-            found += 1
-        unit = at_or_after(state.free, state.free_1, state.free_2, processor_type, unit + 1)
-    return found >= n
+    found, low = np.int64(0), np.int64(0)
+    while found < n:
+        unit = first_allowed(model, state, task, processor_type, low)
+        if unit < 0:
+            return False
+        found, low = found + 1, after_node(model, unit)
+    return True

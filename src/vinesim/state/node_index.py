@@ -82,35 +82,46 @@ def _unit_at(model, state, task, p, node):
 
 
 @kernel
+def next_node(model, state, kind, lead, node, end):
+    """Return the first of the nodes [node, end) that may have room for a class whose lead is given; -1: none."""
+    if node >= end:
+        return np.int64(-1)
+    _renew(model, state)
+    width = state.node_room.shape[0] >> 1
+    i, depth = width + node, np.int64(0)
+    while i & 1 == 0 and i > 1:  # the highest row whose nodes begin there
+        i >>= 1
+        depth += 1
+    while (i << depth) - width < end:
+        if _may_hold(model, state, i, kind, lead):
+            if depth == 0:
+                return i - width
+            i, depth = 2 * i, depth - 1
+            continue
+        i += 1
+        if i & (i - 1) == 0:
+            break
+        while i & 1 == 0:
+            i >>= 1
+            depth += 1
+    return np.int64(-1)
+
+
+@kernel
 def first(model, state, task, p, low, high):
     """Return the first unit of type p at the nodes of the units [low, high) on which the task fits; -1: none."""
     kind = queries.task_type(model, state, task)
     lead = np.int64(model.kind_lead[kind, p])
     if lead < 0 or low >= high:
         return np.int64(-1)
-    _renew(model, state)
-    width, end = state.node_room.shape[0] >> 1, np.int64(model.unit_node[high - 1]) + 1
-    begin = np.int64(model.unit_node[low])
-    i, depth = width + begin, np.int64(0)
-    while i & 1 == 0 and i > 1:  # the highest row whose nodes begin there
-        i >>= 1
-        depth += 1
-    while True:
-        if (i << depth) - width >= end:
-            return np.int64(-1)
-        if _may_hold(model, state, i, kind, lead):
-            if depth > 0:
-                i, depth = 2 * i, depth - 1
-                continue
-            unit = _unit_at(model, state, task, p, i - width)
-            if unit >= 0:
-                return unit
-        i += 1
-        if i & (i - 1) == 0:
-            return np.int64(-1)
-        while i & 1 == 0:
-            i >>= 1
-            depth += 1
+    end = np.int64(model.unit_node[high - 1]) + 1
+    node = next_node(model, state, kind, lead, np.int64(model.unit_node[low]), end)
+    while node >= 0:
+        unit = _unit_at(model, state, task, p, node)
+        if unit >= 0:
+            return unit
+        node = next_node(model, state, kind, lead, node + 1, end)
+    return np.int64(-1)
 
 
 @kernel
