@@ -22,6 +22,7 @@ class ImportReport:
     unused: dict[str, int] = field(default_factory=dict)  # unused columns: number of lines with a value there
     left_out: tuple[str, ...] = ()  # what the model cannot represent
     notes: list[str] = field(default_factory=list)
+    columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # what each was taken for, and why
 
     @property
     def n_dropped(self) -> int:
@@ -40,6 +41,7 @@ class ImportReport:
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {self.n_lines:,} lines, {self.made}"]
+        lines += [f"{name}: {meaning}: {why}" for name, (meaning, why) in self.columns.items()]
         for reason, numbers in self.dropped.items():
             shown = ", ".join(map(str, numbers[:MAX_LINES])) + (", ..." if len(numbers) > MAX_LINES else "")
             lines.append(f"dropped {len(numbers):,}: {reason} (line{'s' * (len(numbers) > 1)} {shown})")
@@ -65,6 +67,7 @@ class ImportReport:
                 for column, values in self.values.items()
             },
             "unused": self.unused,
+            "columns": {name: {"is": meaning, "why": why} for name, (meaning, why) in self.columns.items()},
             "notes": self.notes,
             "left_out": list(self.left_out),
             "wrote": [str(file) for file in wrote],
