@@ -28,9 +28,11 @@ d,1714522900000,1714528800000,8,4096,1,T4
 """
 LIKE = """extends: none
 processor_types: [{name: CPU}]
+task_types: [JOB]
+affinity: {absolute: {CPU: {JOB: 2}}}
 network: none
 datacenter: {racks: [{nodes: [{count: 2, units: {CPU: {cores: 32}}, memory: 64 GiB}]}]}
-workload: {generator: jobs, options: {n_jobs: 5, operations: {constant: 5}}}
+workload: {generator: jobs, options: {n_jobs: 5, sizes: 5}}
 arrivals: {iat: 5 s}
 policy: fcfs
 """
@@ -109,6 +111,7 @@ def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
         ("submit,duration,timelimit", "0,1,1:00:00 0,1,2-00:00:00", "arrival_s time_s limit_clock"),
         ("submit,duration,mem,user", "0,1,64,a 0,1,32,", "arrival_s time_s memory_gib ignore"),
         ("submit,duration,mem_mb,job_id", "0,1,64,a 0,1,32,b", "arrival_s time_s memory_mb ignore"),
+        ("submit,duration,cpu_milli,gpu_milli", "0,1,64,1 0,1,32,2", "arrival_s time_s cores_milli ignore"),
         ("submit,duration,ram,priority", "0,1,4000,1 0,1,8000,-3", "arrival_s time_s memory_mib priority"),
     ],
 )
@@ -192,4 +195,6 @@ def test_a_real_log(vinesim, imported, tmp_path):
     assert meanings(report)["creation_time"] == "arrival_s"
     assert meanings(report)["deletion_time"] == "end_s"
     assert meanings(report)["scheduled_time"] == "ignore"
+    assert meanings(report)["cpu_milli"] == "cores_milli"
+    assert meanings(report)["gpu_spec"] == "gpu_type"
     assert report["jobs"] == vs.read_scenario(imported.scenario).workload.n_jobs > 7000

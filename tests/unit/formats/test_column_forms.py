@@ -10,7 +10,7 @@ from vinesim.formats.importers.counts import to_time_us
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.formats.source.table_source import run
 
-NODE = [vs.ProcessorType("NODE"), vs.ProcessorType("memory")]
+NODE = [vs.ProcessorType("CPU"), vs.ProcessorType("memory")]
 DATES = ["2024-03-31T01:30:00+01:00", "2024-03-31 00:40:00", "2024-03-31T00:50:00.250Z", "2024-04-01"]
 
 
@@ -58,10 +58,11 @@ def test_the_time_is_from_start_to_end(tmp_path):
 
 
 def test_clocks_and_memory(tmp_path):
-    text = "arrival_s,elapsed,limit,mem\n0,1-02:30:00,90:00,2\n1,00:00:01.5,,0.5\n"
+    text = "arrival_s,elapsed,limit,mem,cores_milli\n0,1-02:30:00,90:00,2,500\n1,00:00:01.5,,0.5,2000\n"
     work = read(tmp_path, text, elapsed="time_clock", limit="limit_clock", mem="memory_mib")
     assert work.times_us[:, 0].tolist() == [95400e6, 1.5e6]
     assert work.limit_us.tolist() == [5400e6, np.inf]
+    assert work.demand.tolist() == [0.5, 2.0]
     assert work.companions["memory"].tolist() == [2 * 2**20, 2**19]
 
 

@@ -36,6 +36,7 @@ UNIT_WORDS = {word: unit for unit, words in {
 SIZE_WORDS = {"b": "", "byte": "", "bytes": "", "k": "kib", "m": "mib", "g": "gib"} | {
     unit: unit for unit in MEMORY_UNITS
 }
+MILLI = "milli"
 PREFIXES, SUFFIXES = ("job", "task", "pod"), ("time", "date", "timestamp", "ts", "at")
 NOT_USED = {word: why for why, words in {
     "the simulated policy decides when and where a job starts": "wait waittime waiting queuetime queuedtime pending "
@@ -92,14 +93,14 @@ def words_of(name: str) -> tuple[list[str], str]:
     plain = re.sub(r"\b([kKMGT]i?B)\b", lambda found: found[1].lower(), name)
     words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", plain)]
     last = words[-1] if len(words) > 1 else ""
-    if last in UNIT_WORDS or (last in SIZE_WORDS and {"mem", "memory", "ram"} & set(words)):
+    if last in (*UNIT_WORDS, MILLI) or (last in SIZE_WORDS and {"mem", "memory", "ram"} & set(words)):
         return words[:-1], last
     return words, ""
 
 
 def _stem(meaning: str) -> str:
     """Return a name of ours without its unit or form."""
-    for form in (*CALENDAR, CLOCK, *UNITS, *MEMORY_UNITS):
+    for form in (*CALENDAR, CLOCK, MILLI, *UNITS, *MEMORY_UNITS):
         stem = meaning.removesuffix(f"_{form}")
         if stem != meaning and (meaning in WRITTEN or f"{stem}_us" in ALL or stem in POINTS):
             return stem
@@ -152,7 +153,9 @@ def _of_values(stem: str, column: Column, unit: str) -> Guess:
         return Guess(IGNORE, f"its name says {stem}, but it holds texts such as {column.example[:20]!r}")
     if ALL[stem][0] in ("BIGINT", "INTEGER") and not column.is_mostly(column.wholes):
         return Guess(IGNORE, f"its name says {stem}, but its numbers are not whole")
-    return Guess(stem, "its name")
+    if unit == MILLI and stem != "cores":
+        return Guess(IGNORE, f"its name says {stem} in thousandths, which only cores can be")
+    return Guess(f"{stem}_{MILLI}", "its name and the unit in it") if unit == MILLI else Guess(stem, "its name")
 
 
 def _point(stem: str, column: Column, unit: str) -> Guess:

@@ -15,7 +15,7 @@ from vinesim.formats.importers.csv_columns import Column, columns_of
 from vinesim.formats.importers.csv_guess import STATUS, Guess, guessed, named, words_of
 from vinesim.formats.importers.csv_scenario import ON_WHAT, csv_scenario, like_another, made_for, types_for
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
-from vinesim.formats.importers.report import MAX_VALUES, ImportReport
+from vinesim.formats.importers.report import MAX_VALUES, ImportReport, zone_assumed
 from vinesim.formats.scenario.workload_columns import IGNORE, NAMES, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_table import wrong_of
@@ -56,6 +56,7 @@ def import_csv(
         types = types_for(in_us, ours)
         report, kept = _sorted_out(log, in_us, matched(in_us, types, ours))
         report.columns = dict(found)
+        report.time_zone = _time_zone(columns, found)
         _count_statuses(report, in_us, columns, kept)
         report.unused = {c.name: c.n_filled for c in columns if found[c.name].meaning == IGNORE and c.n_filled}
         copy = Path(folder) / "jobs.csv"
@@ -64,7 +65,7 @@ def import_csv(
             on = made_for(copy, types, mapping)
             report.notes.append(ON_WHAT)
         else:
-            on = like_another(like, output.parent)
+            on = like_another(like, output.parent, is_timed=TIME_ANYWHERE in ours.values())
         with replacing(output) as draft:
             shutil.copyfile(copy, draft)
     with replacing(scenario) as draft:
@@ -160,6 +161,15 @@ def _sorted_out(log: Path, source: TableSource, match: Mapping[str, tuple[str, f
         found = f"none in {n_lines} rows; dropped: " + ", ".join(report.dropped)
         raise InputError([Problem(str(log), "at least one job", found, "Say what columns are: --column NAME=MEANING.")])
     return report, f"({why}) < 0"
+
+
+def _time_zone(columns: Sequence[Column], found: Mapping[str, Guess]) -> str:
+    """Return in words in which time zone the dates of a log are; nothing if it has none."""
+    dated = [column for column in columns if found[column.name].meaning.endswith("_date")]
+    if not dated:
+        return "UTC, as times since 1970" if any("_epoch_" in guess.meaning for guess in found.values()) else ""
+    n_without = sum(column.dates - column.zoned for column in dated)
+    return zone_assumed(n_without) if n_without else "as the dates say"
 
 
 def _count_statuses(report: ImportReport, source: TableSource, columns: Sequence[Column], kept: str) -> None:

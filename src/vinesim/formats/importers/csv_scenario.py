@@ -49,8 +49,11 @@ def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mappin
     return text
 
 
-def like_another(like: Path, folder: Path) -> dict[str, Any]:
-    """Return what a scenario in a folder takes from another one: all but its workload. Raises :class:`InputError`."""
+def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
+    """Return what a scenario in a folder takes from another one: all but its workload, and what only concerns that.
+
+    Jobs with times of their own need no affinity. Raises :class:`InputError`.
+    """
     data = read_source(like).data
     base: dict[str, Any] = data if isinstance(data, dict) else {}
     of_base = base.get("workload")
@@ -59,7 +62,8 @@ def like_another(like: Path, folder: Path) -> dict[str, Any]:
         "extends": os.path.relpath(like, folder),
         "workload": dict.fromkeys(own),
     }  # null removes a key
-    return on | ({"arrivals": None} if "arrivals" in base else {})
+    gone = ("arrivals", "task_types", "affinity") if is_timed else ("arrivals",)
+    return on | {key: None for key in gone if key in base}
 
 
 def made_for(copy: Path, types: tuple[ProcessorType, ...], columns: Mapping[str, str]) -> dict[str, Any]:

@@ -3,10 +3,23 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_LINES = 10  # line numbers shown per reason
 MAX_VALUES = 20  # values shown per column
+
+
+class Finding(NamedTuple):
+    """What a check of the imported jobs found."""
+
+    what: str
+    words: str
+    is_odd: bool = False  # it would change what a simulation says
+    numbers: dict[str, Any] | None = None  # the same, for programs
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it for ``--json``."""
+        return {"what": self.what, "finding": self.words, "is_odd": self.is_odd, **(self.numbers or {})}
 
 
 @dataclass
@@ -23,6 +36,8 @@ class ImportReport:
     left_out: tuple[str, ...] = ()  # what the model cannot represent
     notes: list[str] = field(default_factory=list)
     columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # what each was taken for, and why
+    time_zone: str = ""  # of the dates in the log; nothing: it has none
+    findings: list[Finding] = field(default_factory=list)  # of the checks
 
     @property
     def n_dropped(self) -> int:
@@ -69,9 +84,16 @@ class ImportReport:
             "unused": self.unused,
             "columns": {name: {"is": meaning, "why": why} for name, (meaning, why) in self.columns.items()},
             "notes": self.notes,
+            "time_zone": self.time_zone,
+            "findings": [finding.as_document() for finding in self.findings],
             "left_out": list(self.left_out),
             "wrote": [str(file) for file in wrote],
         }
+
+
+def zone_assumed(n_dates: int) -> str:
+    """Return in words that so many dates have no time zone."""
+    return f"UTC is assumed for {n_dates:,} dates without one"
 
 
 def _told(value: str, n_kept: int, n_dropped: int) -> str:

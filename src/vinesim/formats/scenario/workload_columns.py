@@ -90,7 +90,7 @@ CLOCK = "clock"
 MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if len(unit) > 1}
 WRITTEN = [f"{point}_{form}" for point in POINTS for form in CALENDAR]
 WRITTEN += [f"{point}_{unit}" for point in ("start", "end") for unit in UNITS]
-WRITTEN += [*(f"{span}_{CLOCK}" for span in CLOCKED), *(f"memory_{unit}" for unit in MEMORY_UNITS)]
+WRITTEN += [*(f"{span}_{CLOCK}" for span in CLOCKED), *(f"memory_{unit}" for unit in MEMORY_UNITS), "cores_milli"]
 ALL = COLUMNS | LEAD | REQUESTED | GANG | NODES | ALTERNATIVES
 PLAIN = [name for name in ALL if "." not in name]
 NAMES = [*PLAIN, *WRITTEN]
@@ -111,7 +111,7 @@ _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call
     "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs",
     "gpus": "gpu ngpus numgpu numgpus gpucount",
     "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest",
-    "gpu_type": "gpumodel gputypes accelerator",
+    "gpu_type": "gpumodel gputypes gpuspec gpuname accelerator",
     "nodes": "nnodes numnodes nodecount",
     "user": "userid username uid owner",
     "priority": "prio qos",

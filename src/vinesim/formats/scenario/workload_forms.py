@@ -4,7 +4,7 @@
 _ns) holds the time since 1970. So do deadline, withdraw, start and end. Such times count from the first arrival in the
 file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end.
 ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
-``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit.
+``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
@@ -25,11 +25,13 @@ from vinesim.formats.source.table_source import TableSource, text_of
 from vinesim.model.errors import InputError, Problem
 
 _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds
+MILLI = 0.001
 _UNREADABLE = -1.0  # in place of a cell that cannot be read: every column here refuses it
 _EXPECTED = {
     "date": "a date such as 2024-05-01T12:00:00+02:00, not before the first arrival",
     CLOCK: "a duration such as 1-02:30:00",
     "memory": "a number, 0 or more",
+    "cores": "a number, 0 or more",
 }
 
 
@@ -47,8 +49,8 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         stem, _, form = meaning.partition("_")
         cell = source.columns[name]
         written[name] = cell, _EXPECTED.get(form) or _EXPECTED.get(stem) or "a time, not before the first arrival"
-        if stem == "memory":
-            sql[name], named[name] = _number(cell, MEMORY_UNITS[form]), stem
+        if stem in ("memory", "cores"):
+            sql[name], named[name] = _number(cell, MEMORY_UNITS.get(form, MILLI)), stem
         elif form == CLOCK:
             sql[name], named[name] = clock_us(cell), f"{stem}_us"
         elif stem == "start":
