@@ -53,7 +53,7 @@ def columns() -> str:
         if name == "segments":
             listed += declared.SEGMENTS_PARTS
         if name == "units":
-            listed += declared.UNITS_ENERGY
+            listed += [*declared.UNITS_NAMES, *declared.UNITS_ENERGY]
         if name == "periods":
             listed += declared.PERIODS_OPTIMUM
         if name == "jobs":
