@@ -53,7 +53,7 @@ def columns() -> str:
         if name == "segments":
             listed += declared.SEGMENTS_PARTS
         if name == "units":
-            listed += declared.UNITS_ENERGY
+            listed += [*declared.UNITS_NAMES, *declared.UNITS_ENERGY]
         if name == "periods":
             listed += declared.PERIODS_OPTIMUM
         if name == "jobs":
@@ -339,7 +339,14 @@ def catalogs() -> str:
 
 def formats() -> str:
     """The text files, the workload's Parquet file, and quantities with units."""
-    from vinesim.formats.scenario import offer, servers, workload_columns, workload_resources, workload_table
+    from vinesim.formats.scenario import (
+        offer,
+        servers,
+        workload_columns,
+        workload_forms,
+        workload_resources,
+        workload_table,
+    )
     from vinesim.formats.source import limits, quantities
 
     modules = {
@@ -369,6 +376,7 @@ def formats() -> str:
         "## Workload as Parquet",
         _prose(workload_table.__doc__),
         table(("column", "type", "meaning"), rows),
+        _prose(workload_forms.__doc__),
         "## What a task demands of a node",
         _prose(workload_resources.__doc__),
         _prose(offer.__doc__),

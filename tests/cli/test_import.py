@@ -69,7 +69,7 @@ def test_a_partition_is_an_option_and_the_report_can_be_json(vinesim, tmp_path):
     assert (found["jobs"], found["tasks"], found["lines"]) == (2, 2, 4)
     assert found["dropped"]["another partition"] == {"count": 1, "lines": [3]}
     assert found["values"]["partition"] == {"1": {"kept": 2, "dropped": 1}, "2": {"kept": 0, "dropped": 1}}
-    assert found["wrote"] == [str(tmp_path / "a.parquet")]
+    assert found["wrote"] == [str(tmp_path / "a.parquet"), str(tmp_path / "a.import.json")]
     both = json.loads(vinesim(*words, "--partition", 1, "--partition", 2, "--json").out)
     assert both["jobs"] == 3
     refused = vinesim(*words, "--partition", 7)

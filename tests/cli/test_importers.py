@@ -65,7 +65,7 @@ def operations(path):
 
 
 def test_all_importers_are_found():
-    assert set(importers()) == {"swf", "gavel", "starpu", "requests", "openb"}
+    assert set(importers()) == {"csv", "swf", "gavel", "starpu", "requests", "openb"}
 
 
 def test_a_new_file_is_a_command_with_its_options_and_help(vinesim, tmp_path, with_lines):
@@ -82,7 +82,7 @@ def test_a_new_file_is_a_command_with_its_options_and_help(vinesim, tmp_path, wi
     assert "dropped 2: asked for (lines 1, 3)" in done.out
     assert operations(out) == [100.0, 200.0]
     found = json.loads(vinesim("import", "lines", tmp_path / "log", "--backwards", "--json", "--output", out).out)
-    assert found["wrote"] == [str(out)]
+    assert found["wrote"] == [str(out), str(tmp_path / "jobs.import.json")]
     assert operations(out) == [400.0, 300.0, 200.0, 100.0]
 
 
@@ -102,3 +102,55 @@ def test_the_reference_has_their_commands(monkeypatch, with_lines):
     assert "## vinesim import swf\n\n`vinesim import swf LOG [OPTIONS]`" in text
     assert "| `--machines FILE` | The log's clusters (.machines)" in text
     assert "| `--speed-up X` | Times are divided by it. Default: `1.0`. |" in text
+
+
+BASE = """extends: none
+processor_types: [{name: CPU}]
+task_types: [JOB]
+affinity: {absolute: {CPU: {JOB: 3}}}
+network: none
+datacenter: {racks: [{nodes: [{units: {CPU: COUNT}}]}]}
+workload: {generator: jobs, options: {n_jobs: 1, sizes: 1}}
+arrivals: {iat: 1 s}
+"""
+
+
+def test_every_import_keeps_its_checks_beside_what_it_wrote(vinesim, tmp_path):
+    files = {
+        "swf": ("".join(f"{i} {600 * i} 0 300 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n" for i in range(11)), "w.parquet"),
+        "csv": ("submit,duration\n" + "".join(f"{600 * i},300\n" for i in range(11)), "w.csv"),
+        "requests": ("when\n" + "".join(f"2024-05-01T0{i}:00:00\n" for i in range(9)), "w.csv"),
+    }
+    (tmp_path / "base.yaml").write_text(BASE.replace("COUNT", "2"))
+    for kind, (text, output) in files.items():
+        (tmp_path / f"{kind}.csv").write_text(text)
+        more = ("--time", "when", "--interval", "1 h") if kind == "requests" else ()
+        words = ("import", kind, tmp_path / f"{kind}.csv", *more, "-o", tmp_path / output)
+        done = vinesim(*words)
+        assert (done.code, done.err) == (0, "")
+        table = done.out[done.out.index("Checks") : done.out.index("wrote ")]
+        assert max(map(len, table.splitlines())) <= 80
+        assert "longest gaps" in table
+        as_json = vinesim(*words, "--on", tmp_path / "base.yaml", "--json").out
+        assert json.loads(as_json) == json.loads((tmp_path / "w.import.json").read_text())
+        found = {one["what"]: one for one in json.loads(as_json)["findings"]}
+        if kind == "requests":
+            assert found["time zone"]["finding"] == "UTC is assumed for 9 dates without one"
+        else:  # 11 jobs of 300 s on two CPUs in 6000 s
+            assert found["load, CPU"]["load"] == pytest.approx(11 * 300 / (2 * 6000))
+
+
+def test_the_checks_say_where_the_jobs_cannot_run(vinesim, tmp_path):
+    (tmp_path / "log.csv").write_text("submit,duration,gpus\n0,1,1\n5,1,1\n")
+    (tmp_path / "base.yaml").write_text(BASE.replace("COUNT", "2"))
+    done = vinesim(
+        "import", "csv", tmp_path / "log.csv", "-o", tmp_path / "w.csv", "--on", tmp_path / "base.yaml", "--json"
+    )
+    assert done.code == 0
+    found = {one["what"]: one for one in json.loads(done.out)["findings"]}
+    assert "no node has a GPU" in found["cannot run"]["finding"]
+    assert found["cannot run"]["is_odd"]
+    (tmp_path / "base.yaml").write_text("extends: none\n")
+    refused = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "x.csv", "--on", tmp_path / "base.yaml")
+    assert refused.code == 2
+    assert not (tmp_path / "x.csv").exists()

@@ -7,14 +7,18 @@ import inspect
 import json
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from vinesim.formats.importers.declaration import Imported, Importer
+    from vinesim.formats.importers.declaration import Importer
 
+ON = typer.Option(
+    None, "--on", help="A scenario whose datacenter the jobs are checked against; else the one that is written."
+)
 JSON = typer.Option(False, "--json", help="Print the report as JSON and nothing else.")
 
 
@@ -53,15 +57,24 @@ def commands() -> dict[str, Callable[..., None]]:
 
 
 def _command(importer: "Importer") -> Callable[..., None]:
-    """Return a function with the importer's parameters, declared for Typer, and ``--json``."""
+    """Return a function with the importer's parameters, declared for Typer, and ``--on`` and ``--json``."""
 
     def command(**values: Any) -> None:
-        as_json = values.pop("as_json")
-        _tell(importer.read(**values), as_json)
+        from vinesim.cli.import_report import check, print_report, read_plainly
+
+        as_json, path = values.pop("as_json"), values.pop("on")
+        on = None if path is None else read_plainly(path)  # a wrong file is refused before anything is written
+        done = importer.read(**values)
+        wrote = check(done, on)
+        if as_json:
+            typer.echo(json.dumps(done.report.as_document(wrote), indent=2))
+        else:
+            print_report(done, wrote)
 
     signature = inspect.signature(importer.read, eval_str=True)
     parameters = [_parameter(parameter) for parameter in signature.parameters.values()]
-    parameters.append(inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=JSON, annotation=bool))
+    for name, default, kind in (("on", ON, Path | None), ("as_json", JSON, bool)):
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = importer.read.__doc__
@@ -83,15 +96,3 @@ def _parameter(declared: inspect.Parameter) -> inspect.Parameter:
     if isinstance(default, tuple):  # Typer accepts lists only
         kind, info.default = types.GenericAlias(list, kind.__args__[:1]), []
     return declared.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=info, annotation=kind)
-
-
-def _tell(done: "Imported", as_json: bool) -> None:
-    """Print what was read and left out, and which files were written."""
-    if as_json:
-        wrote = [file for file in (done.output, done.scenario) if file is not None]
-        typer.echo(json.dumps(done.report.as_document(wrote), indent=2))
-        return
-    typer.echo(str(done.report))
-    typer.echo(f"wrote {done.output}: {done.holds}")
-    if done.scenario is not None:
-        typer.echo(f"wrote {done.scenario}; run it: vinesim run {done.scenario}")

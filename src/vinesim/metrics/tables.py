@@ -34,6 +34,11 @@ class Tables:
         self.unit_type = center.unit_type[order].astype(np.int16)
         self.rack, self.shelf = center.rack[order], center.shelf[order]
         self.capacity = center.unit_capacity[order]
+        self.names: dict[str, np.ndarray] = {}  # [U] texts
+        if center.node_names is not None:
+            self.names["node"] = center.node_names[order]
+        if center.rack_names:
+            self.names["rack_name"] = np.array(center.rack_names)[self.rack]
         self.runs_tasks = ~np.isin(self.unit_type, scenario.resources)  # [U]; only these count in overall figures
         self.counts = np.diff(scenario.workload.job_first)
 
@@ -229,6 +234,7 @@ class Tables:
                 "active": self.unit_active,
                 "energy_j": self.unit_energy_j,
                 "price": self.unit_price,
+                **self.names,
                 **self._unit_energy_columns(),
             }
         )

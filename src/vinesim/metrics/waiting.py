@@ -106,6 +106,8 @@ class Waiting:
     gang_rooms: list[GangRoom] = field(default_factory=list)  # for how many of them there was room meanwhile, by time
     # The wait by the state of the same units; empty if nothing can run it, and for gangs.
     spans: list[Span] = field(default_factory=list)
+    # What people call the nodes above, by "rack/shelf"; empty if they have no names.
+    places: dict[str, str] = field(default_factory=dict)
 
     @property
     def holds_several(self) -> bool:
@@ -116,6 +118,10 @@ class Waiting:
     def on_nodes(self) -> bool:
         """Whether it is nodes that have room for it: it holds several units or is of a gang."""
         return self.holds_several or self.gang is not None
+
+    def place(self, rack: int | None, shelf: int | None) -> str:
+        """Return a node in words."""
+        return self.places.get(f"{rack}/{shelf}", f"rack {rack}, shelf {shelf}")
 
 
 def waiting_of(folder: str | Path, job: int) -> Waiting:
@@ -219,7 +225,20 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     for number, times in down.items():
         kind = by_code[int(units["unit_type"][number])]
         kind.down_unit_us += sum(max(0.0, min(up, until_us) - max(begin, arrival_us)) for begin, up in times)
+    found.places = _places(result, found)
     return found
+
+
+def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
+    """Return the names of the nodes of an explanation, by "rack/shelf"."""
+    names = result.place_names
+    if not (names.nodes or names.racks):
+        return {}
+    at = {(opening.rack, opening.shelf) for opening in found.openings}
+    at |= {(rack, shelf) for room in found.gang_rooms for rack, shelf, _ in room.nodes}
+    if found.rack is not None and found.shelf is not None:
+        at.add((found.rack, found.shelf))
+    return {f"{rack}/{shelf}": names.node(rack, shelf) for rack, shelf in sorted(at)}
 
 
 def _gang(result: ResultTables, record: ExplainRecord, asked: Asked, job: int, init_us: float | None) -> Gang | None:

@@ -51,7 +51,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     if found.start_us is None:
         first = f"{who} waited {time_or_dash(found.waited_us)} and never started: {times}; {cut}."
     else:
-        where = f"unit {found.unit} ({found.unit_type}, rack {found.rack}, shelf {found.shelf})"
+        where = f"unit {found.unit} ({found.unit_type}, {found.place(found.rack, found.shelf)})"
         waited = "did not wait" if found.waited_us <= 0 else f"waited {time_or_dash(found.waited_us)}"
         first = f"{who} {waited}: {times}, started at {time_or_dash(found.start_us)} on {where}."
     wants = ", ".join(f"{name} {value:g}" for name, value in found.requests.items()) or "nothing"
@@ -158,7 +158,7 @@ def gang_lines(found: Waiting, rows: int) -> list[str]:
     if not gang.is_alike:
         lines.append("They demand different things; below all count as if they demanded what this one does.")
     for room in found.gang_rooms[:rows]:
-        nodes = [f"rack {rack}, shelf {shelf} ({_share(n, found)})" for rack, shelf, n in room.nodes[:MOST_NODES]]
+        nodes = [f"{found.place(rack, shelf)} ({_share(n, found)})" for rack, shelf, n in room.nodes[:MOST_NODES]]
         more = len(room.nodes) - len(nodes)
         at = "; ".join(nodes) + (f"; {more:,} more nodes" if more else "")
         span = f"from {time_or_dash(room.begin_us)} to {time_or_dash(room.end_us)}"
@@ -225,7 +225,7 @@ def line(opening: Opening, found: Waiting, names: list[str] | None) -> str:
     when = "at once" if opening.taken_us == opening.free_us else f"at {time_or_dash(opening.taken_us)}"
     unit = f"unit {opening.unit} ({opening.unit_type})"
     if found.on_nodes:
-        unit = f"rack {opening.rack}, shelf {opening.shelf} ({opening.unit_type})"
+        unit = f"{found.place(opening.rack, opening.shelf)} ({opening.unit_type})"
     age = {True: "older", False: "younger", None: "an earlier run of this task"}[opening.by_older]
     who = f"went down {when}"
     if opening.taken_by is not None:

@@ -93,6 +93,10 @@ UNITS = (
     Column("energy_j", "float64", "J", True, "Energy it used; missing if powers of types that run tasks are"),
     Column("price", "float64", "currency", True, "Purchase cost; missing without a price, 0 if its type runs nothing"),
 )
+UNITS_NAMES = (
+    Column("node", "str", "", False, "Name of its node; only if nodes have names"),
+    Column("rack_name", "str", "", False, "Name of its rack; only if racks have names"),
+)
 UNITS_ENERGY = (
     Column("active_j", "float64", "J", False, "Energy while tasks executed; only if the energy is known"),
     Column("idle_j", "float64", "J", False, "Energy while it was awake and no task executed"),

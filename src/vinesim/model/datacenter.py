@@ -28,6 +28,9 @@ class Datacenter:
     n_shelves: int = 0  # S; 0: one more than the highest shelf used
     storage: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.int32))  # [D, 2] int32: rack, shelf
     capacity: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64; None: that of each unit's type
+    # what people call each unit's node and each rack; they change nothing
+    node_names: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] texts
+    rack_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)  # [R], or none
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []

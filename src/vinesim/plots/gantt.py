@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.model.errors import InputError, Problem
 from vinesim.plots.style import COLORS, HATCHES, PLAIN, Look, matplotlib, suffix_problems, write
@@ -72,7 +73,7 @@ def gantt_figure(
         from matplotlib.figure import Figure
 
         is_grouped = len(units["unit"]) > MAX_ROWS or len(bars["job"]) > MAX_BARS
-        rows = _groups(units, result.processor_types) if is_grouped else _rows(units, result.processor_types)
+        rows = (_groups if is_grouped else _rows)(units, result.processor_types, result.place_names)
         height = max(LEAST_INCHES, ROW_INCHES * len(rows) + 1.2)
         figure = Figure(figsize=look.size(WIDTH_INCHES, height), layout="constrained")
         axes = figure.subplots()
@@ -92,16 +93,22 @@ def gantt_figure(
     return figure, len(np.unique(bars["task"]))
 
 
-def _rows(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
+def _rows(units: dict[str, np.ndarray], names: dict[int, str], places: PlaceNames) -> list[tuple[str, np.ndarray]]:
     """Return one row per unit: its label and the unit."""
     several_racks = len(np.unique(units["rack"])) > 1
+
+    def node(rack: int, shelf: int) -> str:
+        return (
+            places.nodes.get((rack, shelf)) or f"{f'{places.racks.get(rack, rack)}/' if several_racks else ''}{shelf}"
+        )
+
     return [
-        (f"{f'{rack}/' if several_racks else ''}{shelf} {names[int(code)]}", np.array([unit]))
+        (f"{node(int(rack), int(shelf))} {names[int(code)]}", np.array([unit]))
         for unit, code, rack, shelf in zip(*(units[k] for k in ("unit", "unit_type", "rack", "shelf")), strict=True)
     ]
 
 
-def _groups(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[str, np.ndarray]]:
+def _groups(units: dict[str, np.ndarray], names: dict[int, str], places: PlaceNames) -> list[tuple[str, np.ndarray]]:
     """Return one row per type and rack, or per type if those are too many: its label and its units."""
     by_rack = [(int(rack), int(code)) for rack, code in zip(units["rack"], units["unit_type"], strict=True)]
     alone = len(set(by_rack)) > MAX_ROWS or len(set(units["rack"].tolist())) == 1
@@ -109,7 +116,7 @@ def _groups(units: dict[str, np.ndarray], names: dict[int, str]) -> list[tuple[s
     rows = []
     for key in sorted(set(keys)):
         members = np.flatnonzero([k == key for k in keys])
-        rack = "" if key[0] < 0 else f"rack {key[0]}: "
+        rack = "" if key[0] < 0 else f"{places.rack(key[0])}: "
         rows.append((f"{rack}{len(members):,} {names[key[1]]}", members))
     return rows
 

@@ -58,10 +58,13 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
         last = units["rack"][np.r_[first[1:], len(cell)] - 1]
         names = [str(a) if a == b else f"{a} to {b}" for a, b in zip(racks.tolist(), last.tolist(), strict=True)]
         return view | {"rack": [0] * n_cells, "racks": [], "shelf": list(range(n_cells)), "shelves": names}
+    places = result.place_names
     rack_names, rack = np.unique(racks, return_inverse=True)
     shelf_names, shelf = np.unique(shelves, return_inverse=True)
-    view |= {"rack": rack.tolist(), "racks": rack_names.tolist()}
+    view |= {"rack": rack.tolist(), "racks": [places.racks.get(name, name) for name in rack_names.tolist()]}
     view |= {"shelf": shelf.tolist(), "shelves": shelf_names.tolist()}
+    if places.nodes:
+        view["node"] = [places.nodes.get(at, "") for at in zip(racks.tolist(), shelves.tolist(), strict=True)]
     if level == "unit":
         view["type"] = [type_order[code] for code in units["unit_type"].tolist()]
         view["slot"] = _slots(rack, shelf)

@@ -177,7 +177,7 @@ def test_a_table_of_servers_says_the_same_as_nodes(scenario, tmp_path):
     [
         (
             "type,core\nCPU,4",
-            "servers.csv: core: expected one of type, count, rack, shelf, cores, capacity, memory, units",
+            "servers.csv: core: expected one of type, name, count, rack, shelf, cores, capacity, memory, ",
         ),
         ("type,units.A10\nCPU,4", "Did you mean units.A100?"),
         ("type,cores\nCPU,-4", "servers.csv: cores[0]: expected an amount, 0 or more"),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from vinesim.formats.importers.report import ImportReport
 from vinesim.model.errors import InputError, Problem
 
@@ -32,6 +34,7 @@ class Imported(NamedTuple):
     output: Path
     holds: str  # what is in the output
     scenario: Path | None = None  # a scenario that runs the output
+    arrival_us: np.ndarray | None = None  # of an output that is no workload: when its jobs arrive, increasing
 
 
 @dataclass(frozen=True)

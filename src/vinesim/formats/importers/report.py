@@ -3,10 +3,23 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_LINES = 10  # line numbers shown per reason
 MAX_VALUES = 20  # values shown per column
+
+
+class Finding(NamedTuple):
+    """What a check of the imported jobs found."""
+
+    what: str
+    words: str
+    is_odd: bool = False  # it would change what a simulation says
+    numbers: dict[str, Any] | None = None  # the same, for programs
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it for ``--json``."""
+        return {"what": self.what, "finding": self.words, "is_odd": self.is_odd, **(self.numbers or {})}
 
 
 @dataclass
@@ -22,6 +35,9 @@ class ImportReport:
     unused: dict[str, int] = field(default_factory=dict)  # unused columns: number of lines with a value there
     left_out: tuple[str, ...] = ()  # what the model cannot represent
     notes: list[str] = field(default_factory=list)
+    columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # what each was taken for, and why
+    time_zone: str = ""  # of the dates in the log; nothing: it has none
+    findings: list[Finding] = field(default_factory=list)  # of the checks
 
     @property
     def n_dropped(self) -> int:
@@ -40,6 +56,7 @@ class ImportReport:
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {self.n_lines:,} lines, {self.made}"]
+        lines += [f"{name}: {meaning}: {why}" for name, (meaning, why) in self.columns.items()]
         for reason, numbers in self.dropped.items():
             shown = ", ".join(map(str, numbers[:MAX_LINES])) + (", ..." if len(numbers) > MAX_LINES else "")
             lines.append(f"dropped {len(numbers):,}: {reason} (line{'s' * (len(numbers) > 1)} {shown})")
@@ -65,10 +82,18 @@ class ImportReport:
                 for column, values in self.values.items()
             },
             "unused": self.unused,
+            "columns": {name: {"is": meaning, "why": why} for name, (meaning, why) in self.columns.items()},
             "notes": self.notes,
+            "time_zone": self.time_zone,
+            "findings": [finding.as_document() for finding in self.findings],
             "left_out": list(self.left_out),
             "wrote": [str(file) for file in wrote],
         }
+
+
+def zone_assumed(n_dates: int) -> str:
+    """Return in words that so many dates have no time zone."""
+    return f"UTC is assumed for {n_dates:,} dates without one"
 
 
 def _told(value: str, n_kept: int, n_dropped: int) -> str:

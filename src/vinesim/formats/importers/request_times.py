@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from vinesim.formats.importers.counts import to_time_us
+from vinesim.formats.importers.counts import is_without_zone, to_time_us
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
-from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.importers.report import ImportReport, zone_assumed
 from vinesim.formats.source.csv_rows import read_csv_rows
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.quantities import format_time_us, time_us
@@ -33,7 +33,7 @@ def import_requests(
     span, each = format_time_us(span_us), format_time_us(interval_us)
     report.made = f"{len(times_us):,} requests in {span}, at most {most:,} in {each}"
     report.numbers = {"requests": len(times_us), "span_us": span_us, "most_in_an_interval": most}
-    return Imported(report, output, f"{len(counts):,} intervals")
+    return Imported(report, output, f"{len(counts):,} intervals", arrival_us=times_us)
 
 
 IMPORTER = Importer("requests", import_requests)
@@ -53,7 +53,11 @@ def read_request_times(path: str | os.PathLike[str], column: str) -> tuple[np.nd
         else:
             times.append(time)
     found.raise_problems()
-    return np.sort(np.array(times)) - min(times), ImportReport(str(path), len(found.rows), unused=found.unused)
+    report = ImportReport(str(path), len(found.rows), unused=found.unused)
+    n_without = sum(is_without_zone(row[column]) for _, row in found.rows)
+    if n_without:
+        report.time_zone = zone_assumed(n_without)
+    return np.sort(np.array(times)) - min(times), report
 
 
 def counted(times_us: np.ndarray, interval_us: float) -> np.ndarray:

@@ -25,6 +25,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PREFERENCE, Workload
 
 TASKS = ("processor", "job")
+AFTER_1990_S = 6.3e8  # larger times are since 1970
 LEFT_OUT = (
     "node boundaries: the processors of a job may be on any nodes",
     "memory, queues, priorities, users, requested times and dependencies between jobs",
@@ -120,6 +121,8 @@ def read_swf(
     report.n_unasked = int((asked_s == 0).sum()) if is_whole else 0
     report.span_us = float(workload.arrival_us[-1])
     report.work_us = float((run_us * processors).sum())
+    if submit_s[0] > AFTER_1990_S:
+        report.time_zone = "UTC, as times since 1970"
     report.conclude()
     return workload, datacenter, report
 

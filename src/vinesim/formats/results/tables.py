@@ -13,6 +13,7 @@ import numpy as np
 
 from vinesim.formats.results.checksums import SUMS, check_sums
 from vinesim.formats.results.folder import CHECKED, SUMMARY
+from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.source.files import problem_of, read_text
 from vinesim.model import columns
 from vinesim.model.errors import InputError, InputWarning, Problem
@@ -82,6 +83,15 @@ class ResultTables:
             by_type = list(self.summary["utilization"]["by_type"])
             names = dict(zip(codes, by_type, strict=True)) if len(by_type) == len(codes) else {}
         return {code: _name(names, code, "type") for code in codes}
+
+    @property
+    def place_names(self) -> PlaceNames:
+        """The names of nodes and racks."""
+        with _damage(self.folder):
+            there = _column_names(self.connection, "units")
+        nodes = self.rows("SELECT DISTINCT rack, shelf, node FROM units") if "node" in there else []
+        racks = self.rows("SELECT DISTINCT rack, rack_name FROM units") if "rack_name" in there else []
+        return PlaceNames({(rack, shelf): name for rack, shelf, name in nodes if name}, dict(racks))
 
     @property
     def runs_tasks(self) -> np.ndarray:

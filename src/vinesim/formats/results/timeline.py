@@ -158,15 +158,19 @@ def _slices(
 
 def _names(result: ResultTables, lanes: _Lanes, n_units: int) -> Iterator[Event]:
     """Yield the names and order of the racks and units."""
-    types = result.processor_types
+    types, places = result.processor_types, result.place_names
     for rack in sorted(set(lanes.rack.values())):
-        yield _named("process_name", rack, 0, f"rack {rack}")
+        yield _named("process_name", rack, 0, places.rack(rack))
         yield {"ph": "M", "name": "process_sort_index", "pid": rack, "tid": 0, "args": {"sort_index": rack}}
     for unit, unit_type, shelf in result.rows("SELECT unit, unit_type, shelf FROM units ORDER BY unit"):
         for lane in range(len(lanes.free_us.get(unit, ()))):
             place = (lanes.rack[unit], unit + n_units * lane)
             again = f" ({lane + 1})" if lane else ""
-            yield _named("thread_name", *place, f"shelf {shelf}: {types[unit_type]}, unit {unit}{again}")
+            yield _named(
+                "thread_name",
+                *place,
+                f"{places.shelf(lanes.rack[unit], shelf)}: {types[unit_type]}, unit {unit}{again}",
+            )
             sort = {"sort_index": unit}
             yield {"ph": "M", "name": "thread_sort_index", "pid": place[0], "tid": place[1], "args": sort}
 

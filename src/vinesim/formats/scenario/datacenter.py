@@ -21,10 +21,13 @@ Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # type, capacit
 
 def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datacenter | None:
     """Build the datacenter; None if it is wrong, with its problems added to the source."""
+    node_names, rack_names = None, ()
     if part.file is not None:
         reader = read_servers if part.file.endswith(SUFFIXES) else read_deployment
         center = read(source, ("datacenter", "file"), names.folder / part.file, reader, names.processors)
         columns = None if center is None else (center.unit_type, center.unit_capacity, center.rack, center.shelf)
+        if center is not None:
+            node_names, rack_names = center.node_names, center.rack_names
     else:
         columns = _counted(source, part, names)
     if columns is None:
@@ -42,6 +45,8 @@ def datacenter(source: YamlSource, part: DatacenterPart, names: Names) -> Datace
             n_shelves=part.n_shelves or 0,
             storage=np.array(places, np.int32).reshape(-1, 2),
             capacity=np.where(np.isnan(capacity), of_type, capacity),
+            node_names=node_names,
+            rack_names=rack_names,
         )
     except InputError as error:
         source.adopt(error, ("datacenter",))

@@ -125,7 +125,7 @@ class DatacenterPart(Part):
     file: FileName | None = Field(
         None,
         description="A deployment file (lines `type x y`), or a table (.csv, .parquet) of servers: type, and "
-        "optionally count, rack, shelf, cores or capacity, memory, units.TYPE.",
+        "optionally name, count, rack, shelf, cores or capacity, memory, units.TYPE, and the powers of the type.",
     )
     storage: list[StoragePart] | None = Field(
         None, description="Storage units, which hold generated data; without any, all nodes with a unit do."

@@ -7,7 +7,7 @@ from typing import Any
 
 from vinesim.formats.papers.prices import read_prices
 from vinesim.formats.scenario.document import ScenarioDocument
-from vinesim.formats.scenario.servers import SUFFIXES, resources_in
+from vinesim.formats.scenario.servers import SUFFIXES, resources_in, types_with_powers
 from vinesim.formats.scenario.type_parts import PricesPart, ProcessorTypePart
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.catalog import (
@@ -51,6 +51,10 @@ def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Na
     if spec is not None:
         names = replace(names, processors=tuple(spec.processor_types or ()), tasks=tuple(spec.task_types or ()))
     names = _with_resources(names, document)
+    file = None if document.datacenter is None else document.datacenter.file
+    if file is not None and file.endswith(SUFFIXES):
+        types = read(source, ("datacenter", "file"), names.folder / file, types_with_powers, names.processors)
+        names = replace(names, processors=types or names.processors)
     return replace(names, processors=_priced(source, document.prices, names))
 
 

@@ -4,6 +4,9 @@ Columns: ``type`` (name of the processor type) and optionally ``count`` (default
 (default: the number of servers before it, so that they are in the order of the rows). Each server is one unit of its
 type; ``cores`` or ``capacity`` is its own capacity, ``memory`` is the memory beside it (as 512 GiB), and ``units.TYPE``
 is the number of units of another type beside it, such as ``units.A100``. Empty cells stand for the default or for none.
+``name`` is the server's name, such as its host name; racks may have names in place of numbers, and then count in the
+order in which they come. ``idle_power``, ``dynamic_power`` and ``sleep_power`` (W) are those of its type: they replace
+the type's own, and must be equal for all servers of a type.
 """
 
 import os
@@ -12,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vinesim.formats.scenario.datacenter_parts import MEMORY
+from vinesim.formats.scenario.server_powers import POWERS, powered
 from vinesim.formats.source.files import opened
 from vinesim.formats.source.quantities import amount, size_bytes
 from vinesim.formats.source.suggestions import did_you_mean
@@ -19,7 +23,7 @@ from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
-COLUMNS = ("type", "count", "rack", "shelf", "cores", "capacity", "memory")
+COLUMNS = ("type", "name", "count", "rack", "shelf", "cores", "capacity", "memory", *POWERS)
 UNITS = "units."
 SUFFIXES = (".csv", ".parquet")
 MAX_UNITS = 10_000_000
@@ -29,7 +33,7 @@ def read_servers(
     path: str | os.PathLike[str], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
 ) -> Datacenter:
     """Read the datacenter of a table, units in the order of its rows. Raises :class:`InputError`."""
-    columns = _columns(path)
+    columns = columns_of(path)
     if "type" not in columns:
         raise InputError([Problem(str(path), "a column type", "only " + ", ".join(columns) or "none")])
     codes = codes_of(processor_types)
@@ -51,6 +55,7 @@ def read_servers(
         if name not in codes
     ]
     numbers = {}
+    rack_names = _named_racks(columns)
     for name, least in (("count", 1), ("rack", 0), ("shelf", 0)):
         if name in columns:
             numbers[name] = _whole(path, name, columns[name], least, problems)
@@ -69,6 +74,7 @@ def read_servers(
     if problems:
         raise InputError(problems[:20], len(problems))
     count = numbers.get("count", np.ones(len(names), np.int64))
+    hosts = _hosts(path, columns, count)
     none = np.full(len(names), np.nan)
     own = sizes.get("cores", sizes.get("capacity", none))
     memory = sizes.get(MEMORY, none)
@@ -90,13 +96,65 @@ def read_servers(
     shelf = numbers["shelf"][server][of] if "shelf" in numbers else of
     of_type = np.array([p.capacity for p in processor_types])[kind]
     capacity = np.where(np.isnan(capacity), of_type, capacity)
-    return Datacenter(kind, rack, shelf, tuple(processor_types), capacity=capacity)
+    return Datacenter(
+        kind,
+        rack,
+        shelf,
+        tuple(processor_types),
+        capacity=capacity,
+        node_names=None if hosts is None else hosts[server][of],
+        rack_names=rack_names,
+    )
+
+
+def types_with_powers(
+    path: str | os.PathLike[str], processor_types: Sequence[ProcessorType]
+) -> tuple[ProcessorType, ...]:
+    """Return the types with the powers that a table of servers gives them; unchanged if it cannot be read, which
+    reading it reports. Raises :class:`InputError` for wrong powers."""
+    try:
+        columns = columns_of(path)
+    except InputError:
+        return tuple(processor_types)
+    return powered(path, columns, processor_types)
+
+
+def _named_racks(columns: dict[str, np.ndarray]) -> tuple[str, ...]:
+    """Turn a column of racks' names into numbers; return the names, none if it has numbers."""
+    racks = columns.get("rack")
+    if racks is None or np.ma.getdata(racks).dtype.kind in "iuf" or np.ma.getmaskarray(racks).any():
+        return ()
+    texts = [str(name).strip() for name in racks.tolist()]
+    names = tuple(dict.fromkeys(texts))
+    columns["rack"] = np.array([names.index(name) for name in texts], np.int64)
+    return names
+
+
+def _hosts(path: str | os.PathLike[str], columns: dict[str, np.ndarray], count: np.ndarray) -> np.ndarray | None:
+    """[servers] the names of the servers; None if they have none. Raises :class:`InputError`."""
+    if "name" not in columns:
+        return None
+    values = columns["name"]
+    missing = np.ma.getmaskarray(values)
+    names = np.array(["" if none else str(name).strip() for name, none in zip(values.tolist(), missing, strict=True)])
+    first: dict[str, int] = {}
+    problems = []
+    for row, name in enumerate(names.tolist()):
+        if name and count[row] > 1:
+            found = f"{name!r} for {count[row]} servers"
+            problems.append(Problem(f"{path}: name[{row}]", "one server of that name", found, "Give each a row."))
+        elif name and name in first:
+            problems.append(Problem(f"{path}: name[{row}]", "each name once", f"that of row {first[name]}: {name!r}"))
+        first.setdefault(name, row)
+    if problems:
+        raise InputError(problems[:20], len(problems))
+    return np.repeat(names, count)
 
 
 def resources_in(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Return the resources that a table of servers has; none if it cannot be read, which reading it reports."""
     try:
-        return (MEMORY,) if MEMORY in _columns(path) else ()
+        return (MEMORY,) if MEMORY in columns_of(path) else ()
     except InputError:
         return ()
 
@@ -124,7 +182,8 @@ def _amounts(path: str | os.PathLike[str], name: str, values: np.ndarray, proble
     return found
 
 
-def _columns(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+def columns_of(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """Return the columns of a table of servers. Raises :class:`InputError`."""
     import duckdb
 
     with opened(path):

@@ -83,7 +83,7 @@ def wrong_cells(
     select = [
         f"{part} AS {name_of(f'{kind} {ours}')}"
         for ours, condition in wrong.items()
-        for kind, part in (("is", condition), ("text", f"{source.columns[match[ours][0]]}::VARCHAR"))
+        for kind, part in (("is", condition), ("text", f"{_as_written(source, match[ours][0])}::VARCHAR"))
     ]
     some = " OR ".join(f"({condition})" for condition in wrong.values())
     table = source.query(
@@ -94,8 +94,15 @@ def wrong_cells(
     for i, row in enumerate(columns["_row"]):
         for ours in wrong:
             if columns[f"is {ours}"][i]:
-                found.append((row, match[ours][0], _expected(ours), columns[f"text {ours}"][i]))
+                given = match[ours][0]
+                expected = source.written[given][1] if given in source.written else _expected(ours)
+                found.append((row, given, expected, columns[f"text {ours}"][i]))
     return source.cells(found[:MAX_PROBLEMS])
+
+
+def _as_written(source: TableSource, column: str) -> str:
+    """Return the SQL of a column's cells as they stand in the file."""
+    return source.written[column][0] if column in source.written else source.columns[column]
 
 
 def _expected(ours: str) -> str:

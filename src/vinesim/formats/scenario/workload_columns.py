@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
+from vinesim.formats.source.quantities import SIZES
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ProcessorType
@@ -81,8 +82,19 @@ EMPTY = dict.fromkeys(("limit_us", "withdraw_us", "checkpoint_us"), math.inf) | 
 UNITS = {"us": 1.0, "ns": 1e-3, "ms": 1e3, "s": 1e6, "min": 6e7, "h": 3.6e9}
 TIME = re.compile(r"time_(us|ns|ms|s|min|h)\.(.+)")
 PERIOD, TIME_ANYWHERE = ALTERNATIVES
+# the same as logs write it: see workload_forms
+POINTS = ("arrival", "deadline", "withdraw", "start", "end")  # points in time
+CALENDAR = ("date", *(f"epoch_{unit}" for unit in UNITS if unit not in ("min", "h")))
+CLOCKED = ("time", "limit", "estimate")  # durations
+CLOCK = "clock"
+MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if len(unit) > 1}
+WRITTEN = [f"{point}_{form}" for point in POINTS for form in CALENDAR]
+WRITTEN += [f"{point}_{unit}" for point in ("start", "end") for unit in UNITS]
+WRITTEN += [*(f"{span}_{CLOCK}" for span in CLOCKED), *(f"memory_{unit}" for unit in MEMORY_UNITS), "cores_milli"]
 ALL = COLUMNS | LEAD | REQUESTED | GANG | NODES | ALTERNATIVES
 PLAIN = [name for name in ALL if "." not in name]
+NAMES = [*PLAIN, *WRITTEN]
+NAMES += [f"{name.removesuffix('_us')}_{unit}" for name in PLAIN if name.endswith("_us") for unit in UNITS]
 NULLABLE = (*OPTIONAL, *LEAD, *REQUESTED, *GANG, *NODES)
 WORDS = {"gang": ["node", "rack", "anywhere"], "spread": ["packed", "spread"]}  # that their cells may hold
 LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}  # whole numbers must be smaller
@@ -90,14 +102,16 @@ REQUEST = re.compile(r"request\.(.+)")
 IGNORE = "ignore"  # in place of a column's name: it is left out
 _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call it
     "arrival_s": "submit submittime submitted submissiontime arrivaltime timestamp created createdat creationtime",
+    "start_s": "start started starttime startedat begin begintime starttimestamp",
+    "end_s": "end ended endtime endedat finish finished finishtime completed completiontime deletiontime stop stoptime",
     "time_s": "duration runtime walltime elapsed servicetime executiontime exectime processingtime length",
     "limit_s": "timelimit walltimelimit requestedtime timelimits",
     "estimate_s": "estimate estimatedtime predictedtime requestedruntime",
     "deadline_s": "due duedate duetime",
     "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs",
     "gpus": "gpu ngpus numgpu numgpus gpucount",
-    "memory": "mem ram memorybytes rammb requestedmemory",
-    "gpu_type": "gpumodel gputypes accelerator",
+    "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest",
+    "gpu_type": "gpumodel gputypes gpuspec gpuname accelerator",
     "nodes": "nnodes numnodes nodecount",
     "user": "userid username uid owner",
     "priority": "prio qos",
@@ -194,15 +208,13 @@ def _unknown(path: str, given: str, column: str, types: Sequence[str], is_first:
     """Return the problem of a column that a workload does not have; ``given`` is its name in the file."""
     if given != column:
         return Problem(f"{path}: columns: {given}", "the name of a column of a workload, or ignore", repr(column),
-                       did_you_mean(column, PLAIN))  # fmt: skip
+                       did_you_mean(column, NAMES))  # fmt: skip
     if meant := MEANINGS.get(re.sub("[^a-z]", "", column.lower())):
         remedy = f"Does it mean {meant}? Say so in the scenario: columns: {{{column}: {meant}}}, with the unit it has."
         return Problem(f"{path}: {column}", "a column of a workload", repr(column), remedy)
     if column == "time":
         return Problem(f"{path}: time", "its unit in its name", "time", "Call it time_s, time_ms or time_us.")
-    timed = [name.removesuffix("_us") for name in PLAIN if name.endswith("_us")]
-    known = [*PLAIN, *(f"{name}_{unit}" for name in timed for unit in UNITS)]
-    known += [f"time_{unit}.{name}" for unit in UNITS for name in types]
+    known = NAMES + [f"time_{unit}.{name}" for unit in UNITS for name in types]
     if "." in column:
         known += [f"{kind}.{column.partition('.')[2]}" for kind in ("request", "companion")]
     expected = "one of " + ", ".join(ALL) if is_first else "a column of a workload"  # the list once is enough

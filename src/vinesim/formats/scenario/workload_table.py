@@ -27,6 +27,7 @@ from vinesim.formats.scenario.workload_columns import (
     kind_of,
     matched,
 )
+from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_gangs import read_gangs
 from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
@@ -65,7 +66,7 @@ def read_with_places(
     columns: Mapping[str, str] | None = None,
 ) -> tuple[Workload, Callable[[int], str]]:
     """Return the workload, as :func:`read_workload`, and a function that says where in the file a task is."""
-    source = open_table(path)
+    source, columns = as_columns(open_table(path), columns)
     match = matched(source, processor_types, columns)
     if PERIOD in match and period_us is None:
         remedy = "Add arrivals: {iat: 10 s} to the scenario."
@@ -83,11 +84,7 @@ def read_with_places(
     check_names(source, cells, names)
     words = {name: WORDS[name] for name in WORDS if name in match}
     sets = {name: used_names(source, cells[name]) for name in match if is_set(name)}
-    wrong = {
-        ours: is_wrong(ours, cell, is_text=source.is_csv or match[ours][0] in source.texts)
-        for ours, cell in cells.items()
-        if kind_of(ours) != "VARCHAR"
-    }
+    wrong = wrong_of(source, match)
     count = " + ".join(f"({condition})::INTEGER" for condition in wrong.values())
     select = ["_row", f"{count} AS _wrong"]
     for name in DEFAULTS | match:
@@ -116,6 +113,15 @@ def read_with_places(
     demands = Demands(source, table, match, sets, offer or Offer.of(processor_types)).read()
     work = to_workload(source, table, names, tuple(task_types), match, demands)
     return work, lambda task: source.place(int(row_of[task]))
+
+
+def wrong_of(source: TableSource, match: Mapping[str, tuple[str, float]]) -> dict[str, str]:
+    """Return for each column of numbers, by our name, an SQL condition that is true in the rows whose cell is wrong."""
+    return {
+        ours: is_wrong(ours, source.columns[given], is_text=source.is_csv or given in source.texts)
+        for ours, (given, _) in match.items()
+        if kind_of(ours) != "VARCHAR"
+    }
 
 
 def _check_requests(

@@ -5,7 +5,7 @@ import csv
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -27,6 +27,8 @@ class TableSource:
     columns: dict[str, str]  # name in the file -> its SQL
     texts: dict[str, str]  # the columns that hold no numbers, according to the file -> their types
     delimiter: str = ""  # of a CSV file; empty for Parquet
+    # the columns whose SQL converts what the file holds: its cell as it stands, and what that should be
+    written: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def is_csv(self) -> bool:
@@ -123,6 +125,7 @@ def run(
     """Return a query's columns; ``tables`` are dicts of arrays. DuckDB's errors become :class:`InputError`."""
     try:
         with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")  # dates without a zone mean the same on every machine
             for name, columns in tables.items():
                 connection.register(name, columns)
             return connection.execute(query).fetchnumpy()

@@ -41,7 +41,8 @@ function oklch(l, c, degrees) {
   function nameOf(cell) {
     const shelf = view.shelves[view.shelf[cell]];
     if (!view.racks.length) return `${view.level} ${shelf}`;
-    const where = `rack ${view.racks[view.rack[cell]]}, shelf ${shelf}`;
+    const node = view.node && view.node[cell];
+    const where = `${node ? `${node}, ` : ""}rack ${view.racks[view.rack[cell]]}, shelf ${shelf}`;
     return view.level === "unit" ? `unit ${cell}, ${data.types[view.type[cell]]}, ${where}` : where;
   }
 

@@ -1,0 +1,114 @@
+"""The scenario of an imported CSV log: what its columns are, each with the reason, and a datacenter to run it on."""
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vinesim.formats.importers.csv_guess import Guess
+from vinesim.formats.scenario.datacenter_parts import MEMORY
+from vinesim.formats.scenario.file import read_source
+from vinesim.formats.scenario.offer import Offer
+from vinesim.formats.scenario.workload_cells import used_names
+from vinesim.formats.scenario.workload_table import read_workload
+from vinesim.formats.source.quantities import format_bytes
+from vinesim.formats.source.table_source import TableSource
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import Workload
+
+CPU, ANY_GPU = "CPU", "GPU"
+LOAD = 0.7  # of the datacenter that is made for a log without one
+OF_THE_LOG = ("file", "columns")  # keys of workload that the imported log sets
+ON_WHAT = (
+    "the log does not say what it ran on: the scenario has nodes as large as the largest job, as many as make the load "
+    f"about {LOAD:.0%}: correct its datacenter, or give --like"
+)
+
+
+def types_for(source: TableSource, named: Mapping[str, str]) -> tuple[ProcessorType, ...]:
+    """Return CPUs, the models of GPUs that the jobs of a log name, and memory."""
+    cell = next((source.columns[name] for name, meaning in named.items() if meaning == "gpu_type"), None)
+    models = sorted({model.strip() for text in used_names(source, cell) for model in text.split("|") if model.strip()})
+    gpus = models or ([ANY_GPU] if "gpus" in named.values() else [])
+    return tuple(map(ProcessorType, (CPU, *gpus, MEMORY)))
+
+
+def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mapping[str, Any]) -> str:
+    """Return the text of the scenario that runs the imported rows; ``on`` is all but its workload."""
+    workload = {"file": output.name} | on.get("workload", {})
+    above = {"description": f"Jobs of the log {log.name}."} | {key: on[key] for key in on if key != "workload"}
+    text = yaml.safe_dump(above | {"workload": workload}, sort_keys=False)
+    text += "  columns:  # what the log's columns were taken for: correct what is wrong\n"
+    for name, guess in found.items():
+        text += f"    {yaml.safe_dump({name: guess.meaning}, width=1000).strip()}  # {guess.why}\n"
+    return text
+
+
+def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
+    """Return what a scenario in a folder takes from another one: all but its workload, and what only concerns that.
+
+    Jobs with times of their own need no affinity. Raises :class:`InputError`.
+    """
+    data = read_source(like).data
+    base: dict[str, Any] = data if isinstance(data, dict) else {}
+    of_base = base.get("workload")
+    own = sorted(set(of_base if isinstance(of_base, dict) else ()) - {*OF_THE_LOG})
+    on: dict[str, Any] = {
+        "extends": os.path.relpath(like, folder),
+        "workload": dict.fromkeys(own),
+    }  # null removes a key
+    gone = ("arrivals", "task_types", "affinity") if is_timed else ("arrivals",)
+    return on | {key: None for key in gone if key in base}
+
+
+def made_for(copy: Path, types: tuple[ProcessorType, ...], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return types and a datacenter on which the load of a log is ``LOAD``: nodes as large as its largest jobs, of one
+    kind for each GPU model and one for the jobs without GPUs. Raises :class:`InputError`."""
+    work = read_workload(copy, types, offer=Offer.of(types, resources=(MEMORY,)), columns=columns)
+    if work.times_us is None:
+        remedy = "Give --like SCENARIO, which says how fast its processors are."
+        raise InputError([Problem(str(copy.name), "how long jobs take", "only their operations", remedy)])
+    nodes = [_node(n_nodes, largest) for n_nodes, largest in _nodes(work, types)]
+    return {
+        "extends": "none",
+        "processor_types": [{"name": p.name} for p in types if p.name != MEMORY],
+        "network": "none",
+        "datacenter": {"racks": [{"nodes": nodes}]},
+        "policy": "easy_backfill",
+    }
+
+
+def _nodes(work: Workload, types: tuple[ProcessorType, ...]) -> list[tuple[int, dict[str, float]]]:
+    """Return the kinds of nodes: how many, and what each has of each type."""
+    names = [p.name for p in types]
+    n_tasks = work.n_tasks
+    lead = np.array([names.index(some[0]) for some in work.lead_sets] + [0])  # any type: CPUs
+    lead_of = np.zeros(n_tasks, np.int64) if work.lead_types is None else lead[work.lead_types]
+    units = np.ones(n_tasks) if work.units is None else work.units
+    amounts = {name: np.zeros(n_tasks) for name in names} | dict(work.companions or {})
+    demand = np.ones(n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
+    time_us = np.nanmax(work.times_us, axis=1)  # type: ignore[arg-type]
+    span_us = float(np.ptp(work.arrival_us))
+    found = []
+    for kind in np.unique(lead_of).tolist():
+        mine = lead_of == kind
+        own = np.where(mine, np.maximum(demand, 1.0) if names[kind] == CPU else units, 0.0)
+        held = {name: np.where(mine, amount, 0.0) for name, amount in amounts.items()} | {names[kind]: own}
+        largest = {name: float(amount.max()) for name, amount in held.items() if amount.any()}
+        busiest = max(float((held[name] * time_us).sum()) / most for name, most in largest.items())
+        found.append((max(1, math.ceil(busiest / (LOAD * span_us))) if span_us else 1, largest))
+    return found
+
+
+def _node(n_nodes: int, largest: Mapping[str, float]) -> dict[str, Any]:
+    units: dict[str, Any] = {CPU: {"cores": max(1, math.ceil(largest.get(CPU, 1)))}}
+    units |= {name: math.ceil(most) for name, most in largest.items() if name not in (CPU, MEMORY)}
+    node: dict[str, Any] = {"count": n_nodes, "units": units}
+    if MEMORY in largest:
+        node[MEMORY] = format_bytes(2 ** math.ceil(math.log2(largest[MEMORY])))
+    return node

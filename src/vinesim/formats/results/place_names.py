@@ -1,0 +1,27 @@
+"""What people call the nodes and racks of a result."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Node = tuple[int, int]  # rack, shelf
+
+
+@dataclass(frozen=True)
+class PlaceNames:
+    """The names of nodes and racks, as far as they have any."""
+
+    nodes: Mapping[Node, str] = field(default_factory=dict)
+    racks: Mapping[int, str] = field(default_factory=dict)
+
+    def rack(self, rack: int) -> str:
+        """Return a rack in words: rack 3, or rack B."""
+        return f"rack {self.racks.get(rack, rack)}"
+
+    def shelf(self, rack: int, shelf: int) -> str:
+        """Return a node of a known rack in words: shelf 4, or its name."""
+        return self.nodes.get((rack, shelf), f"shelf {shelf}")
+
+    def node(self, rack: int, shelf: int) -> str:
+        """Return a node in words: rack 3, shelf 4, or its name and its rack."""
+        name = self.nodes.get((rack, shelf))
+        return f"{self.rack(rack)}, shelf {shelf}" if name is None else f"{name}, {self.rack(rack)}"

@@ -1,0 +1,128 @@
+"""Columns as logs write them: dates, times since 1970, clocks, a start and an end, memory in MiB.
+
+``arrival_date`` holds dates with a time (ISO 8601; without a time zone they are UTC); ``arrival_epoch_s`` (or _ms, _us,
+_ns) holds the time since 1970. So do deadline, withdraw, start and end. Such times count from the first arrival in the
+file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end.
+``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
+``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
+"""
+
+# ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vinesim.formats.scenario.workload_columns import (
+    CALENDAR,
+    CLOCK,
+    IGNORE,
+    MEMORY_UNITS,
+    POINTS,
+    TIME_ANYWHERE,
+    UNITS,
+    WRITTEN,
+)
+from vinesim.formats.source.table_source import TableSource, text_of
+from vinesim.model.errors import InputError, Problem
+
+_CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds
+MILLI = 0.001
+_UNREADABLE = -1.0  # in place of a cell that cannot be read: every column here refuses it
+_EXPECTED = {
+    "date": "a date such as 2024-05-01T12:00:00+02:00, not before the first arrival",
+    CLOCK: "a duration such as 1-02:30:00",
+    "memory": "a number, 0 or more",
+    "cores": "a number, 0 or more",
+}
+
+
+def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[TableSource, dict[str, str]]:
+    """Return the table with such columns in us and bytes, and what its columns then are. Raises :class:`InputError`."""
+    named = dict(columns or {})
+    meanings = {name: named.get(name, name) for name in source.columns}
+    if not any(meaning in WRITTEN for meaning in meanings.values()):
+        return source, named
+    points = _points(source, meanings)
+    sql, written = dict(source.columns), dict(source.written)
+    for name, meaning in meanings.items():
+        if meaning not in WRITTEN:
+            continue
+        stem, _, form = meaning.partition("_")
+        cell = source.columns[name]
+        written[name] = cell, _EXPECTED.get(form) or _EXPECTED.get(stem) or "a time, not before the first arrival"
+        if stem in ("memory", "cores"):
+            sql[name], named[name] = _number(cell, MEMORY_UNITS.get(form, MILLI)), stem
+        elif form == CLOCK:
+            sql[name], named[name] = clock_us(cell), f"{stem}_us"
+        elif stem == "start":
+            named[name] = IGNORE
+        elif stem == "end":
+            sql[name], named[name] = _from_start_us(points, cell), TIME_ANYWHERE
+            written[name] = cell, "a time, not before its start"
+        else:
+            sql[name], named[name] = points[stem], f"{stem}_us"
+    texts = {name: kind for name, kind in source.texts.items() if name not in written}
+    return replace(source, columns=sql, written=written, texts=texts), named
+
+
+def point_us(form: str, cell: str, origin_us: float = 0.0) -> str:
+    """Return a point in time in SQL, us since the origin; below 0 if a cell holds none, null if it is empty."""
+    if form == "date":
+        value = f"epoch_us(TRY_CAST({cell} AS TIMESTAMPTZ))::DOUBLE"
+    else:
+        value = f"TRY_CAST({cell} AS DOUBLE) * {UNITS[form.removeprefix('epoch_')]!r}::DOUBLE"
+    return f"(CASE WHEN {cell} IS NOT NULL THEN coalesce({value} - {origin_us!r}::DOUBLE, {_UNREADABLE}) END)"
+
+
+def clock_us(cell: str) -> str:
+    """Return a duration such as 1-02:30:00 in SQL, us; below 0 if a cell holds none, null if it is empty."""
+    parts = [f"regexp_extract({cell}::VARCHAR, {text_of(_CLOCK)}, {i})" for i in range(1, 5)]
+    terms = [
+        f"coalesce(TRY_CAST({part} AS DOUBLE), 0) * {seconds}e6"
+        for part, seconds in zip(parts, (86400, 3600, 60, 1), strict=True)
+    ]
+    is_clock = f"regexp_matches({cell}::VARCHAR, {text_of(_CLOCK)})"
+    return f"(CASE WHEN {is_clock} THEN {' + '.join(terms)} WHEN {cell} IS NOT NULL THEN {_UNREADABLE} END)"
+
+
+def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:
+    """Return the points in time, in SQL. Raises :class:`InputError` if one of them lacks what it counts from."""
+    forms = {}
+    for name, meaning in meanings.items():
+        stem, _, form = meaning.partition("_")
+        if stem in POINTS and form in (*CALENDAR, *UNITS):
+            forms[stem] = name, form
+    problems = []
+    if "start" in forms and "end" not in forms:
+        remedy = "Name it too, or ignore the start: the policy decides when a job starts."
+        problems.append(Problem(f"{source.path}: {forms['start'][0]}", "a column end beside it", "none", remedy))
+    if "end" in forms and not {"start", "arrival"} & forms.keys():
+        problems.append(Problem(f"{source.path}: {forms['end'][0]}", "a column start or arrival beside it", "none"))
+    is_calendar = {stem: form in CALENDAR for stem, (_, form) in forms.items()}
+    for stem, (name, _) in forms.items():
+        if is_calendar[stem] != is_calendar.get("arrival", is_calendar[stem]):
+            expected = "all times since 1970 or none: the time begins with the first arrival"
+            problems.append(Problem(f"{source.path}: {name}", expected, "a mixture with those of the arrival"))
+    if problems:
+        raise InputError(problems)
+    origin_us = _origin_us(source, forms["arrival"]) if is_calendar.get("arrival") else 0.0
+    return {stem: point_us(form, source.columns[name], origin_us) for stem, (name, form) in forms.items()}
+
+
+def _origin_us(source: TableSource, arrival: tuple[str, str]) -> float:
+    """Return the first arrival, us since 1970; 0 if there is none."""
+    name, form = arrival
+    cell = point_us(form, source.columns[name])
+    first = source.query(f"SELECT min({cell}) FILTER (WHERE {cell} > 0) AS t FROM {source.sql}")["t"]
+    return float(first.filled(0.0)[0] if hasattr(first, "filled") else first[0])
+
+
+def _from_start_us(points: Mapping[str, str], cell: str) -> str:
+    """Return the time from the start, or else the arrival, to the end in SQL; below 0 if it is none."""
+    start, end = points.get("start", points.get("arrival")), points["end"]
+    time = f"coalesce(CASE WHEN {end} >= 0 AND {start} >= 0 THEN {end} - {start} END, {_UNREADABLE})"
+    return f"(CASE WHEN {cell} IS NOT NULL THEN {time} END)"
+
+
+def _number(cell: str, scale: float) -> str:
+    value = f"coalesce(TRY_CAST({cell} AS DOUBLE) * {scale!r}::DOUBLE, {_UNREADABLE})"
+    return f"(CASE WHEN {cell} IS NOT NULL THEN {value} END)"
