@@ -63,7 +63,7 @@ class Attempt:
         except NotCompiled as wrong:
             if self.on_message is not None:
                 self.on_message(f"{wrong}\nIt goes on in plain Python.")
-            self.tier.why = "the policy cannot be compiled"
+            self.tier.cannot_compile()
             ended = self._run_on("reference")
         assert ended is not None
         return ended

@@ -3,10 +3,12 @@
 Both give the same bits, so this is a matter of time only. The reference engine begins at once. The compiled one does a
 task some hundred times faster, but its code for a policy must be loaded first, or compiled. How long the reference
 engine takes for a task differs a hundredfold between policies, so it is tried: a run begins on it, and begins again on
-the compiled one as soon as the reference engine has taken, or will take at its pace, longer than the code does. So no
-run takes much more than twice what it takes on the better engine.
+the compiled one as soon as the reference engine has taken, or will take at its pace, longer than the code does. What
+it took counts for all runs of a policy in a process, so that many small runs get the compiled engine too. So they do not
+take much more than twice what they take on the better engine.
 """
 
+import math
 import sys
 import time
 from typing import Any, Literal
@@ -55,6 +57,8 @@ class Tier:
             self.first, self.why = "compiled", "its code is loaded"
         elif are_many(decide, n_tasks, self._loop):
             self.first, self.why = "compiled", "many tasks"
+        elif self._policy in _took_s and self._is_worth_it(_took_s[self._policy]):
+            self.first, self.why = "compiled", "many runs"
         else:
             self.first, self.why, self.is_open = "reference", "quick enough", True
 
@@ -65,12 +69,18 @@ class Tier:
             return False
         left_s = took_s * max(0, self._n_events - n_events) / max(1, n_events)
         so_far_s = took_s + _took_s.get(self._policy, 0.0)
-        if max(so_far_s, left_s) < LOAD_S:
-            return False
-        if max(so_far_s, left_s) < COMPILE_S and not is_on_disk(self._decide, self._loop):
+        if not self._is_worth_it(max(so_far_s, left_s)):
             return False
         self.is_open, self.why = False, f"the reference engine would have taken some {took_s + left_s:,.0f} s"
         return True
+
+    def _is_worth_it(self, seconds: float) -> bool:
+        """Whether so long on the reference engine is longer than the code takes to be loaded, or compiled."""
+        return seconds >= LOAD_S and (seconds >= COMPILE_S or is_on_disk(self._decide, self._loop))
+
+    def cannot_compile(self) -> None:
+        """Note that the policy cannot be compiled, so that its next small runs do not try."""
+        self.why, _took_s[self._policy] = "the policy cannot be compiled", -math.inf
 
     def took(self) -> None:
         """Note what the reference engine took, for the next runs of this policy in this process."""

@@ -126,6 +126,7 @@ def test_code_for_tasks_that_hold_one_unit_is_not_code_for_those_that_hold_sever
 def impatient(monkeypatch):
     """The reference engine is too slow after its first chunk, whatever it does."""
     monkeypatch.setattr(tier, "is_loaded", lambda decide, kernel: False)
+    monkeypatch.setattr(tier, "_took_s", {})
     for name in ("PACE_S", "LOAD_S", "COMPILE_S"):
         monkeypatch.setattr(tier, name, 0.0)
 
@@ -170,6 +171,33 @@ def test_what_a_policy_took_before_counts(monkeypatch):
     monkeypatch.setattr(other, "_begun", time.perf_counter() - 4.0)
     assert not other.is_too_slow(150)
     assert other.is_too_slow(50)  # 4 s, and 12 to go
+
+
+def test_many_small_runs_one_by_one_get_the_compiled_engine(monkeypatch):
+    kept = []
+    monkeypatch.setattr(tier, "is_loaded", lambda decide, kernel: False)
+    monkeypatch.setattr(tier, "is_on_disk", lambda decide, kernel: kept)
+    monkeypatch.setattr(tier, "_took_s", {})
+
+    def small(took_s):
+        chosen = tier.Tier("auto", Mine(), Mine.decide, 100, 200)
+        monkeypatch.setattr(chosen, "_begun", time.perf_counter() - took_s)
+        if chosen.first == "reference":
+            assert not chosen.is_too_slow(150)
+        chosen.took()
+        return chosen.first, chosen.why
+
+    assert [small(0.2) for _ in range(5)] == [("reference", "quick enough")] * 5
+    kept.append("the code")
+    assert small(0.2) == ("compiled", "many runs")
+    kept.clear()
+    assert small(0.2) == ("reference", "quick enough")
+    for _ in range(34):
+        small(0.2)
+    assert small(0.2) == ("compiled", "many runs")
+    chosen = tier.Tier("auto", Mine(), Mine.decide, 100, 200)
+    chosen.cannot_compile()
+    assert small(0.2) == ("reference", "quick enough")
 
 
 def test_code_on_the_disk_is_fetched_sooner(monkeypatch):
