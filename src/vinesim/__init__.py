@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vinesim.model.failure import Failures, Times
     from vinesim.model.network import Network
     from vinesim.model.outage import Outage
+    from vinesim.model.partition import Partition
     from vinesim.model.plan import Plan
     from vinesim.model.result import ExitReason, Result, Table
     from vinesim.model.scenario import Scenario
@@ -50,6 +51,7 @@ _HOMES = {
     "model.network": ("Network",),
     "model.failure": ("Failures", "Times"),
     "model.outage": ("Outage",),
+    "model.partition": ("Partition",),
     "model.result": ("ExitReason", "Result", "Table"),
     "model.scenario": ("Scenario",),
     "model.study": ("Study",),
@@ -82,6 +84,7 @@ __all__ = [
     "InputWarning",
     "Network",
     "Outage",
+    "Partition",
     "Plan",
     "PolicyError",
     "Problem",

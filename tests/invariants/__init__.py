@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import vinesim as vs
-from tests.invariants import applications, energy, numbers, progress, promises, room, tables, times
+from tests.invariants import applications, energy, numbers, partitions, progress, promises, room, tables, times
 from tests.invariants.facts import Facts
 from tests.properties.held_plainly import Folder
 
@@ -27,6 +27,8 @@ RULES: tuple[Rule, ...] = (
     room.amounts_are_the_demands,
     room.units_can_run_their_tasks,
     room.no_unit_over_its_capacity,
+    partitions.jobs_stay_on_the_nodes_of_their_partition,
+    partitions.quotas_are_kept,
     room.active_time_is_the_union_of_intervals,
     room.samples_are_the_shares,
     numbers.counts_of_the_summary,

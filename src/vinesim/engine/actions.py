@@ -12,6 +12,8 @@ from vinesim.engine.contract import (
     NO_ROOM_BESIDE,
     NOT_A_HEAD,
     NOT_PENDING,
+    OUTSIDE_PARTITION,
+    OVER_QUOTA,
     SHARES_SPEED,
     UNKNOWN_TASK,
     UNKNOWN_UNIT,
@@ -34,6 +36,7 @@ from vinesim.state.holding import (
 from vinesim.state.indexed_tasks import group_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import ATTACHED, DOWN, DROP, DROPPED, OVERFULL, PENDING
+from vinesim.state.quotas import count_held
 
 
 def _all_of_job(model, state, job):
@@ -143,6 +146,10 @@ def broken_rule(model, state, action, may_overcommit):
         return CANNOT_RUN
     if not queries.is_up(model, state, unit):
         return IS_DOWN
+    if not queries.is_in_partition(model, state, task, unit):
+        return OUTSIDE_PARTITION
+    if not queries.is_within_quotas(model, state, task):
+        return OVER_QUOTA
     if not may_overcommit and not queries.fits(model, state, task, unit):
         return NO_ROOM
     if may_overcommit and not queries.rest_fits(model, state, task, unit):
@@ -208,6 +215,7 @@ def begin_one(model, state, task, unit, n_tasks):
     set_load(model, state, unit, load)
     count_task(model, state, task, unit, 1)
     hold_rest(model, state, task, unit)
+    count_held(model, state, task, unit, 1)
     return True
 
 
@@ -284,6 +292,7 @@ def finish(model, state, task):
         follower = state.task_follower[follower]
     set_load(model, state, unit, load)
     release_rest(model, state, task, unit)
+    count_held(model, state, task, unit, -1)
     run.n_done += 1
     return unit
 

@@ -17,6 +17,7 @@ import numpy as np
 
 import vinesim.state.gangs
 import vinesim.state.indexed
+import vinesim.state.quotas
 import vinesim.state.trial  # noqa: F401
 from vinesim.engine import block, loop, steps, turn
 from vinesim.engine.beside import Left, beside

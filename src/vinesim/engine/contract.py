@@ -19,6 +19,7 @@ GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT, NEED_ROOM = range(7)
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_UNTIL_THE_PAST = range(1, 8)
 SHARES_SPEED, IS_DOWN, NO_ROOM_BESIDE, NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED = range(8, 14)
 IS_ATTACHED, IS_GANG, IN_PART = 14, 15, 16
+OUTSIDE_PARTITION, OVER_QUOTA = 17, 18
 OUT_OF_TIME = -1  # in place of a rule: the clock cannot represent the time of a task, whatever the policy did
 
 RULES = (
@@ -39,6 +40,8 @@ RULES = (
     "a policy may start or drop a gang only by its first task, the only one that is pending",
     "a policy may not move or consolidate the tasks of a gang",
     "a policy that starts the first member of a gang must start the others next, each with as many consolidated",
+    "a policy may start a task only on a node of its partition",
+    "a policy may start a task only if its quotas leave room for what it holds",
     "a batch policy must return one unit for each task, -1 to leave it as it is",
 )
 

@@ -13,9 +13,12 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
     if scenario.workload.has_vectors and (not policy.takes_vectors or moves):
         expected = f"tasks that hold one unit each, of any type, for the policy {name}"
         work = scenario.workload
-        columns = {"units": work.units, "companions": work.companions, "lead_types": work.lead_types}
-        found = ", ".join(column for column, given in columns.items() if given is not None)
+        names = ("units", "companions", "lead_types", "partition")
+        found = ", ".join(column for column in names if getattr(work, column) is not None)
         problems.append(Problem("workload", expected, found, remedy))
+    elif scenario.workload.partition is not None and policy.may_overcommit:
+        expected = f"jobs without partitions, for the policy {name}, which may load units beyond their capacity"
+        problems.append(Problem("workload.partition", expected, "partitions", remedy))
     by_type = isinstance(policy, BatchPolicy) or not policy.takes_vectors
     if scenario.datacenter.capacity is not None and by_type:
         expected = f"units with the capacity of their type, for the policy {name}"

@@ -13,6 +13,7 @@ from vinesim.state import event_queue
 from vinesim.state.by_reference import by_reference
 from vinesim.state.kernel import inlined
 from vinesim.state.layout import ARRIVAL, FINISH, NOTHING, OUTAGE, PREEMPT, TIMER, View
+from vinesim.state.quotas import has_task_within_quotas
 
 PREEMPTS = False  # whether the policy preempts or moves tasks; bound with it, so that the loop of others has none of it
 
@@ -51,10 +52,10 @@ def run_events(
 
     It pauses for what is done in Python: a period of a batch policy, or an outage.
     Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER. After each event the policy is asked until it
-    wants nothing more; it is not asked while nothing is pending, or while no unit has room unless it may over-commit. A
-    policy that sees every event is asked at least once after each, whatever is pending, and even if no unit has room;
-    one that preempts is asked even if no unit has room. It stops before an event that could end more segments than the
-    log has room for.
+    wants nothing more; it is not asked while nothing is pending, while no unit has room unless it may over-commit, or
+    while quotas leave no room for any pending task. A policy that sees every event is asked at least once after each,
+    whatever is pending, and even if no unit has room; one that preempts is asked even if neither has room. It stops
+    before an event that could end more segments than the log has room for.
     """
     model, state, scratch = by_reference(model_arrays), by_reference(state_arrays), by_reference(scratch_arrays)
     run = state.run[0]
@@ -88,7 +89,11 @@ def run_events(
         run.n_events += 1
         view = View(now, event, unit, job, task, options, scratch)
         must_ask = sees_every_event
-        while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
+        while must_ask or (
+            run.n_pending > 0
+            and (asks_when_full or run.n_with_room > 0)
+            and (PREEMPTS or has_task_within_quotas(model, state))
+        ):
             must_ask = False
             action = decide(model, state, view)
             if action.kind == NOTHING:

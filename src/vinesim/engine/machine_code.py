@@ -20,7 +20,7 @@ KERNELS = (  # the files whose functions are compiled into every loop; they impo
     *(f"state/{name}.py" for name in ("bits", "by_reference", "compiled_form", "demand", "disk_cache", "event_queue")),
     *(f"state/{name}.py" for name in ("gangs", "holding", "kernel", "layout", "machine_code", "node_index", "part")),
     *(f"state/indexed{of}.py" for of in ("", "_closest", "_nodes", "_random", "_room", "_tasks")),
-    *(f"state/{name}.py" for name in ("places", "queries", "skew_heap", "trial", "window", "without_blas")),
+    *(f"state/{name}.py" for name in ("places", "queries", "quotas", "skew_heap", "trial", "window", "without_blas")),
 )
 
 

@@ -13,6 +13,7 @@ from vinesim.state.gangs import forget_places
 from vinesim.state.holding import count_task, is_in_use, release_rest, set_load
 from vinesim.state.kernel import kernel, not_negative
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME
+from vinesim.state.quotas import count_held
 
 
 @kernel
@@ -88,6 +89,7 @@ def end(model, state, task, why, keeps):
         event_queue.cancel(state, task)
     set_load(model, state, unit, load)
     release_rest(model, state, task, unit)
+    count_held(model, state, task, unit, -1)
     if why != WITHDRAWN:
         _log_held(model, state, task)
     remove(state.running, state.running_1, state.running_2, 0, task)

@@ -19,6 +19,7 @@ from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, Brok
 from vinesim.engine.ends import with_killed
 from vinesim.engine.reference_ends import Progress, interrupt, leave, stop, withdraw
 from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
+from vinesim.engine.reference_quotas import HeldQuotas
 from vinesim.engine.reference_trial import Trial, trial
 from vinesim.model.errors import PolicyError
 from vinesim.model.result import EarlyEnds
@@ -85,6 +86,7 @@ class ReferenceState:
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
         self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, beside its own
         self.held_by: list[list[int]] = [[] for _ in range(n_units)]  # by unit, the tasks that hold it beside their own
+        self.quotas = HeldQuotas(self)
         self.work_done = [0.0] * n_units  # shared units: see engine/sharing.py
         self.work_at_us = [0.0] * n_units
         self.work_due: dict[int, float] = {}
@@ -290,6 +292,7 @@ def begin(state: ReferenceState, started: list[int], unit: int) -> None:
             state.queue_finish(task)
     state.unit_load[unit] = load
     state.hold_rest(task, unit)
+    state.quotas.count(task, unit, 1)
 
 
 def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
@@ -309,6 +312,10 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = contract.CANNOT_RUN
     elif not queries.is_up(model, state, unit):
         rule = contract.IS_DOWN
+    elif not queries.is_in_partition(model, state, task, unit):
+        rule = contract.OUTSIDE_PARTITION
+    elif not queries.is_within_quotas(model, state, task):
+        rule = contract.OVER_QUOTA
     elif not may_overcommit and not queries.fits(model, state, task, unit):
         rule = contract.NO_ROOM
     elif may_overcommit and len(model.kind_units) and not queries.rest_fits(model, state, task, unit):
@@ -382,7 +389,9 @@ def run_events(
         state.n_events += 1
         view = View(now, event, unit, job, task, options, scratch)
         must_ask = sees_every_event
-        while must_ask or (state.pending and (asks_when_full or has_room(state))):
+        while must_ask or (
+            state.pending and (asks_when_full or has_room(state)) and (preempts or is_any_within_quotas(state))
+        ):
             must_ask = False
             action = asked(decide, decide, model, state, view)
             if not isinstance(action, Action):
@@ -402,6 +411,11 @@ def run_events(
         if not state.pending:
             state.timer_us = math.inf  # the waiting tasks have started
     return GO_ON
+
+
+def is_any_within_quotas(state: ReferenceState) -> bool:
+    """Whether the quotas leave room for a pending task."""
+    return len(state.model.quota_limit) == 0 or queries.oldest_pending(state.model, state) >= 0
 
 
 def has_room(state: ReferenceState) -> bool:

@@ -109,6 +109,7 @@ def leave(state: Any, task: int) -> None:
         state.running[unit].remove(task)
     state.unit_load[unit] = load
     state.release_rest(task)
+    state.quotas.count(task, unit, -1)
 
 
 def end(state: Any, task: int, why: int, keeps: int) -> None:

@@ -46,9 +46,9 @@ class Trial:
         """Let a pending task, with those that are attached to it, hold what they would hold. Returns whether there is
         room for that."""
         state = self.state
-        units = state.place_of(task, unit) if queries.fits_itself(self.model, state, task, unit) else None
-        if units is None:
+        if not queries.fits(self.model, state, task, unit):
             return False
+        units = state.place_of(task, unit)
         for member, own in zip([task, *attached_to(state, task)][: len(units)], units, strict=True):
             self._add(own, queries.demand(self.model, state, member, own))
             state.hold_rest(member, own)

@@ -89,7 +89,7 @@ class Scheduler:
         if work.application is None or not scenario.applications:
             raise InputError([Problem("applications", "the applications of the workload", "none")])
         if work.has_vectors:
-            found = "tasks that hold several units, or name processor types"
+            found = "tasks that hold several units, or name processor types or partitions"
             raise InputError([Problem("workload", "requests that hold one unit each, of any type", found)])
         codes, jobs = np.unique(work.application, return_index=True)
         first = dict(zip(codes.tolist(), jobs.tolist(), strict=True))

@@ -13,6 +13,7 @@ import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord
 from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.quota_waits import QUOTA, with_quotas
 from vinesim.metrics.shortages import BUSY, DOWN, IDLE, SCATTERED, Span
 from vinesim.metrics.waiting import Waiting, explained
 
@@ -24,6 +25,7 @@ CAUSES = {
     SCATTERED: "room enough in all, but not on one unit or node",
     DOWN: "no room, while nodes were down",
     IDLE: "a unit with room was left idle by the policy",
+    QUOTA: "a quota of its partition or user was used up",
     GANG: "no room for all tasks of its gang together",
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
@@ -79,6 +81,11 @@ def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) ->
 
 def parts(found: Waiting) -> list[Span]:
     """Return the wait of a job in parts whose states are CAUSES."""
+    return with_quotas(_parts(found), found.quotas)
+
+
+def _parts(found: Waiting) -> list[Span]:
+    """Return the same by the places that could run it alone."""
     until_us = found.arrival_us + found.waited_us
     if found.waited_us <= 0:
         return []

@@ -20,15 +20,22 @@ class Asked(NamedTuple):
     companions: dict[str, float]  # what it holds of one unit of other types
     within: int  # within what the tasks of its job start together, of model.workload; NO_GANG: they do not
     per_node: int  # the most of them at one node, 0: any number
+    task_type: int
+
+    def may_run_on(self, record: ExplainRecord, processor_type: int) -> bool:
+        """Whether units of a processor type can run the task, by its affinity and the types it asks for."""
+        name = record.processor_types[processor_type]
+        is_asked_for = (not self.lead_types or name in self.lead_types) and name not in self.companions
+        return is_asked_for and bool(record.affinity[processor_type, self.task_type] > 0)
 
 
-def asked_by(record: ExplainRecord, task: int) -> Asked:
+def asked_by(record: ExplainRecord, task: int, task_type: int) -> Asked:
     """Return what a task of a recorded run holds."""
     code = int(record.lead[task])
     lead_types = [] if code == ANY_LEAD else record.lead_sets[code]
     beside = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
     gang = int(record.gang[task]), int(record.tasks_per_node[task])
-    return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside, *gang)
+    return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside, *gang, task_type)
 
 
 def places_for(

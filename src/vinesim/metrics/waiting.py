@@ -11,6 +11,7 @@ from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms
 from vinesim.metrics.openings import Changes, Opening, Place, openings
 from vinesim.metrics.places import Asked, asked_by, places_for
+from vinesim.metrics.quota_waits import QuotaWait, partition_of_task, quota_waits
 from vinesim.metrics.shortages import Fragmentation, Shortage, Span, shortages
 from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
@@ -104,6 +105,7 @@ class Waiting:
     shortage: Shortage | None = None  # at the nodes of the same units, for a task that holds several units
     gang: Gang | None = None  # the tasks that start with it
     gang_rooms: list[GangRoom] = field(default_factory=list)  # for how many of them there was room meanwhile, by time
+    quotas: list[QuotaWait] = field(default_factory=list)  # when they left too little for it, by time
     # The wait by the state of the same units; empty if nothing can run it, and for gangs.
     spans: list[Span] = field(default_factory=list)
     # What people call the nodes above, by "rack/shelf"; empty if they have no names.
@@ -156,7 +158,7 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     own = result.rows(_OWN, {"task": task})
     started = [unit for unit, begin_us, _, _ in own if init_us is not None and begin_us >= init_us]
     unit = started[0] if started else None
-    asked = asked_by(record, task)
+    asked = asked_by(record, task, task_type)
     demand = asked.demand
     found = Waiting(
         job=job,
@@ -181,11 +183,17 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
     )
-    found.gang = _gang(result, record, asked, job, init_us)
+    members = [asked]
+    if asked.within != NO_GANG:
+        members = [
+            asked_by(record, int(other), task_type) for (other,) in result.rows(_GANG, {"job": job, "init_us": init_us})
+        ]
+    found.gang = _gang(asked, members)
     window = {"task": task, "since_us": arrival_us, "until_us": until_us, "end_us": end_us}
     on_units = result.rows(_ON_UNITS, window)
     if found.gang is not None:  # what starts with it does not take its place
         on_units = [row for row in on_units if row[1] != job or row[3] < until_us]
+    found.quotas = quota_waits(record, task, members, units, on_units, arrival_us, until_us)
     down = record.outages_of(units["rack"], units["shelf"])
     codes = distinct(units["unit_type"]).tolist()
     by_code = {code: _type(record, found, asked, task_type, code, units) for code in codes}
@@ -198,7 +206,12 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     def places() -> list[Place]:
         """Return the places in their state before all changes."""
         kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
-        return places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
+        every = places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
+        one = partition_of_task(record, task)
+        if one is None:
+            return every
+        is_there = one.has(*(np.array([getattr(place, axis) for place in every]) for axis in ("rack", "shelf")))
+        return [place for place, is_in in zip(every, is_there.tolist(), strict=True) if is_in]
 
     def is_usable(place: Place) -> bool:
         return by_name[place.unit_type].is_lead and place.fits and not by_name[place.unit_type].lacks
@@ -241,13 +254,12 @@ def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
     return {f"{rack}/{shelf}": names.node(rack, shelf) for rack, shelf in sorted(at)}
 
 
-def _gang(result: ResultTables, record: ExplainRecord, asked: Asked, job: int, init_us: float | None) -> Gang | None:
+def _gang(asked: Asked, members: list[Asked]) -> Gang | None:
     """Return the tasks that start together with the waiting one; None if it starts by itself."""
-    tasks = [int(task) for (task,) in result.rows(_GANG, {"job": job, "init_us": init_us})]
-    if asked.within == NO_GANG or len(tasks) == 1:
+    if asked.within == NO_GANG or len(members) == 1:
         return None
-    is_alike = all(repr(asked_by(record, task)) == repr(asked) for task in tasks)  # a demand may be NaN
-    return Gang(len(tasks), WITHIN[asked.within], asked.per_node or len(tasks), is_alike)
+    is_alike = all(repr(member) == repr(asked) for member in members)  # a demand may be NaN
+    return Gang(len(members), WITHIN[asked.within], asked.per_node or len(members), is_alike)
 
 
 def _type(

@@ -28,7 +28,7 @@ def lines_below(found: Waiting, rows: int, names: list[str] | None = None) -> li
     """Return what stands below the table: what was lacking, at most ``rows`` openings, and where it started."""
     if found.waited_us <= 0:
         return []
-    lines = gang_lines(found, rows)
+    lines = quota_lines(found, rows) + gang_lines(found, rows)
     lines += [] if found.shortage is None else shortage(found.shortage, found).split("\n")
     lines += [] if found.fragmentation is None else [fragmentation(found.fragmentation, found)]
     taken = [opening for opening in found.openings if opening.taken_us is not None]
@@ -141,10 +141,22 @@ def why(kind: TypeOfUnit, found: Waiting) -> str:
     if kind.free_unit_us > 0 and found.gang is not None:
         parts.append(f"nodes with room for one of its tasks for {time_or_dash(kind.free_unit_us)} in all")
     elif kind.free_unit_us > 0:
-        parts.append(f"free for {time_or_dash(kind.free_unit_us)} in all: the policy {found.policy} left them idle")
+        why_idle = "see its quotas" if found.quotas else f"the policy {found.policy} left them idle"
+        parts.append(f"free for {time_or_dash(kind.free_unit_us)} in all: {why_idle}")
     if started and kind.lacks:
         parts.append("it started here although its requests are not met")
     return "; ".join(parts)
+
+
+def quota_lines(found: Waiting, rows: int) -> list[str]:
+    """Say when a quota left too little for the task, with its gang."""
+    lines = []
+    for wait in found.quotas[:rows]:
+        held, most, needed = (_amount(wait.types, amount) for amount in (wait.held, wait.most, wait.needed))
+        span = f"from {time_or_dash(wait.begin_us)} to {time_or_dash(wait.end_us)}"
+        lines.append(f"{span}: quota of {wait.whose} on {wait.types} used: {held} of {most}; it needs {needed}")
+    more = len(found.quotas) - rows
+    return lines + ([f"... {more:,} more times"] if more > 0 else [])
 
 
 def gang_lines(found: Waiting, rows: int) -> list[str]:

@@ -22,7 +22,8 @@ from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.failure import Failures, wrong_failures
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
-from vinesim.model.workload import NOT_PLACED, Workload
+from vinesim.model.partition import Partition, wrong_partitions
+from vinesim.model.workload import NO_PARTITION, NOT_PLACED, Workload
 
 MAX_SAMPLES = 10_000_000  # of the utilisation over time
 PREEMPTION = ("resume", "checkpoint", "restart")  # what a task keeps of its work when a policy preempts or moves it
@@ -55,6 +56,7 @@ class Scenario:
     failures: tuple[Failures, ...] = field(default=(), metadata=IF_GIVEN)  # nodes that go down at random
     preemption: str = field(default="resume", metadata=IF_GIVEN)  # of PREEMPTION
     consolidated_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [P, T, B] us that n tasks compute
+    partitions: tuple[Partition, ...] = field(default=(), metadata=IF_GIVEN)  # nodes and quotas for certain jobs
     period_us: float = PERIOD_US  # a batch policy places tasks at multiples of this time
 
     def __post_init__(self) -> None:
@@ -169,6 +171,8 @@ class Scenario:
         problems += wrong_outages(self.outages, center)
         object.__setattr__(self, "failures", tuple(self.failures))
         problems += wrong_failures(self.failures, center)
+        object.__setattr__(self, "partitions", tuple(self.partitions))
+        problems += wrong_partitions(self.partitions, center, work)
         if self.preemption not in PREEMPTION:
             problems.append(Problem("preemption", "one of " + ", ".join(PREEMPTION), repr(self.preemption)))
         problems += self._wrong_placed()
@@ -193,6 +197,15 @@ class Scenario:
     def single_times_us(self) -> np.ndarray | None:
         """[N, P] us: how long each task computes alone, where times are given; None: operations / affinity."""
         return single_times(self.workload, self.affinity, self.consolidated_us)
+
+    @property
+    def job_partition(self) -> np.ndarray:
+        """[J] int32: the partition of each job, of ``partitions``, or NO_PARTITION."""
+        names = [one.name for one in self.partitions]
+        number = [names.index(name) for name in self.workload.partition_names]
+        chosen = self.workload.partition
+        none = np.full(self.workload.n_jobs, NO_PARTITION, np.int32)
+        return none if chosen is None else np.array([*number, NO_PARTITION], np.int32)[chosen]  # -1 is the last
 
     @property
     def running_types(self) -> np.ndarray:

@@ -19,6 +19,7 @@ ONE_SLOT = math.nan  # as a task's demand if none is given: 1, or all of a small
 NO_PREFERENCE = -1
 ANY_LEAD = -1  # as a task's lead types: any that can run it
 NOT_PLACED = -1
+NO_PARTITION = -1  # as a job's partition: it may run on all nodes
 NO_GANG, NODE, RACK, ANYWHERE = range(4)  # within what the tasks of a job start together
 
 # the columns that are one array each, in the order of their checks: type and length
@@ -41,6 +42,7 @@ COLUMNS = {
     "lead_types": (np.int32, "tasks"),
     "priority": (np.float64, "jobs"),
     "user": (np.int32, "jobs"),
+    "partition": (np.int32, "jobs"),
     "limit_us": (np.float64, "jobs"),
     "withdraw_us": (np.float64, "jobs"),
     "gang_within": (np.int8, "jobs"),
@@ -88,6 +90,8 @@ class Workload:
     priority: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: higher is more urgent
     user: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int32: index into user_names
     user_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)
+    partition: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int32: of the names, or NO_PARTITION
+    partition_names: tuple[str, ...] = field(default=(), metadata=IF_GIVEN)
     limit_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: a task is killed after so long
     withdraw_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] float64: when the job is withdrawn
     # a gang: the tasks of the job start at one instant or not at all
@@ -131,6 +135,9 @@ class Workload:
         if self.lead_types is None or (self.lead_types == ANY_LEAD).all():
             object.__setattr__(self, "lead_types", None)
             object.__setattr__(self, "lead_sets", ())
+        if self.partition is None or (self.partition == NO_PARTITION).all():
+            object.__setattr__(self, "partition", None)
+            object.__setattr__(self, "partition_names", ())
 
     def _as_tables(self, problems: list[Problem]) -> None:
         """Convert the columns with more than one dimension to their types."""
@@ -168,8 +175,9 @@ class Workload:
 
     @property
     def has_vectors(self) -> bool:
-        """Whether a task holds more than a part of one unit, or asks for certain processor types."""
-        return self.units is not None or self.companions is not None or self.lead_types is not None
+        """Whether a task holds more than a part of one unit, or asks for certain processor types or nodes."""
+        columns = (self.units, self.companions, self.lead_types, self.partition)
+        return any(column is not None for column in columns)
 
     @property
     def may_end_early(self) -> bool:
@@ -183,6 +191,10 @@ class Workload:
         checks = {
             "priority": ("a finite number", lambda values: np.isfinite(values)),
             "user": (f"a user, 0 to {len(self.user_names) - 1}", lambda v: (v >= 0) & (v < len(self.user_names))),
+            "partition": (
+                f"{NO_PARTITION} for none, or a partition, 0 to {len(self.partition_names) - 1}",
+                lambda v: (v >= NO_PARTITION) & (v < len(self.partition_names)),
+            ),
             "limit_us": ("a time above 0, or infinite for none", lambda values: values > 0),
             "withdraw_us": (f"{never}, and not before its arrival", lambda values: values >= self.arrival_us),
             "checkpoint_us": ("a time above 0, or infinite for none", lambda values: values > 0),

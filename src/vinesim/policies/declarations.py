@@ -35,6 +35,7 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
     queries.bounded,
     queries.can_start,
     queries.companion_unit,
+    queries.counted_amount,
     queries.demand,
     queries.first_free_at,
     queries.fits,
@@ -42,9 +43,11 @@ OF_NODES = {  # the queries whose answers change only with the node, and are ali
     queries.gang_fits,  # of a single task, as score policies take no gangs
     queries.has_room,
     queries.has_room_for,
+    queries.is_in_partition,
     queries.is_up,
     queries.node_tasks,
     queries.node_tasks_of,
+    queries.quotas_allow,  # changes with more, but with quotas nodes are scored anew each time
     queries.rest_fits,
     queries.room,
     queries.task_type,

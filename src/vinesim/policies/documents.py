@@ -20,6 +20,7 @@ from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 from vinesim.state.demand_classes import classes_of, unmet
+from vinesim.state.partitions import over_quota
 from vinesim.workloads.registry import known_generator
 
 CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
@@ -96,11 +97,12 @@ def scenario_from(
 
 def _check_demands(scenario: Scenario) -> None:
     """Raise :class:`InputError` for tasks that hold several units, or companions, that no node ever has together,
-    and for gangs that are larger than the datacenter."""
-    center, work = scenario.datacenter, scenario.workload
+    or more than their quotas allow, and for gangs that are larger than the datacenter."""
+    work = scenario.workload
     if work.has_vectors:
         remedy = "Ask for less, or add a node that has it."
-        problems = unmet(classes_of(work, center, scenario.affinity), work, center)
+        classes = classes_of(scenario)
+        problems = unmet(classes, scenario) or over_quota(scenario, classes)
         if problems:
             raise InputError([replace(problem, remedy=problem.remedy or remedy) for problem in problems])
     if work.gang_within is not None:

@@ -18,6 +18,7 @@ from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
 from vinesim.state.gang_room import check_gangs, gang_codes, gangs_of
 from vinesim.state.layout import ATTACHED, ENDED, PENDING, RUN, Model, State, has_shared_speed
 from vinesim.state.node_rooms import node_rooms, ranked
+from vinesim.state.partitions import Quotas, over_quota, partition_columns, quotas_of
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
@@ -54,6 +55,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     nodes, unit_node, data_node = _nodes(place, data_place, center.n_racks * center.n_shelves)
     node_rack, node_shelf = nodes // center.n_shelves, nodes % center.n_shelves
     classes = _classes(scenario) if work.has_vectors else None
+    quotas = quotas_of(scenario, classes) if classes is not None and work.partition is not None else None
     affinity, overhead_us = scenario.affinity, scenario.overhead_us
     if classes is not None:
         affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T.copy()
@@ -74,7 +76,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
     group, following, kinds, preferred, application, member = _group(
-        scenario, groups, data_node if has_data else None, counts, classes
+        scenario, groups, data_node if has_data else None, counts, classes, quotas
     )
     network = scenario.network
     resources = sorted(work.requests or {})
@@ -104,6 +106,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
         job_limit_us=NOTHING_F8 if work.limit_us is None else work.limit_us,
         **_gangs(work),
+        **partition_columns(scenario, quotas, node_rack, node_shelf),
         job_priority=NOTHING_F8 if work.priority is None else work.priority,
         job_user=NOTHING_I4 if work.user is None else work.user,
         task_checkpoint_us=NOTHING_F8 if work.checkpoint_us is None else work.checkpoint_us,
@@ -175,8 +178,8 @@ def _classes(scenario: Scenario) -> DemandClasses:
     if any(a.gang_size > 1 for a in scenario.applications):
         expected = "applications without gangs, where tasks hold several units or name the types of their units"
         raise InputError([Problem("applications", expected, "a gang_size above 1")])
-    classes = classes_of(scenario.workload, scenario.datacenter, scenario.affinity)
-    if problems := unmet(classes, scenario.workload, scenario.datacenter):
+    classes = classes_of(scenario)
+    if problems := unmet(classes, scenario) or over_quota(scenario, classes):
         raise InputError(problems)
     return classes
 
@@ -291,6 +294,7 @@ def _group(
     data_node: np.ndarray | None,
     counts: np.ndarray,
     classes: DemandClasses | None,
+    quotas: Quotas | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the groups of tasks that the keys distinguish, and chain the tasks of each."""
     work = scenario.workload
@@ -321,8 +325,9 @@ def _group(
         ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
     ]
     stride, sizes = {"task_type": 1}, {}
-    for name, column in [*columns, ("gang", gang)]:
-        if name in (*keys, "gang") and column is not None:
+    account = None if quotas is None else np.repeat(quotas.job_account + 1, counts)
+    for name, column in [*columns, ("gang", gang), ("account", account)]:
+        if name in (*keys, "gang", "account") and column is not None:
             stride[name] = n_codes
             size = int(column.max()) + 1
             code = code + n_codes * np.asarray(column, np.int64)
@@ -502,6 +507,8 @@ def build_state(
         held_before=np.zeros(model.task_held[-1] if has_vectors and (has_gangs or ends_early) else 0),
         tried_unit=np.zeros(n_units if ends_early else 0, np.int32),
         load_before=np.full(n_units if ends_early else 0, np.nan),
+        quota_held=np.zeros(len(model.quota_limit)),
+        quota_tasks=np.zeros(len(model.quota_limit), np.int64),
         gang_unit=np.full(n_members, -1, np.int32),
         gang_before=np.zeros(n_members),
         node_members=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),

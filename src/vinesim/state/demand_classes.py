@@ -1,4 +1,4 @@
-"""Demand classes: tasks of one type that demand the same of a node are of one class.
+"""Demand classes: tasks of one type and partition that demand the same of a node are of one class.
 
 A class has a lead (so many units of one type at one node, a share of each) and companions (amounts of other types at
 the same node, each from one unit).
@@ -11,13 +11,15 @@ import numpy as np
 from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
-from vinesim.model.workload import ANY_LEAD, ONE_SLOT, Workload
+from vinesim.model.partition import Partition
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import ANY_LEAD, NO_PARTITION, ONE_SLOT, Workload
 from vinesim.state.demand import amounts
 from vinesim.state.layout import OVERFULL
 
 
 class DemandClasses(NamedTuple):
-    """T classes, in the order of their first columns: task type, lead set, units, share, companions."""
+    """T classes, in the order of their first columns: task type, lead set, units, share, companions, partition."""
 
     of_task: np.ndarray  # [N] int32
     first_task: np.ndarray  # [T] int64: the first task of each class
@@ -25,12 +27,14 @@ class DemandClasses(NamedTuple):
     units: np.ndarray  # [T] int32: units of the lead
     share: np.ndarray  # [T] float64: of each of them; infinite: the whole unit; NaN: one slot
     companion: np.ndarray  # [T, P] float64: amount of each processor type; 0: none
+    partition: np.ndarray  # [T] int32: of the scenario's, or NO_PARTITION
     named: np.ndarray  # [T, P] bool: a lead may be of the type
     can_lead: np.ndarray  # [T, P] bool: a lead may be of the type, and a node without tasks has all that is demanded
 
 
-def classes_of(work: Workload, center: Datacenter, affinity: np.ndarray) -> DemandClasses:
-    """Return the classes of a workload on a datacenter; ``affinity`` [P, task types]."""
+def classes_of(scenario: Scenario) -> DemandClasses:
+    """Return the classes of a scenario's workload on its datacenter."""
+    work, center, affinity = scenario.workload, scenario.datacenter, scenario.affinity
     names = [p.name for p in center.processor_types]
     n_tasks, n_types = work.n_tasks, len(names)
     task_type = np.repeat(work.job_task_type, np.diff(work.job_first))
@@ -38,17 +42,28 @@ def classes_of(work: Workload, center: Datacenter, affinity: np.ndarray) -> Dema
     units = np.ones(n_tasks, np.int32) if work.units is None else work.units
     share = np.full(n_tasks, ONE_SLOT) if work.demand is None else work.demand
     companion = {names.index(name): amount for name, amount in (work.companions or {}).items()}
-    of_task = _coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values()])
+    partition = np.repeat(scenario.job_partition, np.diff(work.job_first))
+    of_task = _coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
     first = np.unique(of_task, return_index=True)[1]
     beside = np.zeros((len(first), n_types))
     for p, amount in companion.items():
         beside[:, p] = amount[first]
     in_set = np.array([[name in some for name in names] for some in work.lead_sets] + [[True] * n_types])
     named = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (beside == 0)
-    found = DemandClasses(
-        of_task, first, task_type[first].astype(np.int32), units[first], share[first], beside, named, named
-    )
-    return found._replace(can_lead=named & _on_empty_nodes(found, center))
+    kind = task_type[first].astype(np.int32)
+    found = DemandClasses(of_task, first, kind, units[first], share[first], beside, partition[first], named, named)
+    fits = np.zeros(named.shape, bool)
+    for number in distinct(found.partition).tolist():
+        mine = found.partition == number
+        fits[mine] = _on_empty_nodes(found, units_of_partition(scenario, number), center)[mine]
+    return found._replace(can_lead=named & fits)
+
+
+def units_of_partition(scenario: Scenario, number: int) -> np.ndarray:
+    """[U] bool: the units of a partition."""
+    center = scenario.datacenter
+    one = Partition("") if number == NO_PARTITION else scenario.partitions[number]
+    return one.has(center.rack, center.shelf)
 
 
 def _coded(columns: list[np.ndarray]) -> np.ndarray:
@@ -62,12 +77,13 @@ def _coded(columns: list[np.ndarray]) -> np.ndarray:
     return code.astype(np.int32)
 
 
-def _on_empty_nodes(classes: DemandClasses, center: Datacenter) -> np.ndarray:
-    """[T, P] whether a node without tasks has the lead, of each type, and the companions of each class.
+def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datacenter) -> np.ndarray:
+    """[T, P] whether a node without tasks has the lead, of each type, and the companions of each class; the nodes are
+    those of the units ``is_there`` [U].
 
     Several units whose tasks share their speed cannot be one lead: they would advance at different speeds.
     """
-    unit_type, capacity, node = _nodes_of_each_kind(center)
+    unit_type, capacity, node = _nodes_of_each_kind(center, is_there)
     n_nodes, n_types = int(node.max()) + 1, len(center.processor_types)
     largest = np.zeros((n_nodes, n_types))
     np.maximum.at(largest, (node, unit_type), capacity)
@@ -86,19 +102,21 @@ def _on_empty_nodes(classes: DemandClasses, center: Datacenter) -> np.ndarray:
     return found
 
 
-def _nodes_of_each_kind(center: Datacenter) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _nodes_of_each_kind(center: Datacenter, is_there: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return type, capacity and node of the units of one node of each kind: large datacenters have few kinds."""
-    place = np.unique(center.rack * np.int64(center.n_shelves) + center.shelf, return_inverse=True)[1]
-    kind = _coded([center.unit_type, center.unit_capacity])
+    unit_type, capacity = center.unit_type[is_there], center.unit_capacity[is_there]
+    at = center.rack[is_there] * np.int64(center.n_shelves) + center.shelf[is_there]
+    place = np.unique(at, return_inverse=True)[1]
+    kind = _coded([unit_type, capacity])
     counts = np.zeros((int(place.max()) + 1, int(kind.max()) + 1), np.int32)
     if counts.size > 50_000_000:
-        return center.unit_type, center.unit_capacity, place
+        return unit_type, capacity, place
     np.add.at(counts, (place, kind), 1)
     chosen = np.unique(_coded(list(counts.T)), return_index=True)[1]
     number = np.full(len(counts), -1)
     number[chosen] = np.arange(len(chosen))
     mine = number[place] >= 0
-    return center.unit_type[mine], center.unit_capacity[mine], number[place[mine]]
+    return unit_type[mine], capacity[mine], number[place[mine]]
 
 
 def shares_speed(center: Datacenter, processor_type: int) -> bool:
@@ -108,27 +126,30 @@ def shares_speed(center: Datacenter, processor_type: int) -> bool:
     return parallelism is not None and bool((center.unit_capacity[mine] > parallelism).any())
 
 
-def unmet(classes: DemandClasses, work: Workload, center: Datacenter) -> list[Problem]:
+def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
     """Find the classes that no node can ever hold, each by its first task, and companions that cannot be shared."""
+    work, center = scenario.workload, scenario.datacenter
     names = [p.name for p in center.processor_types]
     problems = []
     for p in np.flatnonzero(classes.companion.any(axis=0)):
         if shares_speed(center, int(p)):
             where, found = f"workload.companions.{names[p]}", "tasks that share the speed of its units"
             problems.append(Problem(where, "a type whose tasks run at full speed", found, "Leave out parallelism."))
-    largest = {p: center.unit_capacity[center.unit_type == p].max() for p in distinct(center.unit_type).tolist()}
     for t in np.flatnonzero(~classes.can_lead.any(axis=1))[:10]:
-        task = int(classes.first_task[t])
+        task, number = int(classes.first_task[t]), int(classes.partition[t])
+        of = "" if number == NO_PARTITION else f" of the partition {scenario.partitions[number].name}"
+        is_there = units_of_partition(scenario, number)
+        kind, size = center.unit_type[is_there], center.unit_capacity[is_there]
+        largest = {p: size[kind == p].max() for p in distinct(kind).tolist()}
         missing = [(p, a) for p, a in enumerate(classes.companion[t]) if a > largest.get(p, 0.0) * OVERFULL]
         if missing:
-            kind, amount = missing[0]
-            has = f"{largest[kind]:g} on the largest" if kind in largest else f"no unit of {names[kind]}"
-            where = f"workload.companions.{names[kind]}[{task}]"
-            problems.append(Problem(where, "no more than a unit has", f"{amount:g}, {has}"))
+            lacking, amount = missing[0]
+            has = f"{largest[lacking]:g} on the largest" if lacking in largest else f"no unit of {names[lacking]}"
+            where = f"workload.companions.{names[lacking]}[{task}]"
+            problems.append(Problem(where, f"no more than a unit{of} has", f"{amount:g}, {has}"))
         else:
-            problems.append(
-                Problem(f"workload: task {task}", "a node that has all it holds", _words(classes, t, work, names))
-            )
+            expected = f"a node{of} that has all it holds"
+            problems.append(Problem(f"workload: task {task}", expected, _words(classes, t, work, names)))
     return problems
 
 

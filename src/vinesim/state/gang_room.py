@@ -53,12 +53,17 @@ def check_gangs(model: Model) -> None:
         kinds = model.group_task_type[group]
         demand = model.task_demand[first:end] if len(model.task_demand) else np.full(end - first, np.inf)
         within, per_node = int(model.job_gang[job]), int(model.job_per_node[job])
+        is_there = np.ones(len(model.node_rack), bool)
+        if len(model.job_partition):
+            is_there = model.partition_node[model.job_partition[job]]
         for kind in np.unique(kinds).tolist():
             mine = np.flatnonzero(kinds == kind)
             share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
             key = (within, per_node, kind, share, len(mine))
             if key not in known:
-                known[key] = _most(model, within, per_node or end - first, kind, share if share >= 0 else np.nan)
+                known[key] = _most(
+                    model, is_there, within, per_node or end - first, kind, share if share >= 0 else np.nan
+                )
             if known[key] < len(mine):
                 place = WITHIN.get(within, "the datacenter")
                 at_most = f", at most {per_node} a node" if per_node else ""
@@ -73,8 +78,9 @@ def check_gangs(model: Model) -> None:
         raise InputError(problems)
 
 
-def _most(model: Model, within: int, per_node: int, kind: int, share: float) -> int:
-    """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type."""
+def _most(model: Model, is_there: np.ndarray, within: int, per_node: int, kind: int, share: float) -> int:
+    """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type, of the nodes
+    ``is_there`` [V]."""
     sizes = np.unique(model.unit_capacity)
     fitting = np.array([_fitting(share, float(size)) for size in sizes])
     most, n_units = 0, 1 if len(model.kind_units) == 0 else int(model.kind_units[kind])
@@ -83,7 +89,7 @@ def _most(model: Model, within: int, per_node: int, kind: int, share: float) -> 
         mine = model.unit_type == p
         held = fitting[np.searchsorted(sizes, model.unit_capacity[mine])]
         of_node = np.bincount(model.unit_node[mine], held, n_nodes).astype(np.int64) // n_units
-        of_node = np.minimum(of_node, per_node)
+        of_node = np.where(is_there, np.minimum(of_node, per_node), 0)
         if within == NODE:
             found = of_node.max(initial=0)
         elif within == RACK:

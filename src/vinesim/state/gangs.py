@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import node_index, places, queries
-from vinesim.state.compiled_form import compiled_form_of, with_gangs
+from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_partitions
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
 from vinesim.state.kernel import has_gangs, inlined, kernel
 from vinesim.state.layout import ATTACHED, FULL, OVERFULL, PENDING
@@ -330,6 +330,16 @@ def _count_on(model, state, task, place, amount, most):
     return n
 
 
+def _is_anywhere(model, task, node):
+    return True
+
+
+@with_partitions(without=_is_anywhere)
+def _is_at(model, task, node):
+    """Whether a node is of the task's partition."""
+    return model.partition_node[model.job_partition[model.task_job[task]], node]
+
+
 @kernel
 def _count_simple(model, state, task, p, node, most):
     """Return how many tasks that demand what ``task`` does, and for which ``_is_simple`` holds, a node has room for, up
@@ -339,7 +349,7 @@ def _count_simple(model, state, task, p, node, most):
         model.affinity.shape[0],
         _n_leads(model, state, task),
     )
-    if model.affinity[p, kind] <= 0.0:
+    if model.affinity[p, kind] <= 0.0 or not _is_at(model, task, node):
         return np.int64(0)
     n = _count_on(model, state, task, node * n_types + p, OWN_DEMAND, most * n_leads) // n_leads
     for c in range(model.companion_type.shape[0]):

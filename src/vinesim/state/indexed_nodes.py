@@ -47,8 +47,9 @@ def node_tasks(model, state, node):
 
 @kernel
 def renew_scores(model, state, view, task, kind, score):
-    """Score the nodes that have changed since tasks of the type last asked; all, where their demands differ."""
-    is_alike = model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0
+    """Score the nodes that have changed since tasks of the type last asked; all, where their demands differ, or with
+    quotas."""
+    is_alike = (model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0) and model.quota_limit.shape[0] == 0
     seen = state.kind_seen[kind] if is_alike else np.int64(-1)
     for node in range(model.node_rack.shape[0]):
         if state.node_change[node] > seen:

@@ -69,17 +69,22 @@ def fits_itself(model, state, task, unit):
     return (
         load < capacity * FULL
         and load + queries.demand(model, state, task, unit) <= capacity * OVERFULL
+        and queries.is_in_partition(model, state, task, unit)
         and queries.rest_fits(model, state, task, unit)
     )
 
 
 def fits_without_gang(model, state, task, unit):
-    return queries.fits_itself(model, state, task, unit)
+    return queries.fits_itself(model, state, task, unit) and queries.quotas_allow(model, state, task, unit)
 
 
 @compiled_form_of(queries.fits, without=fits_without_gang, where=has_gangs)
 def fits(model, state, task, unit):
-    return queries.fits_itself(model, state, task, unit) and queries.gang_fits(model, state, task, unit)
+    return (
+        queries.fits_itself(model, state, task, unit)
+        and queries.gang_fits(model, state, task, unit)
+        and queries.quotas_allow(model, state, task, unit)
+    )
 
 
 def first_in_set(model, state, task, p, low, high):

@@ -6,7 +6,7 @@ import numpy as np
 
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import at_or_after, contains
-from vinesim.state.compiled_form import compiled_form_of
+from vinesim.state.compiled_form import compiled_form_of, with_partitions
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import PENDING
 
@@ -37,16 +37,31 @@ def n_pending(model, state):
 def oldest_pending(model, state):
     if state.group_head.shape[0] == 1:
         head = state.group_head[0]
-        return head if head < state.run[0].n_arrived else np.int64(-1)
-    return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, 0))
+        return first_within_quotas(model, state, head if head < state.run[0].n_arrived else np.int64(-1))
+    return first_within_quotas(model, state, np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, 0)))
 
 
 @compiled_form_of(queries.next_pending)
 def next_pending(model, state, task):
     if state.group_head.shape[0] == 1:
         head = state.group_head[0]
-        return head if task < head < state.run[0].n_arrived else np.int64(-1)
-    return np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, task + 1))
+        return first_within_quotas(model, state, head if task < head < state.run[0].n_arrived else np.int64(-1))
+    following = at_or_after(state.heads, state.heads_1, state.heads_2, 0, task + 1)
+    return first_within_quotas(model, state, np.int64(following))
+
+
+def _itself(model, state, head):
+    return head
+
+
+@with_partitions(without=_itself, inline=False)
+def first_within_quotas(model, state, head):
+    """Return the first of the oldest tasks of the groups, from ``head`` on, for which its quotas leave room."""
+    while head >= 0 and not queries.is_within_quotas(model, state, head):
+        if state.group_head.shape[0] == 1:
+            return np.int64(-1)
+        head = np.int64(at_or_after(state.heads, state.heads_1, state.heads_2, 0, head + 1))
+    return np.int64(head)
 
 
 @compiled_form_of(queries.first_pending)

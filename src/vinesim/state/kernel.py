@@ -60,6 +60,12 @@ def has_gangs(model: Any, *others: Any) -> bool:
     return bool(arrays.types[arrays.fields.index("job_gang")].dtype != types.int8)
 
 
+def is_partitioned(model: Any, *others: Any) -> bool:
+    """Whether jobs have partitions, in the same way."""
+    arrays = model.target
+    return bool(arrays.types[arrays.fields.index("job_partition")].dtype != types.int8)
+
+
 def ends_early(model: Any, state: Any, *others: Any) -> bool:
     """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
     arrays = state.target

@@ -54,6 +54,15 @@ class Model(NamedTuple):
     job_gang: np.ndarray  # [J] int32: NO_GANG, or within what its tasks start together; [0] int8 without gangs
     job_spread: np.ndarray  # [J] bool: a gang's tasks are spread over the nodes, not packed; or [0]
     job_per_node: np.ndarray  # [J] int32: the most tasks of a gang at one node, 0 = any number; or [0]
+    job_partition: np.ndarray  # [J] int32: row of partition_node, 0 = all nodes; [0] int8 without partitions
+    partition_node: np.ndarray  # [partitions + 1, V] bool: the nodes of each; or [0, 0]
+    job_account: np.ndarray  # [J] int32: jobs of one account count against the same quotas, -1 = against none; or [0]
+    account_first: np.ndarray  # [accounts + 1] int32: where the quotas of each account begin in account_quota
+    account_quota: np.ndarray  # int32: quotas, by account
+    quota_limit: np.ndarray  # [quotas] float64: the most that the tasks of its accounts hold at once
+    quota_counts: np.ndarray  # [quotas] int32: of what, a row of counted_type
+    counted_type: np.ndarray  # [K, P] bool: processor types that count together, for K sets of them
+    kind_least: np.ndarray  # [T, K] float64: the least that a task holds of these; or [0, 0]
     task_checkpoint_us: np.ndarray  # [N] float64: work between checkpoints, inf = none; or [0] if no task has any
     task_restart_us: np.ndarray  # [N] float64: what resuming it takes, or [0]
     preemption: np.ndarray  # [1] int64: what a preempted task keeps: RESUME, CHECKPOINT or RESTART
@@ -204,6 +213,8 @@ class State(NamedTuple):
     held_unit: np.ndarray  # [H] int32: the units that each task holds beside its own since its last start; -1: none yet
     unit_held: np.ndarray  # [U] int32: how many tasks that run on other units hold part of it; or [0]
     held_before: np.ndarray  # [H] float64: during a trial: the loads before; or [0] without gangs and early ends
+    quota_held: np.ndarray  # [quotas] float64: what the tasks of its accounts hold
+    quota_tasks: np.ndarray  # [quotas] int64: how many tasks that is
     gang_unit: np.ndarray  # [M] int32: by member of a gang, M of the largest: its unit in the place found; or [0]
     gang_before: np.ndarray  # [M] float64: while a place is looked for: the loads of these units before
     node_members: np.ndarray  # [V] int32: while a place is looked for: members at each node; or [0]

@@ -78,17 +78,19 @@ def n_pending(model: Any, state: Any) -> int:
 
 
 def oldest_pending(model: Any, state: Any) -> int:
-    """Return the task that has been pending longest."""
-    return state.pending[0] if state.pending else -1
+    """Return the task that has been pending longest; a task for which its quotas leave no room is passed over, as are
+    the rest of its group."""
+    return next_pending(model, state, -1)
 
 
 def next_pending(model: Any, state: Any, task: int) -> int:
     """Return the oldest pending task, younger than ``task``, of a group without an older one. It is the next task to
-    try if ``task`` found no unit, because the rest of its group would find none either."""
+    try if ``task`` found no unit, because the rest of its group would find none either. Tasks for which their quotas
+    leave no room are passed over."""
     groups = set()
     for other in state.pending:
         group = state.group_of(other)
-        if other > task and group not in groups:
+        if other > task and group not in groups and is_within_quotas(model, state, other):
             return other
         groups.add(group)
     return -1
@@ -263,8 +265,41 @@ def has_room_for(model: Any, state: Any, unit: int, amount: float) -> bool:
 
 def fits(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether there is room now for all that the task would hold if it ran on the unit; and for the rest of its gang,
-    if it is the pending task of one."""
-    return fits_itself(model, state, task, unit) and (len(model.job_gang) == 0 or gang_fits(model, state, task, unit))
+    if it is the pending task of one; and whether its quotas allow it."""
+    return (
+        fits_itself(model, state, task, unit)
+        and (len(model.job_gang) == 0 or gang_fits(model, state, task, unit))
+        and quotas_allow(model, state, task, unit)
+    )
+
+
+def is_in_partition(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the unit is on a node of the task's partition; true if it has none."""
+    if len(model.job_partition) == 0:
+        return True
+    return model.partition_node[model.job_partition[model.task_job[task]], model.unit_node[unit]]
+
+
+def counted_amount(model: Any, state: Any, task: int, unit: int, counted: int) -> float:
+    """Return what the task would hold, on the unit, of processor types that quotas count together: a row of
+    ``counted_type``. The units of its lead count as if all were as large as this one."""
+    kind, amount = task_type(model, state, task), 0.0
+    if model.counted_type[counted, model.unit_type[unit]]:
+        amount += model.kind_units[kind] * demand(model, state, task, unit)
+    for c in range(len(model.companion_type)):
+        if model.counted_type[counted, model.companion_type[c]]:
+            amount += model.kind_companion[kind, model.companion_type[c]]
+    return amount
+
+
+def quotas_allow(model: Any, state: Any, task: int, unit: int) -> bool:
+    """Whether the quotas of the task leave room for what it would hold on the unit, with its gang where that fits."""
+    return state.quotas.allow(task, unit)
+
+
+def is_within_quotas(model: Any, state: Any, task: int) -> bool:
+    """Whether the quotas of a pending task leave room for the least that it could hold, with its gang."""
+    return state.quotas.leave_room(task)
 
 
 def gang_fits(model: Any, state: Any, task: int, unit: int) -> bool:
@@ -274,8 +309,10 @@ def gang_fits(model: Any, state: Any, task: int, unit: int) -> bool:
 
 def fits_itself(model: Any, state: Any, task: int, unit: int) -> bool:
     """Whether there is room now for all that the task itself would hold if it ran on the unit."""
-    return has_room_for(model, state, unit, demand(model, state, task, unit)) and (
-        len(model.kind_units) == 0 or rest_fits(model, state, task, unit)
+    return (
+        has_room_for(model, state, unit, demand(model, state, task, unit))
+        and (len(model.kind_units) == 0 or rest_fits(model, state, task, unit))
+        and is_in_partition(model, state, task, unit)
     )
 
 

@@ -18,8 +18,9 @@ from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage
+from vinesim.model.partition import Partition
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANY_LEAD, NO_GANG, ONE_SLOT
+from vinesim.model.workload import ANY_LEAD, NO_GANG, NO_PARTITION, ONE_SLOT
 
 REQUEST, COMPANION = "request.", "companion."
 
@@ -38,6 +39,10 @@ class ExplainRecord:
     lead_sets: list[list[str]]  # processor types of a lead
     gang: np.ndarray  # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
     tasks_per_node: np.ndarray  # [N]: the most of them at one node, 0: any number
+    partitions: list[Partition]
+    partition: np.ndarray  # [N]: of these, or NO_PARTITION
+    users: list[str]
+    user: np.ndarray  # [N]: of these, or -1
     companions: dict[str, np.ndarray]  # processor type -> [N] float64: what is held of one unit of it
     requests: dict[str, np.ndarray]  # resource -> [N] float64
     outages: list[tuple[int, int, float, float]]  # (rack, shelf, down_us, up_us) of nodes
@@ -61,6 +66,16 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
         "lead_sets": work.lead_sets,
         "attributes": [dict(p.attributes) for p in types],
         "affinity": scenario.affinity.tolist(),
+        "partitions": [
+            {
+                "name": one.name,
+                "nodes": None if one.nodes is None else one.nodes.tolist(),
+                "quota": dict(one.quota),
+                "user_quota": dict(one.user_quota),
+            }
+            for one in scenario.partitions
+        ],
+        "users": work.user_names,
         "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in outages],
     }
     (folder / EXPLAIN_TYPES).write_text(json.dumps(content, indent=1) + "\n")
@@ -71,6 +86,10 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
         per_node = np.zeros(work.n_jobs, np.int32) if work.tasks_per_node is None else work.tasks_per_node
         counts = np.diff(work.job_first)
         columns |= {"gang": np.repeat(work.gang_within, counts), "tasks_per_node": np.repeat(per_node, counts)}
+    if work.partition is not None:
+        counts = np.diff(work.job_first)
+        columns |= {"partition": np.repeat(scenario.job_partition, counts)}
+        columns |= {} if work.user is None else {"user": np.repeat(work.user, counts)}
     columns |= {f"{REQUEST}{name}": values for name, values in (work.requests or {}).items()}
     columns |= {f"{COMPANION}{name}": values for name, values in (work.companions or {}).items()}
     write_table(folder / EXPLAIN_TASKS, columns)
@@ -96,6 +115,10 @@ def read_record(folder: Path) -> ExplainRecord:
             found.get("lead_sets", []),  # none in records of versions without it
             columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
             columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
+            [Partition(**one) for one in found.get("partitions", [])],
+            columns.get("partition", np.full(len(columns["demand"]), NO_PARTITION)),
+            found.get("users", []),
+            columns.get("user", np.full(len(columns["demand"]), -1)),
             _named(COMPANION, columns),
             _named(REQUEST, columns),
             [(rack, shelf, down, math.inf if up is None else up) for rack, shelf, down, up in found["outages"]],

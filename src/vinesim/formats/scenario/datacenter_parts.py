@@ -67,6 +67,7 @@ class NodePart(Part):
         "processor type with that name.",
     )
     count: CountOrNone = Field(1, description="How many such nodes, on consecutive shelves.")
+    group: Name | None = Field(None, description="A name for these nodes, for partitions to refer to.")
 
     @model_validator(mode="after")
     def _memory_once(self) -> "NodePart":

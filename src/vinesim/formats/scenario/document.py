@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from vinesim.formats.scenario.datacenter_parts import DatacenterPart
 from vinesim.formats.scenario.distribution_parts import DistributionPart
 from vinesim.formats.scenario.network_part import NetworkPart
+from vinesim.formats.scenario.partition_parts import PartitionPart
 from vinesim.formats.scenario.run_parts import AccountingPart, EnergyPart, FailurePart, OutagePart
 from vinesim.formats.scenario.type_parts import (
     AffinityPart,
@@ -83,6 +84,9 @@ class ScenarioDocument(Part):
     )
     outages: list[OutagePart] | None = Field(None, description="Nodes that go down and come up during the run.")
     failures: list[FailurePart] | None = Field(None, description="Nodes that fail at random during the run.")
+    partitions: Annotated[list[PartitionPart], Field(min_length=1)] | None = Field(
+        None, description="Sets of nodes for certain jobs, with quotas; the workload's column partition names them."
+    )
     preemption: Literal["resume", "checkpoint", "restart"] = Field(
         "resume", description="What a task keeps of its work when a policy preempts or moves it."
     )

@@ -19,6 +19,7 @@ from vinesim.formats.scenario.extends import extended
 from vinesim.formats.scenario.names import Names, names_of, read
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.network_part import NetworkPart
+from vinesim.formats.scenario.partition_parts import partitions
 from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
 from vinesim.formats.scenario.series import read_series
@@ -128,6 +129,7 @@ class _Builder:
             work = replace(work, estimate_us=estimate_us)
         applications = self._applications()
         electricity = self._electricity()
+        parts = partitions(source, document.datacenter, document.partitions, center)
         if source.n_problems or center is None or work is None or affinities is None:
             return None
         try:
@@ -150,6 +152,7 @@ class _Builder:
                 outages=_outages(document.outages),
                 failures=_failures(document.failures),
                 preemption=document.preemption,
+                partitions=parts,
                 applications=workloads.applications if applications is None else applications,
             )
             if check_demands is not None:
@@ -212,7 +215,7 @@ class _Builder:
                 continue
             name = re.split(r"[.:\[]", problem.where)[0]
             section = _SECTIONS.get(name, name)
-            item = re.match(r"(?:outages|failures)\[(\d+)\]", problem.where)
+            item = re.match(r"(?:outages|failures|partitions)\[(\d+)\]", problem.where)
             path = (section,) if item is None else (section, int(item[1]))
             self.source.adopt(InputError([problem]), path)
 

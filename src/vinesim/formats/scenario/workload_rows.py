@@ -88,6 +88,7 @@ def to_workload(
         requests=requests or None,
         application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
         user_names=tuple(names["user"]) if "user" in columns else (),
+        partition_names=tuple(names.get("partition", ())),
         **columns | demands,
     )
 

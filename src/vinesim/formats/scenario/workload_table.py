@@ -79,8 +79,9 @@ def read_with_places(
     names = {"task_type": [t.name for t in task_types], "preferred_type": [p.name for p in processor_types]}
     if "application" in match:
         names["application"] = application_names_of(used_names(source, cells["application"]))
-    if "user" in match:
-        names["user"] = used_names(source, cells["user"])
+    for name in ("user", "partition"):
+        if name in match:
+            names[name] = used_names(source, cells[name])
     check_names(source, cells, names)
     words = {name: WORDS[name] for name in WORDS if name in match}
     sets = {name: used_names(source, cells[name]) for name in match if is_set(name)}

@@ -37,6 +37,8 @@ def write_workload(
         names["application"] = [*own, *map(str, range(len(own), n_applications))]
     if workload.user is not None:
         names["user"] = list(workload.user_names)
+    if workload.partition is not None:
+        names["partition"] = list(workload.partition_names)
     for i, processor in enumerate(processor_types if workload.times_us is not None else ()):
         columns[f"time_us.{processor.name}"] = "DOUBLE"
         tasks[f"time_us.{processor.name}"] = workload.times_us[:, i]  # type: ignore[index]

@@ -24,7 +24,7 @@ from vinesim.policies.backfill.changes import insert_change, is_begin, take_chan
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.layout import OUTAGE
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
-from vinesim.state.queries import more_at_once, nothing
+from vinesim.state.queries import is_within_quotas, more_at_once, nothing
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class ConservativeBackfillOfNodes(OnlinePolicy):
     time has come, where it fits beside them. If something ends earlier or later than expected, tasks move to earlier
     times, one by one, in order of arrival, until none can. A reservation whose time has passed because something runs
     longer than expected is made anew. So are all of them, in order of arrival, when a node goes down or comes up, or if
-    nothing runs and nothing can start.
+    nothing runs and nothing can start. A task for which its quotas leave no room is passed over and reserves nothing,
+    as in Slurm.
     """
 
     sees_every_event: ClassVar[bool] = True
@@ -110,10 +111,12 @@ def forget_plan(model: Any, state: Any, scratch: Any) -> None:
 
 
 def forget_missed(model: Any, state: Any, scratch: Any, now_us: float) -> None:
-    """Cancel the reservations that should have begun before now."""
+    """Cancel the reservations that should have begun before now, and those of tasks for which their quotas leave no
+    room."""
     item = int(scratch.first[0])
     while item > 0:
-        if scratch.plan[item - 1] == PLANNED and scratch.change_us[2 * (item - 1)] < now_us:
+        is_missed = scratch.change_us[2 * (item - 1)] < now_us or not is_within_quotas(model, state, item - 1)
+        if scratch.plan[item - 1] == PLANNED and is_missed:
             withdraw(model, state, scratch, item - 1)
         item = int(scratch.next[item - 1])
 
@@ -125,11 +128,11 @@ def settle(model: Any, state: Any, scratch: Any, now_us: float) -> None:
         has_moved = False
         item = int(scratch.first[0])
         while item > 0:
-            if scratch.plan[item - 1] == UNPLANNED:
+            if scratch.plan[item - 1] == UNPLANNED and is_within_quotas(model, state, item - 1):
                 begin_us = earliest(model, state, scratch, item - 1, now_us, math.inf)
                 if begin_us < math.inf:
                     reserve(model, state, scratch, item - 1, begin_us)
-                else:
+                elif len(model.quota_limit) == 0:  # a quota may be all that it lacks
                     scratch.plan[item - 1] = NOWHERE
             elif scratch.is_freed[0] == 1 and scratch.plan[item - 1] == PLANNED:
                 has_moved |= move(model, state, scratch, item - 1, now_us)
@@ -258,7 +261,8 @@ def next_begin(model: Any, state: Any, scratch: Any, now_us: float) -> tuple[int
             unit = unit_from(model, state, scratch, task, now_us, True)
             if unit >= 0:
                 return task, unit
-            reserve(model, state, scratch, task, now_us)
+            if is_within_quotas(model, state, task):
+                reserve(model, state, scratch, task, now_us)
         item = int(scratch.next[task])
     offer_as_is(model, state, scratch)
     return -1, -1

@@ -20,7 +20,7 @@ from vinesim.policies.backfill.ahead import (
 from vinesim.policies.backfill.changes import task_of
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.places import end_of_members, first_row, is_member, note_place
-from vinesim.state.queries import group, more_at_once, next_with_room, nothing
+from vinesim.state.queries import group, is_within_quotas, more_at_once, next_with_room, nothing
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class EasyBackfillOfNodes(OnlinePolicy):
     That is the earliest of the expected ends of what runs at which it fits if nothing else starts. Something later in
     the queue may start now if it ends by the shadow time; else only beside the reservation: what it finds of each
     reserved unit is less by what the reservation takes and what ends by the shadow time does not free. The reservation
-    is kept until its task starts, something ends earlier or later than expected, or a node goes down or comes up.
+    is kept until its task starts, something ends earlier or later than expected, or a node goes down or comes up. A
+    task for which its quotas leave no room is passed over and reserves nothing, as in Slurm.
     """
 
     sees_every_event: ClassVar[bool] = True
@@ -69,7 +70,7 @@ class EasyBackfillOfNodes(OnlinePolicy):
         if scratch.first[0] == 0 or more_at_once(model, state) or not is_any_free(model, state):
             return nothing()
         item = int(scratch.first[0])
-        while item > 0 and (scratch.reserved_for[0] != item or now_us >= scratch.shadow_us[0]):
+        while item > 0 and not keeps_place(model, state, scratch, item, now_us):
             cancel(scratch)
             look_up_expected(model, state, scratch, item - 1)
             unit = fit_by(model, state, scratch, item - 1, now_us, -math.inf, math.inf)
@@ -92,6 +93,12 @@ def is_any_free(model: Any, state: Any) -> bool:
     return False
 
 
+def keeps_place(model: Any, state: Any, scratch: Any, item: int, now_us: float) -> bool:
+    """Whether a task, numbered from 1, goes on waiting for the place that it has reserved."""
+    is_waiting = scratch.reserved_for[0] == item and now_us < scratch.shadow_us[0]
+    return bool(is_waiting and is_within_quotas(model, state, item - 1))
+
+
 def cancel(scratch: Any) -> None:
     """Cancel the reservation."""
     for i in range(int(scratch.n_reserved[0])):
@@ -109,7 +116,10 @@ def free(model: Any, scratch: Any, task: int) -> None:
 
 
 def reserve(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> bool:
-    """Let tasks end as expected until the task fits, and reserve the place. Returns whether it ever does."""
+    """Let tasks end as expected until the task fits, and reserve the place. Returns whether it ever does; a task for
+    which its quotas leave no room reserves nothing."""
+    if not is_within_quotas(model, state, task):
+        return False
     change = int(scratch.change_first[0])
     is_firm = change == 0 or scratch.change_us[change - 1] > now_us
     unit, shadow_us = -1, now_us

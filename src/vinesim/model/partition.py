@@ -1,0 +1,93 @@
+"""Partitions: sets of nodes for certain jobs, and quotas of what these jobs hold at once.
+
+Source: Slurm's partitions, GrpTRES and MaxTRESPerUser; Kubernetes' ResourceQuota.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vinesim.model.arrays import as_column
+from vinesim.model.datacenter import Datacenter
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import NO_PARTITION, Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The jobs of a partition run on its nodes only, and hold no more at once than its quotas say.
+
+    A quota is an amount by the name of a processor type, or of several as A100|T4, which then count together.
+    """
+
+    name: str
+    nodes: np.ndarray | None = None  # [n, 2] int32: rack, shelf; None: all nodes
+    quota: Mapping[str, float] = field(default_factory=dict)  # of all its jobs together
+    user_quota: Mapping[str, float] = field(default_factory=dict)  # of the jobs of each user
+
+    def __post_init__(self) -> None:
+        if self.nodes is not None:
+            problems: list[Problem] = []
+            flat = as_column("nodes", np.asarray(self.nodes).reshape(-1), np.int32, None, problems)
+            if problems or len(flat) % 2:
+                raise InputError([Problem(f"partition {self.name}: nodes", "rows of rack and shelf", "others")])
+            object.__setattr__(self, "nodes", flat.reshape(-1, 2))
+        for name in ("quota", "user_quota"):
+            object.__setattr__(self, name, {types: float(most) for types, most in getattr(self, name).items()})
+
+    def has(self, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
+        """[n] bool: which of these places are nodes of the partition."""
+        if self.nodes is None:
+            return np.ones(len(rack), bool)
+        width = 1 + max(int(shelf.max(initial=0)), int(self.nodes[:, 1].max(initial=0)))
+        own = self.nodes[:, 0] * np.int64(width) + self.nodes[:, 1]
+        return np.isin(rack * np.int64(width) + shelf, own)
+
+
+def types_of(quota: str) -> list[str]:
+    """Return the processor types that count together."""
+    return quota.split("|")
+
+
+def wrong_partitions(partitions: Sequence[Partition], center: Datacenter, work: Workload) -> Iterator[Problem]:
+    """Yield what is wrong with partitions: nodes and processor types that do not exist, and jobs of no partition."""
+    names = [one.name for one in partitions]
+    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
+    for i, one in enumerate(partitions):
+        where = f"partitions[{i}]"
+        if one.name in names[:i]:
+            yield Problem(f"{where}.name", "a name that no other partition has", repr(one.name))
+        if one.nodes is not None and not len(one.nodes):
+            yield Problem(where, "a node", "none")
+        for rack, shelf in [place for place in ([] if one.nodes is None else one.nodes.tolist())
+                            if tuple(place) not in units][:5]:  # fmt: skip
+            yield Problem(where, "nodes of the datacenter", f"rack {rack}, shelf {shelf}, which has no unit")
+        yield from _wrong_quotas(where, one, center, work)
+    if work.partition is None:
+        if partitions:
+            remedy = "Give the jobs a column partition, or leave the partitions out."
+            yield Problem("partitions", "jobs of them", "none: the workload names no partition", remedy)
+        return
+    expected = "one of " + ", ".join(names) if names else "none, as the scenario has no partitions"
+    is_known = np.array([name in names for name in work.partition_names])
+    of_none = (work.partition != NO_PARTITION) & ~is_known[work.partition]
+    for job in np.flatnonzero(of_none)[:5]:
+        found = repr(work.partition_names[work.partition[job]])
+        yield Problem(f"workload.partition[{job}]", expected, found, "List it under partitions.")
+
+
+def _wrong_quotas(where: str, one: Partition, center: Datacenter, work: Workload) -> Iterator[Problem]:
+    """Yield what is wrong with the quotas of a partition."""
+    known = center.count_by_type()
+    for kind, quotas in (("quota", one.quota), ("user_quota", one.user_quota)):
+        for types, most in quotas.items():
+            unknown = [name for name in types_of(types) if name not in known]
+            if unknown:
+                expected = "processor types of the datacenter: " + ", ".join(known)
+                yield Problem(f"{where}.{kind}", expected, repr(unknown[0]))
+            if not (most > 0 and math.isfinite(most)):
+                yield Problem(f"{where}.{kind}.{types}", "a finite number above 0", f"{most:g}")
+    if one.user_quota and work.user is None:
+        yield Problem(f"{where}.user_quota", "jobs with users", "none", "Give the jobs a column user.")

@@ -1,0 +1,142 @@
+"""Partitions before a run: the nodes of each job, the quotas that it counts against, and jobs that no quota allows.
+
+Jobs of one partition, and of one user where that has quotas of each user, are of one account: they count against the
+same quotas.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vinesim.model.errors import Problem
+from vinesim.model.partition import types_of
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_GANG, NO_PARTITION
+from vinesim.state.demand import amounts
+from vinesim.state.demand_classes import DemandClasses, units_of_partition
+from vinesim.state.gang_room import gangs_of
+from vinesim.state.layout import OVERFULL
+
+
+class Quotas(NamedTuple):
+    """A accounts, C quotas, K sets of processor types that quotas count."""
+
+    job_account: np.ndarray  # [J] int32, -1: none
+    quotas_of: list[list[int]]  # [A] by account
+    limit: np.ndarray  # [C] float64
+    counted: np.ndarray  # [C] int32: of K
+    types: np.ndarray  # [K, P] bool
+    words: list[str]  # [C]
+    least: np.ndarray  # [T, K] float64: the least that a task of each class holds of them
+
+
+def quotas_of(scenario: Scenario, classes: DemandClasses) -> Quotas:
+    """Return the quotas of a scenario with partitions."""
+    work, names = scenario.workload, [p.name for p in scenario.datacenter.processor_types]
+    partition = scenario.job_partition
+    has_users = np.array([bool(one.user_quota) for one in scenario.partitions] + [False])[partition]
+    user = np.where(has_users, -1 if work.user is None else work.user, -1)
+    keys = np.stack([partition, user], axis=1)
+    accounts, job_account = np.unique(keys, axis=0, return_inverse=True)
+    number: dict[tuple[int, int, str], int] = {}
+    sets: dict[str, int] = {}
+    limit: list[float] = []
+    counted: list[int] = []
+    words: list[str] = []
+    of_account: list[list[int]] = []
+    for at, of_user in accounts.tolist():
+        own = []
+        if at != NO_PARTITION:
+            one = scenario.partitions[at]
+            who = f"user {work.user_names[of_user]}" if of_user >= 0 else ""
+            every = [(-1, types, most, f"partition {one.name}") for types, most in one.quota.items()]
+            every += [
+                (of_user, types, most, f"{who} in partition {one.name}") for types, most in one.user_quota.items()
+            ]
+            for of, types, most, text in every:
+                if (at, of, types) not in number:
+                    number[at, of, types] = len(limit)
+                    limit.append(most)
+                    counted.append(sets.setdefault(types, len(sets)))
+                    words.append(f"the quota of {text} on {types}")
+                own.append(number[at, of, types])
+        of_account.append(own)
+    count_types = np.array([[name in types_of(types) for name in names] for types in sets], bool)
+    count_types = count_types.reshape(-1, len(names))
+    is_free = np.array([not own for own in of_account])
+    job_account = np.where(is_free[job_account.reshape(-1)], -1, job_account.reshape(-1)).astype(np.int32)
+    least = _least(scenario, classes, count_types)
+    return Quotas(
+        job_account, of_account, np.array(limit, np.float64), np.array(counted, np.int32), count_types, words, least
+    )
+
+
+def _least(scenario: Scenario, classes: DemandClasses, types: np.ndarray) -> np.ndarray:
+    """[T, K] the least that a task of each class holds of sets of processor types [K, P], on any unit."""
+    center = scenario.datacenter
+    found = np.full((len(classes.units), len(types)), np.inf)
+    for t, p in np.argwhere(classes.can_lead):
+        mine = (center.unit_type == p) & units_of_partition(scenario, int(classes.partition[t]))
+        amount = float(amounts(classes.share[t], np.unique(center.unit_capacity[mine])).min())
+        found[t] = np.minimum(found[t], np.where(types[:, p], classes.units[t] * amount, 0.0))
+    return found + classes.companion @ types.T.astype(np.float64)
+
+
+def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
+    """Find jobs that hold more than a quota allows even if they are alone."""
+    work = scenario.workload
+    if work.partition is None:
+        return []
+    quotas, problems = quotas_of(scenario, classes), []
+    is_gang = np.zeros(work.n_jobs, bool) if work.gang_within is None else gangs_of(work) != NO_GANG
+    for k in range(len(quotas.types)):
+        alone = quotas.least[classes.of_task, k]
+        together = np.add.reduceat(alone, work.job_first[:-1])
+        needed = np.where(is_gang, together, np.maximum.reduceat(alone, work.job_first[:-1]))
+        for account, own in enumerate(quotas.quotas_of):
+            for quota in own:
+                if quotas.counted[quota] == k:
+                    most = quotas.limit[quota]
+                    jobs = np.flatnonzero((quotas.job_account == account) & (needed > most * OVERFULL))
+                    problems += [
+                        Problem(
+                            f"workload: task {work.job_first[job]}",
+                            f"at most {most:g}, {quotas.words[quota]}",
+                            f"{needed[job]:g}",
+                            "Ask for less, or raise the quota.",
+                        )
+                        for job in jobs[:5]
+                    ]
+    return problems
+
+
+NO_QUOTAS: dict[str, np.ndarray] = {
+    "job_account": np.empty(0, np.int32),
+    "account_first": np.zeros(1, np.int32),
+    "account_quota": np.empty(0, np.int32),
+    "quota_limit": np.empty(0, np.float64),
+    "quota_counts": np.empty(0, np.int32),
+    "counted_type": np.empty((0, 0), bool),
+    "kind_least": np.empty((0, 0), np.float64),
+}
+
+
+def partition_columns(
+    scenario: Scenario, quotas: Quotas | None, node_rack: np.ndarray, node_shelf: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the columns of the model about partitions and quotas; the places are those of its nodes."""
+    if quotas is None:
+        of_none: dict[str, np.ndarray] = {"job_partition": np.empty(0, np.int8), "partition_node": np.empty((0, 0), bool)}
+        return {**of_none, **NO_QUOTAS}  # by the first type loops are compiled: state/kernel.py
+    rows = [np.ones(len(node_rack), bool), *(one.has(node_rack, node_shelf) for one in scenario.partitions)]
+    return {
+        "job_partition": scenario.job_partition + np.int32(1),
+        "partition_node": np.array(rows),
+        "job_account": quotas.job_account,
+        "account_first": np.cumsum([0, *map(len, quotas.quotas_of)]).astype(np.int32),
+        "account_quota": np.array([quota for own in quotas.quotas_of for quota in own], np.int32),
+        "quota_limit": quotas.limit,
+        "quota_counts": quotas.counted,
+        "counted_type": quotas.types,
+        "kind_least": quotas.least,
+    }

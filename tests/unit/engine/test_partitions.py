@@ -1,0 +1,187 @@
+"""Partitions and quotas by hand."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from vinesim.policies.contract import OnlinePolicy
+from vinesim.state.queries import nothing, oldest_pending, start
+
+pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
+SLURM = ["fcfs", "high", "easy_backfill", "conservative_backfill", "priority", "drf", "flat", "fgd"]
+
+
+def scenario(policy, jobs, partitions, options=None, **columns):
+    """Two nodes of 4 GPUs, a third of one CPU of 8. A job: arrival, time, GPUs, user, partition (None: none)."""
+    types = [vs.ProcessorType("GPU"), vs.ProcessorType("CPU", capacity=8.0)]
+    units = [("GPU", 0, 0)] * 4 + [("GPU", 0, 1)] * 4 + [("CPU", 0, 2)]
+    arrival, time, gpus, user, part = zip(*jobs, strict=True)
+    names = sorted({name for name in part if name})
+    users = sorted(set(user))
+    n = len(jobs)
+    work = vs.Workload(
+        [0] * n, range(n + 1), list(map(float, arrival)), list(map(float, time)), *np.zeros((3, n)), [-1] * n,
+        units=gpus, task_types=(vs.TaskType("T"),),
+        user=[users.index(name) for name in user], user_names=tuple(users),
+        partition=[-1 if name is None else names.index(name) for name in part], partition_names=tuple(names), **columns,
+    )  # fmt: skip
+    center = vs.Datacenter.of(units, types)
+    return vs.Scenario(center, work, policy, options or {}, affinity=[[1.0], [0.0]], partitions=tuple(partitions))
+
+
+def begins(case):
+    return vs.simulate(case, engine="reference").tasks["init_us"].tolist()
+
+
+@pytest.mark.parametrize("name", [name for name in SLURM if name != "fcfs"])  # it has one queue for all
+def test_a_job_runs_on_the_nodes_of_its_partition_only(name):
+    one, two = vs.Partition("one", [[0, 0]]), vs.Partition("two", [[0, 1]])
+    jobs = [(0, 10, 4, "a", "two"), (0, 10, 3, "a", "two"), (1, 5, 2, "a", "one"), (1, 5, 1, "b", None)]
+    done = vs.simulate(scenario(name, jobs, [one, two]), engine="reference")
+    assert done.tasks["init_us"].tolist() == [0.0, 10.0, 1.0, 1.0]
+    assert done.tasks["shelf"].tolist()[:3] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("name", SLURM)
+def test_a_quota_that_is_used_up_holds_back_its_own_jobs_and_no_others(name):
+    """Ada's second job would find GPUs; Bob's, behind it, starts at once, as in Slurm."""
+    jobs = [(0, 10, 3, "ada", "p"), (1, 10, 2, "ada", "p"), (2, 10, 2, "bob", "p"), (3, 10, 1, "ada", None)]
+    case = scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 4})])
+    assert begins(case) == [0.0, 10.0, 2.0, 3.0]
+    assert begins(scenario(name, jobs, [vs.Partition("p")])) == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("options", [{"in_order": True}, {}])
+def test_one_that_holds_up_all_others_does_not_if_it_is_its_quota_that_it_waits_for(options):
+    jobs = [(0, 10, 3, "ada", "p"), (1, 10, 2, "ada", "p"), (2, 10, 2, "bob", "p")]
+    assert begins(scenario("high", jobs, [vs.Partition("p", user_quota={"GPU": 4})], options)) == [0.0, 10.0, 2.0]
+
+
+def test_a_quota_of_all_jobs_of_a_partition_and_of_several_types():
+    jobs = [(0, 10, 3, "ada", "p"), (1, 10, 2, "bob", "p"), (2, 10, 4, "eve", None)]
+    case = scenario("high", jobs, [vs.Partition("p", quota={"GPU|CPU": 4, "CPU": 1})])
+    assert begins(case) == [0.0, 10.0, 2.0]
+
+
+def test_what_is_held_beside_counts_too():
+    """Of 8 cores each job holds 3; the quota is 5."""
+    types = [vs.ProcessorType("GPU"), vs.ProcessorType("CPU", capacity=8.0)]
+    center = vs.Datacenter.of([("GPU", 0, 0), ("GPU", 0, 0), ("CPU", 0, 0)], types)
+    work = vs.Workload([0, 0], [0, 1, 2], [0.0, 0.0], [10.0, 10.0], *np.zeros((3, 2)), [-1, -1],
+                       companions={"CPU": [3.0, 3.0]}, partition=[0, 0], partition_names=("p",),
+                       task_types=(vs.TaskType("T"),))  # fmt: skip
+    case = vs.Scenario(center, work, affinity=[[1.0], [0.0]], partitions=(vs.Partition("p", quota={"CPU": 5}),))
+    assert begins(case) == [0.0, 10.0]
+    assert begins(replace(case, partitions=(vs.Partition("p", quota={"CPU": 6}),))) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["easy_backfill", "conservative_backfill"])
+def test_a_job_without_quota_reserves_nothing(name):
+    """If Ada's second job reserved the free node from 10 on, Bob's longer one would wait for it."""
+    jobs = [(0, 10, 4, "ada", "p"), (1, 10, 4, "ada", "p"), (2, 100, 4, "bob", "p")]
+    assert begins(scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 4})])) == [0.0, 10.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["easy_backfill", "conservative_backfill"])
+def test_a_reservation_ends_when_the_quota_is_used_up(name):
+    """Ada's job of 4 waits for a node until 10 and reserves it; her short job then uses up her quota."""
+    jobs = [(0, 10, 4, "bob", "p"), (0, 20, 3, "bob", "p"), (1, 5, 4, "ada", "p"), (2, 30, 1, "ada", "p")]
+    found = begins(scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 7})]))
+    assert found == [0.0, 0.0, 10.0, 2.0]
+    assert begins(scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 4}, quota={"GPU": 9})])) != found
+
+
+def test_nothing_is_preempted_for_a_quota():
+    """As in Slurm, where limits are looked at before preemption."""
+    jobs = [(0, 10, 4, "ada", "p"), (1, 5, 4, "ada", "p"), (2, 5, 4, "bob", "p")]
+    case = scenario("priority", jobs, [vs.Partition("p", user_quota={"GPU": 4})], priority=[0.0, 5.0, 1.0])
+    done = vs.simulate(case, engine="reference")
+    assert done.tasks["init_us"].tolist() == [0.0, 10.0, 2.0]
+    assert done.segments is None or "preempted" not in set(np.asarray(done.segments["outcome"]).tolist())
+
+
+def test_a_gang_counts_as_a_whole():
+    """Two tasks of 2 GPUs need 4 of the quota; 3 are left."""
+    jobs = [(0, 10, 2, "ada", "p"), (1, 10, 2, "ada", "p"), (2, 10, 1, "ada", "p")]
+    case = scenario("high", jobs, [vs.Partition("p", quota={"GPU": 5})])
+    first = [0, 1, 3, 4]
+    work = replace(case.workload, job_first=first, operations=[10.0] * 4, units=[2, 2, 2, 1],
+                   **dict.fromkeys(("data_bytes", "data_rack", "data_shelf"), [0] * 4), preferred_type=[-1] * 4,
+                   gang_within=[0, 3, 0])  # fmt: skip
+    assert begins(replace(case, workload=work)) == [0.0, 10.0, 10.0, 2.0]
+
+
+@dataclass(frozen=True)
+class Stubborn(OnlinePolicy):
+    """Starts every task on the first unit."""
+
+    name: ClassVar[str] = "test_stubborn"
+    source: ClassVar[str] = "tests"
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        return start(task, 0) if task >= 0 else nothing()
+
+
+def test_a_policy_may_not_leave_the_partition():
+    case = scenario(Stubborn(), [(0, 10, 1, "ada", "p")], [vs.Partition("p", [[0, 1]])])
+    with pytest.raises(vs.PolicyError, match="only on a node of its partition"):
+        vs.simulate(case, engine="reference")
+
+
+@dataclass(frozen=True)
+class Youngest(OnlinePolicy):
+    """Starts the last task that has arrived, whatever its quotas."""
+
+    name: ClassVar[str] = "test_youngest"
+    source: ClassVar[str] = "tests"
+    sees_every_event: ClassVar[bool] = True
+
+    @staticmethod
+    def decide(model, state, view):
+        task = int(model.job_first[view.job]) if view.job >= 0 else -1
+        return start(task, task) if task >= 0 and state.task_unit[task] < 0 else nothing()
+
+
+def test_a_policy_may_not_exceed_a_quota():
+    jobs = [(0, 10, 1, "ada", "p"), (1, 10, 1, "ada", "p")]
+    assert begins(scenario(Youngest(), jobs, [vs.Partition("p", quota={"GPU": 2})])) == [0.0, 1.0]
+    with pytest.raises(vs.PolicyError, match="only if its quotas leave room"):
+        vs.simulate(scenario(Youngest(), jobs, [vs.Partition("p", quota={"GPU": 1})]), engine="reference")
+
+
+WRONG = [
+    ([vs.Partition("q")], r"partition\[0\]: expected one of q, found 'p'"),
+    ([vs.Partition("p"), vs.Partition("p")], "a name that no other partition has"),
+    ([vs.Partition("p", [[0, 7]])], "rack 0, shelf 7, which has no unit"),
+    ([vs.Partition("p", np.empty((0, 2)))], "expected a node, found none"),
+    ([vs.Partition("p", quota={"TPU": 1})], "processor types of the datacenter: GPU, CPU, found 'TPU'"),
+    ([vs.Partition("p", quota={"GPU": 0})], "a finite number above 0, found 0"),
+]
+
+
+@pytest.mark.parametrize(("partitions", "message"), WRONG)
+def test_wrong_partitions_are_refused(partitions, message):
+    with pytest.raises(vs.InputError, match=message):
+        scenario("high", [(0, 10, 1, "ada", "p")], partitions)
+
+
+def test_jobs_that_could_never_run_are_refused():
+    jobs = [(0, 10, 1, "ada", "p"), (0, 10, 4, "ada", "p")]
+    with pytest.raises(vs.InputError, match=r"task 1: expected at most 3, the quota of user ada in partition p on GPU"):
+        vs.simulate(scenario("high", jobs, [vs.Partition("p", user_quota={"GPU": 3})]))
+    with pytest.raises(vs.InputError, match=r"task 0: expected a node of the partition p that has all it holds"):
+        vs.simulate(scenario("high", jobs, [vs.Partition("p", [[0, 2]])]))
+
+
+def test_partitions_are_part_of_the_id_and_only_if_given():
+    plain = scenario("high", [(0, 10, 1, "ada", None)], [])
+    jobs = [(0, 10, 1, "ada", "p")]
+    ids = {scenario("high", jobs, [vs.Partition("p", quota={"GPU": n})]).content_id for n in (1, 2)}
+    assert len(ids | {plain.content_id}) == 3
+    with pytest.raises(vs.InputError, match="the workload names no partition"):
+        scenario("high", [(0, 10, 1, "ada", None)], [vs.Partition("p")])

@@ -1,0 +1,66 @@
+"""Why a job waited whose quota was used up."""
+
+from dataclasses import replace
+
+import pytest
+
+import vinesim as vs
+from tests.cli.conftest import vinesim  # noqa: F401
+from tests.unit.engine.test_partitions import scenario
+from tests.unit.metrics.test_waiting import recorded
+from vinesim.formats.results.explain_record import read_record
+from vinesim.formats.results.tables import open_result
+from vinesim.metrics.causes import IMPOSSIBLE, causes_of
+from vinesim.metrics.quota_waits import QUOTA
+from vinesim.metrics.waiting import waiting_of
+
+JOBS = [(0, 10, 3, "ada", "p"), (0, 4, 1, "ada", "p"), (1, 10, 2, "ada", "p"), (2, 10, 2, "bob", "p")]
+
+
+def waits(found):
+    return [(wait.whose, wait.types, wait.begin_us, wait.end_us, wait.held, wait.needed) for wait in found.quotas]
+
+
+def test_it_says_whose_quota_was_used_up_and_when(tmp_path):
+    case = scenario("high", JOBS, [vs.Partition("p", user_quota={"GPU": 4})])
+    recorded(tmp_path / "run", case)
+    found = waiting_of(tmp_path / "run", 2)
+    ada = "user ada in partition p"
+    assert waits(found) == [(ada, "GPU", 1.0, 4.0, 4.0, 2.0), (ada, "GPU", 4.0, 10.0, 3.0, 2.0)]
+    assert waiting_of(tmp_path / "run", 3).quotas == []
+
+
+def test_all_jobs_of_a_partition_and_types_that_count_together(tmp_path):
+    case = scenario("high", JOBS, [vs.Partition("p", quota={"GPU|CPU": 4, "CPU": 1})])
+    recorded(tmp_path / "run", case)
+    assert waits(waiting_of(tmp_path / "run", 3))[0] == ("partition p", "GPU|CPU", 2.0, 4.0, 4.0, 2.0)
+
+
+def test_a_gang_needs_enough_for_all_its_tasks(tmp_path):
+    case = scenario("high", [(0, 10, 3, "ada", "p"), (1, 5, 1, "ada", "p")], [vs.Partition("p", quota={"GPU": 4})])
+    columns = {name: [0] * 3 for name in ("data_bytes", "data_rack", "data_shelf")}
+    work = replace(case.workload, job_first=[0, 1, 3], operations=[10.0, 5.0, 5.0], units=[3, 1, 1],
+                   preferred_type=[-1] * 3, gang_within=[0, 3], **columns)  # fmt: skip
+    recorded(tmp_path / "run", replace(case, workload=work))
+    assert waits(waiting_of(tmp_path / "run", 1)) == [("partition p", "GPU", 1.0, 10.0, 3.0, 2.0)]
+
+
+def test_only_the_nodes_of_the_partition_are_looked_at(tmp_path):
+    jobs = [(0, 10, 4, "ada", "p"), (1, 5, 2, "ada", "p"), (1, 5, 2, "ada", None)]
+    recorded(tmp_path / "run", scenario("high", jobs, [vs.Partition("p", [[0, 0]])]))
+    found = waiting_of(tmp_path / "run", 1)
+    assert found.start_us == 10.0
+    assert found.shortage.n_free == 0
+
+
+def test_the_command_and_the_causes_say_it(tmp_path, vinesim):  # noqa: F811
+    case = scenario("high", JOBS, [vs.Partition("p", user_quota={"GPU": 4})])
+    recorded(tmp_path / "run", case)
+    text = " ".join(vinesim("explain", str(tmp_path / "run"), "--job", "2").out.split())
+    assert "from 1.00 us to 4.00 us: quota of user ada in partition p on GPU used: 4 of 4; it needs 2" in text
+    assert "see its quotas" in text
+    assert "left them idle" not in text
+    with open_result(tmp_path / "run") as result:
+        causes = causes_of(result, read_record(tmp_path / "run"), [0.0, 10.0])
+    assert causes.share == {QUOTA: pytest.approx(1.0)}
+    assert IMPOSSIBLE not in causes.share
