@@ -20,6 +20,7 @@ UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
     WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
 ORDER BY t, step
 """
+_ROUNDING = 1e-9  # tasks
 _LOW = 0.1  # of the peak: below it the queue counts as served
 
 
@@ -110,5 +111,6 @@ def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: i
     for code in task_types:
         own = slice(None) if code is None else type_of_task[task] == code
         inside, steps = (np.bincount(at[own], weight[own], n_intervals) for weight in (rest, step))
-        found.append(np.maximum(0.0, inside / width + np.cumsum(steps) - steps))
+        mean = inside / width + np.cumsum(steps) - steps
+        found.append(np.where(mean < _ROUNDING, 0.0, mean))
     return found
