@@ -1,5 +1,10 @@
 """Tests of one policy: those go to one worker (``--dist loadgroup``), so that its loop is compiled once, and
-``--policy NAME`` runs them alone."""
+``--policy NAME`` runs them alone. And the browser of the tests of pages."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -41,3 +46,20 @@ def _loop_of(name: str) -> str:
     policy = policies().get(name)
     owner = next((base for base in getattr(policy, "__mro__", ()) if "decide" in vars(base)), None)
     return name if owner is None else getattr(owner, "name", name)
+
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless Chromium, or a skip that says how to get one."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: make setup installs it"
+    )
+    if CHROMIUM is None:
+        pytest.skip("no Chromium: `apt-get install chromium`, or name another one with CHROMIUM=/path/to/it")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

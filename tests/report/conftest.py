@@ -1,10 +1,8 @@
 """Folders of runs and sweeps to report about."""
 
-import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -147,20 +145,3 @@ def stalled() -> Scenario:
     """Every task prefers an FPGA, of which there is none."""
     workload = generator("500jobs").generate({"n_jobs": 3, "preferred": "FPGA"}, seed=0)
     return changed(transfers(), workload=workload, policy="pref", options={"mode": "only"})
-
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A headless Chromium, or a skip that says how to get one."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: make setup installs it"
-    )
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: `apt-get install chromium`, or name another one with CHROMIUM=/path/to/it")
-    with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()

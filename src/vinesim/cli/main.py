@@ -50,6 +50,7 @@ COMMANDS = (
     "compare",
     "reproduce",
     "live",
+    "explore",
 )
 for command in COMMANDS:
     import_module(f"vinesim.cli.{command}").register(app)

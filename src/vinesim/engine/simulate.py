@@ -25,7 +25,7 @@ from vinesim.model.result import Outcome, Result, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.version import VERSION
-from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, title_of
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, title_of
 from vinesim.policies.identity import content_id, policy_content
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
@@ -56,7 +56,7 @@ def simulate(
     code = policy_content(scenario.policy, scenario.options)  # now, because its file may be edited during the run
     check_demands(scenario, policy)
     check_policy(scenario, policy)
-    online = policy.suited_to(scenario) if isinstance(policy, OnlinePolicy) else _Idle()
+    online = deciding(policy, scenario)
     work = scenario.workload
     tier = Tier(engine, policy, online.decide, work.n_tasks, work.n_jobs + work.n_tasks, work.has_vectors)
     begun = time.perf_counter()
@@ -94,6 +94,11 @@ def simulate(
         percentiles=percentiles,
         warm_up=warm_up,
     )
+
+
+def deciding(policy: Policy, scenario: Scenario) -> OnlinePolicy:
+    """Return what the event loop is bound to: the policy as it suits the scenario; nothing, for a batch policy."""
+    return policy.suited_to(scenario) if isinstance(policy, OnlinePolicy) else _Idle()
 
 
 def result_of(

@@ -1,17 +1,26 @@
-"""What was allocated and active of groups of units in each interval, computed inside the database.
+"""What was allocated and active of groups of units in each interval: of a stored run, computed inside the database, or
+of one in memory.
 
 A unit is active from the moment a task is given to it until the task finishes; tasks that overlap count once. What is
 allocated of a unit is the sum of the shares of its capacity that tasks hold, above 1 if it is over-committed.
 Source: VineSim report, section 5.4.1 (interval_active).
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.segments import Stretches
+from vinesim.metrics.tables import Tables
+from vinesim.metrics.utilization import busy_intervals, loads, shares_by_group
 
 Measure = Literal["allocated", "active"]
+Shares = Callable[[Measure, np.ndarray, int, int], np.ndarray]  # as shares_over_time, of a run
+_UNITS = "SELECT unit_type, rack, shelf, capacity, utilization, active FROM units ORDER BY unit"
 
 # Tasks of a unit that overlap or touch become one stretch.
 _ACTIVE = """
@@ -43,6 +52,59 @@ SELECT grouped.number AS number, k, sum(weight * level * ((k + 1) * $width - t))
     sum(weight * level)::DOUBLE AS opened
 FROM placed JOIN grouped USING (unit) GROUP BY grouped.number, k
 """
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What pictures of a run's units are drawn from, wherever the run is."""
+
+    units: Mapping[str, np.ndarray]  # [U] unit_type, rack, shelf, capacity, utilization and active
+    runs_tasks: np.ndarray  # [U]; only such units count in overall figures
+    is_shared: bool  # allocated and active can differ
+    end_us: float
+    shares: Shares
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures that can differ."""
+        return ("allocated", "active") if self.is_shared else ("allocated",)
+
+    def weight(self, measure: Measure) -> np.ndarray:
+        """Return [U], the weight of each unit in a mean: its capacity for what is allocated, otherwise 1."""
+        capacity = self.units["capacity"]
+        return capacity if measure == "allocated" else np.ones(len(capacity))
+
+
+def stored_activity(result: ResultTables) -> Activity:
+    """Return the activity of a stored run, which must have been passed to :func:`find_stretches`."""
+    shares = partial(shares_over_time, result)
+    end_us = float(result.summary["makespan_us"])
+    return Activity(result.columns(_UNITS), result.runs_tasks, result.is_shared, end_us, shares)
+
+
+def activity_of(tables: Tables) -> Activity:
+    """Return the activity of a run in memory."""
+    names = ("unit_type", "rack", "shelf", "capacity")
+    units = {name: getattr(tables, name) for name in names}
+    units |= {"utilization": tables.unit_utilization, "active": tables.unit_active}
+    is_shared = tables.outcome.shares_units or len(np.unique(tables.capacity)) > 1
+    end_us, known = float(tables.makespan_us), dict[Measure, Stretches]()
+
+    def shares(measure: Measure, group: np.ndarray, n_groups: int, n_intervals: int) -> np.ndarray:
+        if measure not in known:
+            known[measure] = _stretches(tables, measure)
+        weight = activity.weight(measure)
+        return shares_by_group(known[measure], group, n_groups, weight, end_us, n_intervals)
+
+    activity = Activity(units, tables.runs_tasks, is_shared, end_us, shares)
+    return activity
+
+
+def _stretches(tables: Tables, measure: Measure) -> Stretches:
+    if measure == "allocated":
+        return loads(tables.segments)
+    unit, begin, end = busy_intervals(tables.segments)
+    return unit, begin, end, np.ones(len(unit))
 
 
 def find_stretches(result: ResultTables) -> None:

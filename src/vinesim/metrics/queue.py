@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
+from vinesim.metrics.tables import Tables
+from vinesim.model.result import FAILED, INTERRUPTED, MOVED, PREEMPTED
 
 _CHANGES = """
 SELECT arrival_us AS t, 1 AS step, task_type FROM tasks WHERE arrival_us <= $end_us
@@ -18,6 +20,7 @@ UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
     WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
 ORDER BY t, step
 """
+_ROUNDING = 1e-9  # tasks
 _LOW = 0.1  # of the peak: below it the queue counts as served
 
 
@@ -88,3 +91,26 @@ def tipping_point(queue: Queue, n_units: int) -> TippingPoint | None:
         peak=peak,
         share=inside / queue.waited_us if queue.waited_us > 0 else 0.0,
     )
+
+
+def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: int) -> list[np.ndarray]:
+    """Return how many tasks waited on average in each of equal intervals of a run in memory, for each type; for None
+    of all tasks."""
+    segments, end_us = tables.segments, float(tables.makespan_us)
+    arrived = np.flatnonzero(tables.task_arrival_us <= end_us)
+    began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
+    again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
+    time_us = np.r_[tables.task_arrival_us[arrived], segments.begin_us[began], segments.end_us[again]]
+    step = np.repeat([1.0, -1.0, 1.0], [len(arrived), len(began), len(again)])
+    task = np.r_[arrived, segments.task[began], segments.task[again]]
+    width = end_us / n_intervals
+    at = np.minimum((time_us / width).astype(np.int64), n_intervals - 1)
+    rest = step * ((at + 1) * width - time_us)
+    type_of_task = np.repeat(tables.scenario.workload.job_task_type, tables.counts)
+    found = []
+    for code in task_types:
+        own = slice(None) if code is None else type_of_task[task] == code
+        inside, steps = (np.bincount(at[own], weight[own], n_intervals) for weight in (rest, step))
+        mean = inside / width + np.cumsum(steps) - steps
+        found.append(np.where(mean < _ROUNDING, 0.0, mean))
+    return found

@@ -26,14 +26,14 @@ def summarize(
     Latencies cover what finished and arrived after the warm-up; everything else covers the whole run. Times are in us,
     energy in J, utilisation is a share of 1.
     """
-    summary = _plain(measure(tables, method, warm_up))
+    summary = plain(measure(tables, method, warm_up))
     if warm_up is not None:
         summary["jobs"]["warm_up"]["rule"] = warm_up
     if result.periods is not None:
-        summary["periods"] = _plain(_periods(result.periods))
+        summary["periods"] = plain(_periods(result.periods))
     if tables.interruptions is not None:
         rows, spent = tables.interruptions
-        summary["outages"] = _plain({"restarts": len(rows), "lost_us": spent.sum()})
+        summary["outages"] = plain({"restarts": len(rows), "lost_us": spent.sum()})
     if tables.outcome.early is not None and tables.counts_early_ends:
         counts = np.bincount(tables.outcome.early.why, minlength=len(OUTCOMES)).tolist()
         summary["early_ends"] = {OUTCOMES[why]: counts[why] for why in range(FINISHED + 1, CUT)}
@@ -100,13 +100,13 @@ def measure(
     return found
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
+def plain(values: dict[str, Any]) -> dict[str, Any]:
     """Convert the numbers of one run to Python's; NaN becomes None."""
-    plain: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, value in values.items():
-        number = _plain(value) if isinstance(value, dict) else np.asarray(value).item()
-        plain[name] = None if number != number else number
-    return plain
+        number = plain(value) if isinstance(value, dict) else np.asarray(value).item()
+        found[name] = None if number != number else number
+    return found
 
 
 def _types(tables: Tables) -> list[tuple[str, np.ndarray]]:
@@ -203,5 +203,5 @@ def _bound(tables: Tables, objective: str, bound_us: float, status: str) -> dict
     values = {"makespan": tables.outcome.task_finish_us.max(), "sum_finish": tables.job_finish_us.sum()}
     value = float(values[objective])
     gap = 100.0 * (value / bound_us - 1.0) if bound_us > 0 else 0.0
-    numbers = _plain({"value_us": value, "bound_us": bound_us, "gap_pct": max(0.0, gap) if gap == gap else gap})
+    numbers = plain({"value_us": value, "bound_us": bound_us, "gap_pct": max(0.0, gap) if gap == gap else gap})
     return {"objective": objective, **numbers, "status": status}

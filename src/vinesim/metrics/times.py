@@ -1,6 +1,11 @@
-"""The times of jobs and tasks that distributions are drawn of, as queries on a result's tables."""
+"""The times of jobs and tasks that distributions are drawn of: as queries on a stored result's tables, and of a run in
+memory."""
 
 from typing import NamedTuple
+
+import numpy as np
+
+from vinesim.metrics.tables import Tables
 
 
 class Times(NamedTuple):
@@ -41,3 +46,16 @@ TIMES = {
         ),
     )
 }
+
+
+def times_of(tables: Tables, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a time of each job or task of a run in memory, us, NaN where there is none; and their task types."""
+    job_type, outcome = tables.scenario.workload.job_task_type, tables.outcome
+    if name == "jobs.latency_us":
+        return tables.job_latency_us, job_type
+    begin, end = {
+        "tasks.latency_us": (tables.task_arrival_us, outcome.task_finish_us),
+        "tasks.response_us": (outcome.task_init_us, outcome.task_finish_us),
+        "tasks.wait_us": (tables.task_arrival_us, outcome.task_init_us),
+    }[name]
+    return end - begin, np.repeat(job_type, tables.counts)

@@ -170,11 +170,49 @@ def _busy_per_interval(
     begin: np.ndarray, end: np.ndarray, level: np.ndarray, first: np.ndarray, last: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:
     """Us x level in each interval: both ends of every stretch, and the whole intervals between them."""
+    return _busy_by_row(np.zeros(len(begin), np.int64), 1, begin, end, level, first, last, edges)[0]
+
+
+def _busy_by_row(
+    row: np.ndarray,
+    n_rows: int,
+    begin: np.ndarray,
+    end: np.ndarray,
+    level: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    edges: np.ndarray,
+) -> np.ndarray:
+    """[n_rows, intervals] the same for each row, of the stretches that ``row`` puts there."""
     n = len(edges) - 1
     within = first == last
-    busy = np.bincount(first[within], ((end - begin) * level)[within], minlength=n).astype(np.float64)  # int64 if none
-    b, e, w, f, g = (column[~within] for column in (begin, end, level, first, last))
-    busy += np.bincount(f, (edges[f + 1] - b) * w, minlength=n)
-    busy += np.bincount(g, (e - edges[g]) * w, minlength=n)
-    covered = np.cumsum(np.bincount(f + 1, w, minlength=n + 1) - np.bincount(g, w, minlength=n + 1))[:n]
+
+    def sums(interval: np.ndarray, weight: np.ndarray, rows: np.ndarray, width: int = n) -> np.ndarray:
+        found = np.bincount(rows * width + interval, weight, minlength=n_rows * width)
+        return found.reshape(n_rows, width).astype(np.float64, copy=False)  # int64 if there are none
+
+    busy = sums(first[within], ((end - begin) * level)[within], row[within])
+    b, e, w, f, g, r = (column[~within] for column in (begin, end, level, first, last, row))
+    busy += sums(f, (edges[f + 1] - b) * w, r)
+    busy += sums(g, (e - edges[g]) * w, r)
+    covered = np.cumsum(sums(f + 1, w, r, n + 1) - sums(g, w, r, n + 1), axis=1)[:, :n]
     return busy + np.maximum(0.0, covered) * np.diff(edges)  # rounding can make it slightly negative
+
+
+def shares_by_group(
+    stretches: Stretches, group: np.ndarray, n_groups: int, weight: np.ndarray, end_us: float, n_intervals: int
+) -> np.ndarray:
+    """[n_groups, n_intervals] the mean level of each group's units, weighted [U], in equal intervals of the run.
+
+    ``group`` [U] is the group of each unit, from 0; -1: none.
+    """
+    if end_us <= 0:
+        return np.zeros((n_groups, n_intervals))
+    counted = group >= 0
+    unit, begin, end, level = stretches if counted.all() else (column[counted[stretches[0]]] for column in stretches)
+    width = end_us / n_intervals
+    first, last = (np.minimum((at / width).astype(np.int64), n_intervals - 1) for at in (begin, end))
+    edges = np.arange(n_intervals + 1) * width
+    busy = _busy_by_row(group[unit], n_groups, begin, end, level * weight[unit], first, last, edges)
+    sizes = np.bincount(group[counted], weight[counted], minlength=n_groups)
+    return np.maximum(0.0, busy / (width * np.where(sizes > 0, sizes, 1.0)[:, np.newaxis]))

@@ -1,13 +1,15 @@
-"""Distributions of times, binned and ranked by the database."""
+"""Distributions of times, binned and ranked: of a stored run by the database, of one in memory by NumPy."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.times import TIMES, Times
+from vinesim.metrics.tables import Tables
+from vinesim.metrics.times import TIMES, Times, times_of
+from vinesim.model.arrays import distinct
 from vinesim.model.titles import number_title
 from vinesim.report.rounding import rounded
 
@@ -26,26 +28,93 @@ FROM placed GROUP BY bin
 _QUANTILES = "SELECT quantile_disc(x, $probabilities) FROM measured WHERE $code IS NULL OR task_type = $code"
 
 
+class Measured(Protocol):
+    """The values of a time, each of a task type; ``code`` None means all types."""
+
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        """Return the least value, the largest, and the least above 0; None where there is none."""
+
+    def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return bins from 0 to N_BINS - 1 that hold values, and how many; of the values' logarithms if ``least`` is
+        given, which stands for what is below it."""
+
+    def quantiles(self, code: int | None) -> list[float]:
+        """Return the quantiles of PROBABILITIES; nothing without values."""
+
+
+class _Stored:
+    def __init__(self, result: ResultTables, times: Times):
+        self._result = result
+        result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {times.query}")
+
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        low, high, least = self._result.rows(_ENDS)[0]
+        return low, high, least
+
+    def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
+        values = {"low": low, "width": width, "n": N_BINS, "code": code, "is_log": least is not None}
+        found = self._result.columns(_COUNTS, values | {"least": least or 1.0})
+        return found["bin"], found["n"]
+
+    def quantiles(self, code: int | None) -> list[float]:
+        return self._result.rows(_QUANTILES, {"probabilities": PROBABILITIES, "code": code})[0][0] or []
+
+
+class _InMemory:
+    def __init__(self, values: np.ndarray, task_type: np.ndarray):
+        known = np.isfinite(values)
+        self._values = values if known.all() else values[known]
+        self._type = task_type if known.all() else task_type[known]
+
+    def _of(self, code: int | None) -> np.ndarray:
+        return self._values if code is None else self._values[self._type == code]
+
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        if not len(self._values):
+            return None, None, None
+        low, high = float(self._values.min()), float(self._values.max())
+        if low > 0:
+            return low, high, low
+        return low, high, float(self._values[self._values > 0].min()) if high > 0 else None
+
+    def bins(self, code: int | None, low: float, width: float, least: float | None) -> tuple[np.ndarray, np.ndarray]:
+        values = self._of(code)
+        place = values if least is None else np.log(np.maximum(values, least))
+        counts = np.bincount(np.clip(np.floor((place - low) / width).astype(np.int64), 0, N_BINS - 1))
+        return np.flatnonzero(counts), counts[counts > 0]
+
+    def quantiles(self, code: int | None) -> list[float]:
+        ordered = np.sort(self._of(code))
+        n = len(ordered)  # a rank that is whole but for rounding is that rank, as in the database
+        return [float(ordered[max(0, math.ceil(n * p - 1e-9 * n) - 1)]) for p in PROBABILITIES] if n else []
+
+
 def distributions(result: ResultTables) -> dict[str, Any]:
     """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
     types = result.task_types
-    groups: list[tuple[int | None, str]] = [(None, "all")]
-    if 1 < len(types) <= MAX_GROUPS:
-        groups += types.items()
-    found = [_distribution(result, times, groups) for times in TIMES.values()]
-    return {"probabilities": rounded(PROBABILITIES, 8), "measures": [item for item in found if item is not None]}
+    return _page(_distribution(_Stored(result, times), times, types) for times in TIMES.values())
 
 
-def _distribution(
-    result: ResultTables, times: Times, groups: Sequence[tuple[int | None, str]]
-) -> dict[str, Any] | None:
+def distributions_of(tables: Tables) -> dict[str, Any]:
+    """Return the same of a run in memory."""
+    work = tables.scenario.workload
+    types = {int(code): work.task_types[code].name for code in distinct(work.job_task_type)}
+    return _page(_distribution(_InMemory(*times_of(tables, t.name)), t, types) for t in TIMES.values())
+
+
+def _page(found: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
+    measures = [item for item in found if item is not None]
+    return {"probabilities": rounded(PROBABILITIES, 8), "measures": measures}
+
+
+def _distribution(measured: Measured, times: Times, types: Mapping[int, str]) -> dict[str, Any] | None:
     """Return one measure; None if no row has a value."""
-    result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {times.query}")
-    low, high, least = result.rows(_ENDS)[0]
-    if low is None:
+    low, high, least = measured.ends()
+    if low is None or high is None:
         return None
     linear = _bounds(low, high)
     log = _bounds(least, high) if least else None
+    groups: list[tuple[int | None, str]] = [(None, "all"), *(types.items() if 1 < len(types) <= MAX_GROUPS else ())]
     return {
         "title": number_title(times.name).words.capitalize(),
         "of": times.of,
@@ -55,11 +124,9 @@ def _distribution(
         "groups": [
             {
                 "name": name,
-                "linear": _counts(result, code, linear),
-                "log": log and _counts(result, code, [math.log(bound) for bound in log], least),
-                "quantiles": rounded(
-                    result.rows(_QUANTILES, {"probabilities": PROBABILITIES, "code": code})[0][0] or []
-                ),
+                "linear": _counts(measured, code, linear),
+                "log": log and _counts(measured, code, [math.log(bound) for bound in log], least),
+                "quantiles": rounded(measured.quantiles(code)),
             }
             for code, name in groups
         ],
@@ -73,11 +140,10 @@ def _bounds(low: float, high: float) -> list[float]:
     return [0.95 * low, 1.05 * high] if high > 0 else [0.0, 1.0]
 
 
-def _counts(result: ResultTables, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
-    """Count the rows in N_BINS equal bins, of their logarithms if ``least`` is given; the last bin includes its end."""
-    low, width = bounds[0], (bounds[1] - bounds[0]) / N_BINS
-    values = {"low": low, "width": width, "n": N_BINS, "code": code, "is_log": least is not None, "least": least or 1.0}
-    found = result.columns(_COUNTS, values)
+def _counts(measured: Measured, code: int | None, bounds: list[float], least: float | None = None) -> list[int]:
+    """Count the values in N_BINS equal bins, of their logarithms if ``least`` is given; the last bin includes its
+    end."""
+    bins, n = measured.bins(code, bounds[0], (bounds[1] - bounds[0]) / N_BINS, least)
     counts = np.zeros(N_BINS, np.int64)
-    counts[found["bin"]] = found["n"]
+    counts[bins] = n
     return counts.tolist()

@@ -24,6 +24,10 @@ class Content:
     sections: Sequence[Section]
     data: dict[str, Any]
     scripts: Sequence[str]
+    styles: Sequence[str] = ()
+    kicker: str = "VineSim report"
+    closing: str = "This page is complete in itself: it loads nothing and sends nothing."
+    connects: bool = False  # to the server that it comes from
 
 
 def table(

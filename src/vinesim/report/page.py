@@ -44,19 +44,19 @@ def _content(folder: Path) -> Content:
 
 def render(content: Content) -> str:
     """Return the page as HTML."""
-    style = _asset("uPlot.min.css") + _asset("page.css")
+    style = "".join(map(_asset, ("uPlot.min.css", "page.css", *content.styles)))
     library = f"/*\n{_asset('uPlot.LICENSE.txt')}*/\n{_asset('uPlot.iife.min.js')}"
     script = '"use strict";\n(() => {\n' + "\n".join(map(_asset, (*FIRST, *content.scripts))) + "\n})();\n"
     parts = {
+        "policy": _policy(style, (library, script), content.connects),
+        "kicker": escape(content.kicker),
+        "closing": escape(content.closing),
         "title": escape(content.title),
         "lead": escape(content.lead),
         "version": escape(VERSION),
         "style": style,
-        "style_hash": _hash(style),
         "library": library,
-        "library_hash": _hash(library),
         "script": script,
-        "script_hash": _hash(script),
         "links": "".join(f'<li><a href="#{s.anchor}">{escape(s.title)}</a></li>' for s in content.sections),
         "sections": "\n".join(
             f'<section id="{s.anchor}" aria-labelledby="{s.anchor}-title">'
@@ -66,6 +66,23 @@ def render(content: Content) -> str:
         "data": _json(content.data),
     }
     return re.sub(r"{{(\w+)}}", lambda found: parts[found[1]], _asset("template.html"))
+
+
+def policy_of(page: str) -> str:
+    """Return the security policy of a page, for the header of a server; no other page may show it in a frame."""
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert found is not None
+    return f"{found[1]}; frame-ancestors 'none'"
+
+
+def _policy(style: str, scripts: tuple[str, ...], connects: bool) -> str:
+    """Return the security policy: only what stands in the page, and what its own server answers if it ``connects``."""
+    known = " ".join(f"'{_hash(script)}'" for script in scripts)
+    own = " connect-src 'self';" if connects else ""
+    return (
+        f"default-src 'none'; script-src {known}; style-src '{_hash(style)}';{own} img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
 
 
 def _asset(name: str) -> str:

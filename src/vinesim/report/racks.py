@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.activity import shares_over_time
+from vinesim.metrics.activity import Activity, stored_activity
 from vinesim.report.rounding import rounded
 
 MAX_CELLS = 10_000
@@ -16,6 +16,12 @@ MAX_INTERVALS = 200
 
 
 def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, Any]:
+    """Return the rack view of a stored run, which must have been passed to
+    :func:`~vinesim.metrics.activity.find_stretches`; see :func:`racks_of`."""
+    return racks_of(stored_activity(result), type_order)
+
+
+def racks_of(run: Activity, type_order: Mapping[int, int], max_intervals: int = MAX_INTERVALS) -> dict[str, Any]:
     """Return cells in (rack, shelf) order and what was allocated of them in equal intervals, as 8-bit fractions of
     ``scale``: 1, or the maximum if units were over-committed. If it can differ, also how long they were active.
 
@@ -23,17 +29,16 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
     of types that run nothing.
 
     Args:
-        result: must have been passed to :func:`~vinesim.metrics.activity.find_stretches`.
         type_order: position of each processor type's code in the page's list of types.
     """
-    units = result.columns("SELECT unit_type, rack, shelf, capacity, utilization, active FROM units ORDER BY unit")
+    units = run.units
     level, cell = _cells(units["rack"], units["shelf"])
     first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
     n_cells = len(first)
-    n_intervals = max(1, min(MAX_INTERVALS, MAX_BYTES // n_cells // (1 + result.is_shared)))
-    runs_tasks = result.runs_tasks
+    n_intervals = max(1, min(max_intervals, MAX_BYTES // n_cells // (1 + run.is_shared)))
+    runs_tasks = run.runs_tasks
     group = cell if level == "unit" else np.where(runs_tasks, cell, -1)
-    share = shares_over_time(result, "allocated", group, n_cells, n_intervals)
+    share = run.shares("allocated", group, n_cells, n_intervals)
     scale = max(1.0, float(share.max(initial=0.0)))
     n_units = np.diff(np.r_[first, len(cell)])
     counted = np.bincount(cell, group >= 0)  # units
@@ -43,14 +48,14 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
         "n_units": n_units.tolist() if level != "unit" else None,
         "utilization": rounded(_mean(cell, units["utilization"], units["capacity"] * (group >= 0), capacity), 4),
         "n_intervals": n_intervals,
-        "end_us": float(result.summary["makespan_us"]),
+        "end_us": run.end_us,
         "scale": scale,
         "matrix": _in_8_bits(share / scale),
     }
-    if result.is_shared:
+    if run.is_shared:
         view["capacity"] = rounded(capacity, 7)
         view["active"] = rounded(_mean(cell, units["active"], group >= 0, counted), 4)
-        view["active_matrix"] = _in_8_bits(shares_over_time(result, "active", group, n_cells, n_intervals))
+        view["active_matrix"] = _in_8_bits(run.shares("active", group, n_cells, n_intervals))
     if not runs_tasks.all():
         view["counted"] = np.bincount(cell, runs_tasks).astype(int).tolist()
     racks, shelves = units["rack"][first], units["shelf"][first]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.tables import ResultTables
-from vinesim.metrics.activity import Measure, shares_over_time, weights_of
+from vinesim.metrics.activity import Activity, Measure, stored_activity
 from vinesim.report.rounding import rounded
 
 MAX_INTERVALS = 500
@@ -32,29 +32,33 @@ def usage(result: ResultTables, types: list[str], type_of_unit: np.ndarray) -> d
         types: the names of the processor types in use.
         type_of_unit: [U] index into ``types``.
     """
-    if "utilization" in result.names:
-        return _sampled(result, types)
-    edges = np.linspace(0.0, float(result.summary["makespan_us"]), MAX_INTERVALS + 1)
+    run = stored_activity(result)
+    return (
+        _sampled(result, types, run.measures) if "utilization" in result.names else usage_of(run, types, type_of_unit)
+    )
+
+
+def usage_of(
+    run: Activity, types: list[str], type_of_unit: np.ndarray, n_intervals: int = MAX_INTERVALS
+) -> dict[str, Any]:
+    """Return the same, computed from the tasks in equal intervals."""
+    edges = np.linspace(0.0, run.end_us, n_intervals + 1)
     of_type: dict[Measure, np.ndarray] = {}
-    for measure in _measures(result):
-        shares = shares_over_time(result, measure, type_of_unit, len(types), MAX_INTERVALS)
-        weight = np.bincount(type_of_unit, weights_of(result, measure) * result.runs_tasks, minlength=len(types))
+    for measure in run.measures:
+        shares = run.shares(measure, type_of_unit, len(types), n_intervals)
+        weight = np.bincount(type_of_unit, run.weight(measure) * run.runs_tasks, minlength=len(types))
         every = np.average(shares, axis=0, weights=weight)
         of_type[measure] = np.concatenate([every[np.newaxis], shares])
     return _page(edges, ["all", *types], of_type, is_sampled=False)
 
 
-def _measures(result: ResultTables) -> tuple[Measure, ...]:
-    return ("allocated", "active") if result.is_shared else ("allocated",)
-
-
-def _sampled(result: ResultTables, types: list[str]) -> dict[str, Any]:
+def _sampled(result: ResultTables, types: list[str], measures: tuple[Measure, ...]) -> dict[str, Any]:
     samples = result.rows("SELECT count(*) FROM utilization WHERE \"group\" = 'all'")[0][0]
     found = result.columns(_SAMPLES, {"stride": max(1, -(-samples // MAX_INTERVALS))})
     every = found["name"] == "all"
     edges = np.r_[found["begin_us"][every], found["end_us"][every][-1:]]
     names = ["all", *types]
-    of_type = {m: np.array([found[m][found["name"] == name] for name in names]) for m in _measures(result)}
+    of_type = {m: np.array([found[m][found["name"] == name] for name in names]) for m in measures}
     return _page(edges, names, of_type, is_sampled=True)
 
 

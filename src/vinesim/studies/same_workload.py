@@ -21,7 +21,7 @@ def same_workload(study: Study) -> str | None:
             data = source.changed(setting).data
         except InputError:  # told elsewhere
             continue
-        if _is_fixed(data):
+        if is_fixed(data):
             return (
                 "Every replication has the same jobs, as the workload comes from a file: intervals do not show how "
                 "results vary with the workload. To draw blocks of the file for each seed, add to the scenario's "
@@ -34,7 +34,8 @@ def _decides(key: str) -> bool:
     return key.split(".")[0] in ("workload", "arrivals")
 
 
-def _is_fixed(data: Mapping[str, Any]) -> bool:
+def is_fixed(data: Mapping[str, Any]) -> bool:
+    """Whether a scenario's document gives the same jobs at the same times for every seed."""
     part, arrivals = data.get("workload"), data.get("arrivals")
     if not isinstance(part, Mapping) or part.get("file") is None:
         return False

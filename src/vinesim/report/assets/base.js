@@ -90,7 +90,7 @@ function tableOf(caption, rows) {
 
 // Theme: the system's, until the button says otherwise. Charts draw themselves again.
 
-const onTheme = [];
+const onTheme = []; // {of: node, redraw}; a node that has left the page is drawn no more
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 let chosenTheme = null;
@@ -103,7 +103,12 @@ function applyTheme() {
   const button = document.getElementById("theme");
   button.hidden = false;
   button.textContent = isDark() ? "Light theme" : "Dark theme";
-  onTheme.forEach((redraw) => redraw());
+  forgetRemoved();
+  onTheme.forEach(({ redraw }) => redraw());
+}
+
+function forgetRemoved() {
+  onTheme.splice(0, onTheme.length, ...onTheme.filter(({ of }) => of.isConnected));
 }
 
 document.getElementById("theme").addEventListener("click", () => {

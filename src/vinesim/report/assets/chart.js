@@ -71,8 +71,29 @@ function chart(host, spec, height = 300) {
     const width = drawing.clientWidth;
     if (plot && width > 0 && Math.abs(width - plot.width) > 1) plot.setSize({ width, height });
   }).observe(drawing);
-  onTheme.push(() => now && draw());
+  onTheme.push({ of: drawing, redraw: () => now && draw() });
   return { draw };
+}
+
+/** Stepped series of several runs over time, each with its own edges, us: [{edges, series: [{name, values}]}]. Returns the
+ * parts x, xs and series of a chart; a series ends where its run does. */
+function steppedOverTime(runs) {
+  const [unit, size] = unitOf(Math.max(...runs.map(({ edges }) => edges[edges.length - 1])));
+  const tables = runs.map(({ edges, series }) =>
+    [edges.map((t) => t / size), ...series.map((s) => [...s.values, s.values[s.values.length - 1]])]);
+  const [xs, ...columns] = tables.length > 1 ? uPlot.join(tables) : tables[0];
+  if (tables.length > 1) {
+    for (const values of columns) {
+      const end = values.findLastIndex((value) => value != null);
+      for (let i = 1; i < end; i++) values[i] ??= values[i - 1];
+    }
+  }
+  return {
+    x: { title: `time, ${unit}`, format: (v) => time(v * size) },
+    xs,
+    series: runs.flatMap(({ series }) => series).map((s, i) => ({ name: s.name, values: columns[i], stepped: true })),
+    size,
+  };
 }
 
 function columns(now) {

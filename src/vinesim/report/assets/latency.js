@@ -1,22 +1,21 @@
 // Latency distributions: histogram, cumulative, or tail, on a linear or logarithmic axis.
 
-(() => {
-  const place = section("latency");
-  if (!place) return;
-  const { probabilities, measures } = data.latency;
+/** Draw in a place; returns what draws other data there, with the same choices, or says false if it cannot. ``pins``
+ * are other runs: {name, latency}. */
+function latencyView(place, { probabilities, measures }, shape = "histogram") {
   if (!measures.length) {
     place.append(el("p", { class: "note" }, "No task was started."));
-    return;
+    return () => false;
   }
   let measure = measures[0];
-  let shape = "histogram";
+  let pins = [];
   let axis = "linear";
 
   const meaning = el("p", { class: "note" });
   const graph = el("div");
   const values = tableOf("Quantiles", quantileTable);
   const of = choice("Time", measures.map((m, i) => [i, m.title]), (i) => { measure = measures[i]; show(); });
-  const how = radios("Shown as", [["histogram", "Histogram"], ["cumulative", "Cumulative"], ["tail", "Tail"]], (v) => { shape = v; show(); });
+  const how = radios("Shown as", [["histogram", "Histogram"], ["cumulative", "Cumulative"], ["tail", "Tail"]], (v) => { shape = v; show(); }, shape);
   const scale = radios("Time axis", [["linear", "Linear"], ["log", "Log"]], (v) => { axis = v; show(); });
   place.append(el("div", { class: "controls" }, of.node, how.node, scale.node), meaning, graph, values.node);
 
@@ -26,6 +25,12 @@
     meaning.textContent = `${measure.title}: ${measure.meaning}.`;
     plotted.draw();
     values.refresh();
+  }
+
+  /** The groups of this run, then all jobs or tasks of each pinned one. */
+  function allGroups() {
+    const others = pins.map((pin) => [pin.name, pin.latency.measures.find((m) => m.title === measure.title)]);
+    return [...measure.groups, ...others.filter(([, m]) => m).map(([name, m]) => ({ ...m.groups[0], name, lowest: m.linear[0] }))];
   }
 
   function timeAxis(highest) {
@@ -61,10 +66,11 @@
   function curves() {
     const tail = shape === "tail";
     const { size, x } = timeAxis(measure.linear[1]);
+    const groups = allGroups();
     const starts = []; // of each curve, at its left end: what takes no time has no place on a logarithmic axis, and counts
-    const tables = measure.groups.map((g) => {
+    const tables = groups.map((g) => {
       const n = g.linear.reduce((a, b) => a + b, 0);
-      const lowest = measure.linear[0] / size;
+      const lowest = (g.lowest ?? measure.linear[0]) / size;
       const points = new Map(tail || (x.log && lowest <= 0) ? [] : [[lowest, 0]]);
       let start = tail ? 1 : 0;
       g.quantiles.forEach((q, i) => {
@@ -87,7 +93,7 @@
         range: tail ? undefined : [0, 1.02],
       },
       xs,
-      series: measure.groups.map((g, i) => ({ name: g.name, values: ys[i], stepped: true })),
+      series: groups.map((g, i) => ({ name: g.name, values: ys[i], stepped: true })),
       marks: marks(size),
     };
   }
@@ -105,9 +111,21 @@
   function quantileTable() {
     const wanted = [0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1];
     const at = wanted.map((p) => probabilities.findIndex((have) => Math.abs(have - p) < 1e-9));
-    const rows = measure.groups.map((g) => [g.name, ...at.map((i) => time(g.quantiles[i]))]);
+    const rows = allGroups().map((g) => [g.name, ...at.map((i) => time(g.quantiles[i]))]);
     return [["type of task", ...wanted.map((p) => ({ 0: "min", 1: "max" })[p] ?? `p${100 * p}`)], rows];
   }
 
+  function update(next, others = []) {
+    if (next.measures.map((m) => m.title).join() !== measures.map((m) => m.title).join()) return false;
+    measures = next.measures;
+    measure = measures.find((m) => m.title === measure.title);
+    pins = others;
+    show();
+    return true;
+  }
+
   show();
-})();
+  return update;
+}
+
+if (data.latency) latencyView(section("latency"), data.latency);

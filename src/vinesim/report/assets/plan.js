@@ -150,7 +150,7 @@
     choose(order[(order.indexOf(chosen) + step + order.length) % order.length]);
   });
   new ResizeObserver(draw).observe(drawing);
-  onTheme.push(draw);
+  onTheme.push({ of: drawing, redraw: draw });
   choose(chosen);
 })();
 

@@ -15,16 +15,23 @@ function oklch(l, c, degrees) {
   return linear.map((v) => Math.round(255 * Math.min(1, Math.max(0, v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055))));
 }
 
-(() => {
-  const place = section("racks");
-  if (!place) return;
-  const view = data.racks;
-  const nCells = view.shelf.length, n = view.n_intervals;
+/** Draw in a place; returns what draws other data there, with the same choices, or says false if it cannot. */
+function racksView(place, view, allTypes) {
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const shares = { allocated: { whole: view.utilization, matrix: bytes(view.matrix), scale: view.scale } };
-  if (view.active) shares.active = { whole: view.active, matrix: bytes(view.active_matrix), scale: 1 };
   const areTwo = Boolean(view.active); // where units hold several tasks, or differ in capacity
-  const width = view.end_us / n;
+  let nCells, n, width, shares, units;
+  take(view);
+
+  function take(next) {
+    view = next;
+    nCells = view.shelf.length;
+    n = view.n_intervals;
+    width = view.end_us / n;
+    shares = { allocated: { whole: view.utilization, matrix: bytes(view.matrix), scale: view.scale } };
+    if (view.active) shares.active = { whole: view.active, matrix: bytes(view.active_matrix), scale: 1 };
+    units = view.n_units ? view.n_units.reduce((a, b) => a + b, 0) : nCells;
+  }
+
   let measure = "allocated", at = 0, whole = true, selected = 0, hovered = null, onlyType = "all", playing = null;
   let layout = null, colors = [], ink = [];
 
@@ -43,7 +50,7 @@ function oklch(l, c, degrees) {
     if (!view.racks.length) return `${view.level} ${shelf}`;
     const node = view.node && view.node[cell];
     const where = `${node ? `${node}, ` : ""}rack ${view.racks[view.rack[cell]]}, shelf ${shelf}`;
-    return view.level === "unit" ? `unit ${cell}, ${data.types[view.type[cell]]}, ${where}` : where;
+    return view.level === "unit" ? `unit ${cell}, ${allTypes[view.type[cell]]}, ${where}` : where;
   }
 
   const canvas = el("canvas", { tabindex: 0, role: "application", "aria-roledescription": "rack view", "aria-describedby": "racks-keys" });
@@ -54,14 +61,13 @@ function oklch(l, c, degrees) {
   const play = el("button", { type: "button", class: "play" }, "Play");
   const period = radios("Shown", [["whole", "Whole run"], ["time", "At a time"]], (value) => { pause(); whole = value === "whole"; refresh(); });
   const shown = areTwo ? radios("Measure", [["allocated", "Allocated"], ["active", "Active"]], (value) => { measure = value; setColors(); refresh(); }) : null;
-  const types = view.level === "unit" && data.types.length > 1
-    ? choice("Type", [["all", "all"], ...data.types.map((name, i) => [i, name])], (value) => { onlyType = value; paint(); }) : null;
+  const types = view.level === "unit" && allTypes.length > 1
+    ? choice("Type", [["all", "all"], ...allTypes.map((name, i) => [i, name])], (value) => { onlyType = value; paint(); }) : null;
   const panel = el("div", { class: "panel" });
   const legend = el("div", { class: "ramp" });
   const drawing = el("div", { class: "racks" }, canvas, under);
   const split = el("div", { class: "split" }, drawing, panel);
   const values = tableOf("Utilisation of the racks", valueTable);
-  const units = view.n_units ? view.n_units.reduce((a, b) => a + b, 0) : nCells;
   const note = view.level === "unit" ? "Each cell is a unit." : `Each cell is the mean of a ${WHAT[view.level]}: ${units.toLocaleString("en")} units are too many to draw one by one.`;
   place.append(
     el("div", { class: "controls" }, period.node, shown?.node, types?.node,
@@ -116,7 +122,7 @@ function oklch(l, c, degrees) {
       if (view.level === "unit" && w >= 96 && h >= 12 && !isMuted) {
         pen.fillStyle = ink[level];
         pen.textAlign = "left";
-        pen.fillText(data.types[view.type[cell]].slice(0, 14), x[cell] + 6, y[cell] + h / 2 + 3, w - 56);
+        pen.fillText(allTypes[view.type[cell]].slice(0, 14), x[cell] + 6, y[cell] + h / 2 + 3, w - 56);
         pen.textAlign = "right";
         pen.fillText(percent(value), x[cell] + w - 7, y[cell] + h / 2 + 3);
       }
@@ -273,9 +279,28 @@ function oklch(l, c, degrees) {
     return [["rack", ...titles.slice(1)], [...rows].map(([key, row]) => [name(key), ...row.sums.map((sum, i) => percent(sum / (row.weights[i] || 1)))])];
   }
 
+  function update(next, types) {
+    if (Boolean(next.active) !== areTwo || next.level !== view.level || types.join() !== allTypes.join()) {
+      pause();
+      return false;
+    }
+    const changed = next.shelf.length !== nCells;
+    take(next);
+    at = Math.min(at, n - 1);
+    slider.max = n - 1;
+    selected = Math.min(selected, nCells - 1);
+    if (changed) hovered = null;
+    layOut();
+    refresh();
+    return true;
+  }
+
   new ResizeObserver(layOut).observe(split);
-  onTheme.push(() => { setColors(); paint(); });
+  onTheme.push({ of: canvas, redraw: () => { setColors(); paint(); } });
   setColors();
   layOut();
   refresh();
-})();
+  return update;
+}
+
+if (data.racks) racksView(section("racks"), data.racks, data.types);

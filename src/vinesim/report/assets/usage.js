@@ -1,12 +1,11 @@
 // Utilisation over time, of all units and by type.
 
-(() => {
-  const place = section("usage");
-  if (!place) return;
-  const { edges_us: edges, groups, is_sampled: isSampled } = data.usage;
+/** Draw in a place; returns what draws other data there, or says false if it cannot. ``pins``: {name, usage}. */
+function usageView(place, { edges_us: edges, groups, is_sampled: isSampled }) {
+  let pins = [];
   if (edges.length < 2 || edges[edges.length - 1] <= 0) {
     place.append(el("p", { class: "note" }, "The run has no length."));
-    return;
+    return () => false;
   }
   const areTwo = groups[0].active !== undefined; // allocated and active, where units hold several tasks
   const MEANING = {
@@ -14,8 +13,7 @@
     active: "Share of the time for which units had a task",
   };
   let measure = "allocated";
-  const [unit, size] = unitOf(edges[edges.length - 1]);
-  const n = edges.length - 1;
+  let n = edges.length - 1;
   const graph = el("div");
   const values = tableOf("Utilisation over time", () => [
     ["from", "to", ...groups.flatMap((g) => (areTwo ? [`${g.name}, allocated`, `${g.name}, active`] : [g.name]))],
@@ -28,18 +26,34 @@
   if (shown) place.append(el("div", { class: "controls" }, shown.node));
   place.append(note, graph, values.node);
   const highest = (of) => Math.max(1, ...groups.flatMap((g) => g[of].filter((v) => v != null)));
-  const plotted = chart(graph, () => ({
-    label: `Utilisation over time by type${areTwo ? `, ${measure}` : ""}`,
-    x: { title: `time, ${unit}`, format: (v) => time(v * size) },
-    y: { title: areTwo ? measure : "utilisation", format: percent, tick: (v) => `${Math.round(100 * v)}%`, range: [0, 1.02 * highest(measure)] },
-    xs: edges.map((t) => t / size),
-    series: groups.map((g) => ({ name: g.name, values: [...g[measure], g[measure][n - 1]], stepped: true })),
-  }));
+  const plotted = chart(graph, () => {
+    const runs = [{ edges, series: groups.map((g) => ({ name: g.name, values: g[measure] })) },
+      ...pins.map((pin) => ({ edges: pin.usage.edges_us, series: [{ name: pin.name, values: (pin.usage.groups[0][measure] ?? pin.usage.groups[0].allocated) }] }))];
+    return {
+      label: `Utilisation over time by type${areTwo ? `, ${measure}` : ""}`,
+      y: { title: areTwo ? measure : "utilisation", format: percent, tick: (v) => `${Math.round(100 * v)}%`, range: [0, 1.02 * highest(measure)] },
+      ...steppedOverTime(runs),
+    };
+  });
 
   function show() {
     note.textContent = `${MEANING[measure]}, in ${n.toLocaleString("en")} intervals, ${source}. Drag to zoom, double-click to go back.`;
     plotted.draw();
   }
 
+  function update(next, others = []) {
+    if ((next.groups[0].active !== undefined) !== areTwo || next.is_sampled !== isSampled) return false;
+    edges = next.edges_us;
+    groups = next.groups;
+    n = edges.length - 1;
+    pins = others;
+    show();
+    values.refresh();
+    return true;
+  }
+
   show();
-})();
+  return update;
+}
+
+if (data.usage) usageView(section("usage"), data.usage);

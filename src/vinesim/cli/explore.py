@@ -1,0 +1,32 @@
+"""``vinesim explore``: a page with a scenario's controls, and charts that follow them."""
+
+import importlib.util
+from pathlib import Path
+
+import typer
+
+from vinesim.model.errors import InputError, Problem
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explore")(explore)
+
+
+def explore(
+    scenario: Path = typer.Argument(..., help="Scenario file (YAML)."),
+    changes: list[str] = typer.Option([], "--set", metavar="KEY=VALUE", help="Change a value of the scenario file."),
+    port: int = typer.Option(0, min=0, max=65535, help="Port on 127.0.0.1; 0: a free one."),
+    engine: str = typer.Option("auto", help="auto, compiled or reference (plain Python): the same charts."),
+    no_browser: bool = typer.Option(False, "--no-browser", help="Print the address only."),
+) -> None:
+    """Open a page with sliders for a scenario, and charts that follow them. Ctrl-C ends it."""
+    missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
+    if missing:
+        remedy = "pip install 'vinesim[explore]' installs them."
+        raise InputError([Problem("vinesim explore", "the packages starlette and uvicorn", "none", remedy)])
+    from vinesim.explore.serving import serve_page
+    from vinesim.explore.state import Explored
+
+    explored = Explored(scenario, changes, engine)  # type: ignore[arg-type]
+    serve_page(explored, port, typer.echo, opens_browser=not no_browser)

@@ -1,0 +1,206 @@
+"""The controls of a scenario: what its file says, and the options of its policy and its generator, as keys of --set."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from vinesim.formats.source.quantities import QUANTITY
+from vinesim.formats.source.yaml_source import dotted
+from vinesim.formats.study.axes import quantities
+from vinesim.model.network import PRESETS
+from vinesim.model.scenario import PREEMPTION
+from vinesim.model.titles import AXES, axis_title
+from vinesim.policies.contract import Policy
+from vinesim.policies.registry import policies
+from vinesim.policies.replacing import kind_of
+from vinesim.workloads.registry import generators
+
+Steps = tuple[str | int, ...]
+GROUPS = {  # of the page, by the section of the scenario
+    "datacenter": "Datacenter",
+    "arrivals": "Load",
+    "workload": "Load",
+    "policy": "Policy",
+    "options": "Policy",
+    "period": "Policy",
+    "preemption": "Policy",
+    "network": "Network",
+    "prices": "Prices and power",
+    "power": "Prices and power",
+    "energy": "Prices and power",
+    "horizon": "Run",
+    "seed": "Run",
+}
+REACH = 10  # a slider goes from a tenth of the file's value to ten times it; a number of units to four times
+MOST_MORE = 4
+LEAST_MOST = 10
+WORDS = {"layout": ("blocks", "alternate"), "preemption": PREEMPTION, "preset": tuple(PRESETS)}
+_NOT_SHOWN = ("rack", "shelf", "n_racks", "n_shelves", "data_rack")  # places, not amounts
+_OF_NODES = ("intra_rack", "inter_rack")
+_FROM_NOTHING = {"_bytes": 1e6, "_us": 1000.0}  # how far a slider goes whose value is 0
+MAX_CONTROLS = 200  # of a file that lists its units one by one, the first ones
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control. ``value`` is what the scenario has without changes of the page."""
+
+    key: str  # as in --set
+    title: str
+    group: str
+    kind: str  # number, choice or switch
+    value: Any
+    words: tuple[Any, ...] = ()  # of a choice
+    unit: str = ""  # behind the number, if the file writes one
+    low: float = 0.0
+    high: float = 1.0
+    is_whole: bool = False
+    is_log: bool = False
+
+
+def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
+    """Return the controls of a scenario's document, with the options of this policy, or of its own."""
+    chosen = data.get("policy", "high") if policy is None else policy
+    found = [*_written(data), *_of_generator(data), *_of_network(data), *_of_policy(data, chosen)]
+    if data.get("seed") is None:
+        found.append(_number(("seed",), 0))
+    once = list({control.key: control for control in found}.values())[:MAX_CONTROLS]
+    titles = [_title(control.key) for control in once]
+    named = [
+        replace(control, title=title if titles.count(title) == 1 else f"{title} ({control.key})")
+        for control, title in zip(once, titles, strict=True)
+    ]
+    order = list(dict.fromkeys(GROUPS.values()))
+    return sorted(named, key=lambda control: order.index(control.group))
+
+
+def _title(key: str) -> str:
+    """Return the words of a control, such as ``GPU units of rack 0``, ``Price of GPU`` or ``Tasks per job``."""
+    if key in AXES or ".units." in key:
+        words = axis_title(key).words
+        return words[:1].upper() + words[1:]
+    section, *rest = re.split(r"[.]", re.sub(r"\[(\d+)\]", r".\1", key))
+    if section in ("prices", "power"):
+        return f"{'Price' if section == 'prices' else 'Power'} of {', '.join(rest)}"
+    if section == "datacenter":
+        numbers = [word for word in rest if word.isdigit()]
+        where = [f"{name} {number}" for name, number in zip(("of rack", "kind"), numbers, strict=False)]
+        what = "nodes" if rest[-1] == "count" and "nodes" in rest else "racks" if rest[-1] == "count" else rest[-1]
+        return " ".join([_in_words(what), *([] if what == "racks" and numbers == ["0"] else where)])
+    named = [word for word in rest if word != "options"] or [section]
+    return ", ".join([_in_words(named[0]), *named[1:]])
+
+
+def _in_words(name: str) -> str:
+    words = re.sub(r"^n_|_(us|bytes|s)$", "", name).replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _written(data: Mapping[str, Any]) -> Iterator[Control]:
+    """Yield the controls of what the file says."""
+    for section in GROUPS:
+        if section not in ("policy", "options") and data.get(section) is not None:
+            yield from _below((section,), data[section])
+
+
+def _below(steps: Steps, value: Any) -> Iterator[Control]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if name not in _NOT_SHOWN:
+                yield from _below((*steps, name), item)
+    elif isinstance(value, list) and steps[0] == "datacenter":
+        for i, item in enumerate(value):
+            yield from _below((*steps, i), item)
+    elif steps[-1] in WORDS and value in WORDS[str(steps[-1])]:
+        yield _choice(steps, value, WORDS[str(steps[-1])])
+    elif isinstance(value, bool):
+        yield Control(dotted(steps), "", GROUPS[str(steps[0])], "switch", value)
+    elif isinstance(value, int | float) or _quantity(value):
+        yield _number(steps, value)
+
+
+def _quantity(value: Any) -> tuple[float, str] | None:
+    """Return the number and the unit of a text such as ``7 us``."""
+    if not isinstance(value, str) or quantities([value]) is None:
+        return None
+    found = re.fullmatch(QUANTITY, value)
+    return (float(found[1]), found[2]) if found else None
+
+
+def _choice(steps: Steps, value: Any, words: tuple[Any, ...]) -> Control:
+    return Control(dotted(steps), "", GROUPS[str(steps[0])], "choice", value, words)
+
+
+def _number(steps: Steps, value: Any, *, is_whole: bool | None = None) -> Control:
+    """Return a slider around the value: even steps for whole numbers, even ratios for others."""
+    number, unit = _quantity(value) or (float(value), "")
+    whole = isinstance(value, int) if is_whole is None else is_whole
+    if steps[0] == "seed":
+        low, high, is_log = 0.0, max(100.0, number), False
+    elif steps[0] == "datacenter" and whole:
+        least = 1.0 if steps[-1] == "per_shelf" else 0.0
+        low, high, is_log = least, max(LEAST_MOST, MOST_MORE * number), False
+    elif number > 0:
+        low, high, is_log = number / REACH, number * REACH, True
+        if whole:
+            low, high = max(1.0, math.floor(low)), max(LEAST_MOST, math.ceil(high))
+    else:
+        most = next((high for ending, high in _FROM_NOTHING.items() if str(steps[-1]).endswith(ending)), LEAST_MOST)
+        low, high, is_log = min(0.0, number), most, False
+    key = dotted(steps)
+    return Control(key, "", GROUPS[str(steps[0])], "number", value, (), unit, low, high, whole, is_log)
+
+
+def _of_generator(data: Mapping[str, Any]) -> Iterator[Control]:
+    """Yield the numbers among the options of the generator that the file leaves at their defaults."""
+    work = data.get("workload") or {}
+    spec = generators().get(str(work.get("generator"))) if isinstance(work, Mapping) else None
+    if spec is None:
+        return
+    given = {*(work.get("options") or {}), "iat_us"}  # the time is that of arrivals
+    for name, option in spec.options.items():
+        is_number = isinstance(option.default, int | float) and not isinstance(option.default, bool)
+        if is_number and name not in given and name not in _NOT_SHOWN:
+            yield _number(("workload", "options", name), option.default, is_whole=option.type is int)
+
+
+def _of_network(data: Mapping[str, Any]) -> Iterator[Control]:
+    """Yield the preset, and the bandwidths that it has if the file writes no others."""
+    given = data.get("network")
+    if isinstance(given, str) and given in PRESETS:
+        yield _choice(("network",), given, tuple(PRESETS))
+    elif given is None or (isinstance(given, Mapping) and "file" not in given):
+        preset = (given or {}).get("preset", "paper")
+        yield _choice(("network", "preset"), preset, tuple(PRESETS))
+        for name in _OF_NODES:
+            value = getattr(PRESETS.get(preset), name, None)
+            if name not in (given or {}) and value is not None:
+                yield _number(("network", name), f"{value * 8 / 1000:g} Gb/s")
+
+
+def _of_policy(data: Mapping[str, Any], policy: Any) -> Iterator[Control]:
+    own = data.get("policy", "high")
+    names = tuple(policies())
+    yield _choice(("policy",), own, names if own in names else (own, *names))
+    kind = kind_of(policy, loads_files=True)
+    if kind is None:
+        return
+    given = data.get("options") or {}
+    for item in fields(kind):
+        value = given.get(item.name, item.default)
+        if control := _option(kind, item.name, value):
+            yield control
+
+
+def _option(kind: type[Policy], name: str, value: Any) -> Control | None:
+    """Return the control of a policy's option; None for one that is neither a number nor a choice."""
+    steps, choices = ("options", name), kind.choices()
+    if name in choices:
+        return _choice(steps, value, choices[name])
+    if isinstance(value, bool):
+        return Control(dotted(steps), "", GROUPS["options"], "switch", value)
+    if isinstance(value, int | float) and math.isfinite(value):
+        return _number(steps, value)
+    return _number(steps, value) if _quantity(value) else None

@@ -1,0 +1,180 @@
+"""The server of the page: starlette on the loopback, with a token."""
+
+import asyncio
+import json
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from vinesim.explore import saving
+from vinesim.explore.guard import Guard
+from vinesim.explore.line import Line, Ticket
+from vinesim.explore.page import explore_page
+from vinesim.explore.state import Explored
+from vinesim.model.errors import VineSimError
+from vinesim.report.page import policy_of, render
+
+TOKEN_BYTES = 24
+BACKGROUND = 10  # niceness of what the page does not wait for
+
+
+class Server:
+    """A page about a scenario: ``app`` answers, ``address`` is what the browser opens."""
+
+    def __init__(self, explored: Explored, port: int = 0):
+        self.explored, self.token = explored, secrets.token_urlsafe(TOKEN_BYTES)
+        self.port = port
+        self.fronts, self.back = [Line(explored), Line(explored)], Line(explored, BACKGROUND)  # the first front serves
+        self._prepared: dict[str, asyncio.Task[bool]] = {}  # compiled loops, by policy
+        self._page = render(explore_page(explored))
+        routes = [
+            Route("/", self.page),
+            Route("/show", self.show, methods=["POST"]),
+            Route("/differences", self.differences, methods=["POST"]),
+            Route("/curve", self.curve, methods=["POST"]),
+            Route("/stop", self.stop, methods=["POST"]),
+            Route("/save", self.save, methods=["POST"]),
+        ]
+        guard = Middleware(Guard, token=self.token, port=lambda: self.port)
+        self.app = Starlette(routes=routes, middleware=[guard], lifespan=self._lifespan)
+
+    @property
+    def address(self) -> str:
+        """The address of the page, with the token."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self.fronts[0].submit("start", "show", {"changes": {}})  # so that all is loaded when the page asks
+        yield
+        for task in self._prepared.values():
+            task.cancel()
+        await asyncio.gather(*(line.close() for line in (*self.fronts, self.back)))
+
+    async def page(self, request: Request) -> Response:
+        """Return the page."""
+        return HTMLResponse(self._page, headers={"content-security-policy": policy_of(self._page)})
+
+    async def show(self, request: Request) -> Response:
+        """Run a variant and tell the charts; then prepare the compiled engine for its policy."""
+        return await self._answered(request, self.fronts[0], "show", self._with_code)
+
+    async def differences(self, request: Request) -> Response:
+        """Tell how variants differ, in the background."""
+        return await self._answered(request, self.back, "differences")
+
+    async def curve(self, request: Request) -> Response:
+        """Tell the points along a control, in the background."""
+        return await self._answered(request, self.back, "curve")
+
+    async def stop(self, request: Request) -> Response:
+        """End what runs for a page."""
+        asked = await _asked(request)
+        job = str(asked.get("job"))
+        for line in (*self.fronts, self.back):
+            line.stop(_owner(asked, job))
+        return JSONResponse({})
+
+    async def save(self, request: Request) -> Response:
+        """Return a variant as a text: kind is scenario, command or plan."""
+        asked = await _asked(request)
+        try:
+            text = await run_in_threadpool(self._saved, asked)
+        except VineSimError as wrong:
+            return JSONResponse({"error": str(wrong)}, 422)
+        return JSONResponse({"text": text})
+
+    def _saved(self, asked: Mapping[str, Any]) -> str:
+        kind, changes = asked.get("kind"), asked["changes"]
+        if kind == "plan":
+            vary, pinned = asked.get("vary") or [], asked.get("pinned") or []
+            return saving.plan_text(self.explored, changes, vary, asked.get("p99_us"), pinned)
+        return (saving.command if kind == "command" else saving.scenario_text)(self.explored, changes)
+
+    async def _answered(
+        self,
+        request: Request,
+        line: Line,
+        job: str,
+        then: Callable[[Mapping[str, Any], dict[str, Any]], AsyncIterator[str]] | None = None,
+    ) -> Response:
+        """Put a job into the line; answer with a line of JSON for each message."""
+        asked = await _asked(request)
+        ticket = line.submit(_owner(asked, job), job, asked)
+        return StreamingResponse(self._lines(line, ticket, then), media_type="application/x-ndjson")
+
+    async def _lines(self, line: Line, ticket: Ticket, then: Any) -> AsyncIterator[str]:
+        try:
+            async for kind, told in ticket.messages():
+                yield f'{{"kind": "{kind}", "data": {told if kind == "done" else json.dumps(told)}}}\n'
+                if kind == "done" and then is not None:
+                    async for text in then(ticket.asked, json.loads(told)):
+                        yield text
+        finally:
+            if not ticket.is_over:
+                line.leave(ticket)
+
+    async def _with_code(self, asked: Mapping[str, Any], shown: dict[str, Any]) -> AsyncIterator[str]:
+        """Compile the policy's loop in the background, then load it where the page's runs are; tell about both."""
+        if shown["isCodeReady"] is not False:
+            return
+        names = {key: value for key, value in asked["changes"].items() if key.split(".")[0] in ("policy", "options")}
+        key = json.dumps(names, sort_keys=True)
+        if key not in self._prepared:
+            self._prepared[key] = asyncio.create_task(self._prepare(key, {"changes": asked["changes"]}))
+        yield '{"kind": "compiling", "data": null}\n'
+        is_ready = await asyncio.shield(self._prepared[key])
+        yield f'{{"kind": "compiled", "data": {json.dumps(is_ready)}}}\n'
+
+    async def _prepare(self, key: str, asked: Mapping[str, Any]) -> bool:
+        """Compile in the background and load the code in the front that does not serve; then it serves, and the other
+        one loads it too. So a page never waits for the compiler."""
+        other = self.fronts[1]
+        for line in (self.back, other):
+            if not await _is_done(line.submit(f"prepare {key}", "prepare", asked)):
+                return False
+        if self.fronts[1] is other:
+            self.fronts.reverse()
+        return await _is_done(self.fronts[1].submit(f"prepare {key}", "prepare", asked))
+
+
+async def _is_done(ticket: Ticket) -> bool:
+    """Wait for the end of a job. Returns whether it was done."""
+    return [kind async for kind, _ in ticket.messages()][-1] == "done"
+
+
+async def _asked(request: Request) -> dict[str, Any]:
+    """Return the JSON of a request; a request without changes is one of the scenario as it is."""
+    try:
+        found = json.loads(await request.body())
+    except ValueError:
+        found = None
+    asked = found if isinstance(found, dict) else {}
+    if not isinstance(asked.get("changes"), dict):
+        asked["changes"] = {}
+    return asked
+
+
+def _owner(asked: Mapping[str, Any], job: str) -> str:
+    return f"{job} {str(asked.get('page'))[:64]}"
+
+
+def listening(port: int) -> socket.socket:
+    """Return a socket that listens on the loopback; port 0: a free one. Raises :class:`OSError`."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind(("127.0.0.1", port))
+    except OSError:
+        found.close()
+        raise
+    return found

@@ -1,0 +1,56 @@
+"""Scenarios to explore, and what a page asks without a page."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from vinesim.explore.jobs import Watch
+from vinesim.explore.state import Explored
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GPUS = "datacenter.racks[0].units.GPU"
+SMALL = ("workload.options.n_jobs=40",)
+
+
+@pytest.fixture
+def quickstart():
+    """The example of the README with fewer jobs, in plain Python."""
+    return Explored(EXAMPLES / "quickstart.yaml", SMALL, "reference")
+
+
+class Listener:
+    """Notes what a job tells; says stop when there are so many messages."""
+
+    def __init__(self, stops_after=10**9):
+        self.told, self.stops_after = [], stops_after
+
+    @property
+    def watch(self):
+        return Watch(lambda told: self.told.append(dict(told)), lambda: len(self.told) >= self.stops_after)
+
+
+def apart(coroutine):
+    """Run it in a thread: the browser of other tests leaves an event loop in this one."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, coroutine).result()
+
+
+def asked(app, method, path, headers, body=None):
+    """Status, headers and text of what an ASGI application answers."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"" if body is None else json.dumps(body).encode(), "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    name, _, query = path.partition("?")
+    scope = {"type": "http", "method": method, "path": name, "raw_path": name.encode(), "query_string": query.encode()}
+    scope |= {"headers": [(k.encode(), v.encode()) for k, v in headers.items()], "http_version": "1.1", "root_path": ""}
+    apart(app(scope | {"scheme": "http", "server": ("127.0.0.1", 80), "client": None}, receive, send))
+    found = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
+    return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]).decode()

@@ -1,0 +1,145 @@
+"""The server answers its own page only, with the token, and says what it may do."""
+
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.explore.conftest import EXAMPLES, GPUS, apart, asked
+from vinesim.cli.errors import report_errors
+from vinesim.cli.main import app as commands
+from vinesim.explore.guard import MAX_BODY
+from vinesim.explore.line import Line
+from vinesim.explore.server import Server, listening
+
+PORT = 4321
+HOST = {"host": f"127.0.0.1:{PORT}"}
+
+
+@pytest.fixture
+def server(quickstart):
+    return Server(quickstart, PORT)
+
+
+def knowing(server, **more):
+    return {**HOST, "authorization": f"Bearer {server.token}", **more}
+
+
+def test_the_page_is_for_who_knows_the_token(server):
+    status, headers, text = asked(server.app, "GET", f"/?token={server.token}", HOST)
+    assert status == 200
+    assert "<title>500 jobs of 5 tasks" in text
+    assert server.token not in text
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/", {}, 401),
+        ("GET", "/?token=", {}, 403),
+        ("GET", "/?token=wrong", {}, 403),
+        ("POST", "/show", {}, 401),
+        ("POST", "/show?token={token}", {}, 401),  # only the page's own address holds it
+        ("POST", "/show", {"authorization": "Bearer wrong"}, 403),
+        ("POST", "/show", {"authorization": "Bearer \u00e9"}, 403),
+        ("GET", "/?token={token}", {"host": f"evil.example:{PORT}"}, 403),
+        ("GET", "/?token={token}", {"host": "127.0.0.1:1"}, 403),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "origin": "http://evil.example"}, 403),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "origin": "null"}, 403),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "content-length": str(MAX_BODY + 1)}, 413),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "content-length": "-1"}, 413),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "transfer-encoding": "chunked"}, 413),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "origin": f"http://127.0.0.1:{PORT}"}, 200),
+        ("POST", "/stop", {"authorization": "Bearer {token}", "host": f"localhost:{PORT}"}, 200),
+        ("GET", "/show", {"authorization": "Bearer {token}"}, 405),
+        ("GET", "/etc/passwd", {"authorization": "Bearer {token}"}, 404),
+    ],
+)
+def test_others_are_refused(server, method, path, headers, status):
+    given = {**HOST, **{key: value.replace("{token}", server.token) for key, value in headers.items()}}
+    found, told, text = asked(server.app, method, path.replace("{token}", server.token), given, {})
+    assert found == status
+    assert told["x-content-type-options"] == "nosniff"
+    assert server.token not in text
+
+
+def test_saving_tells_a_text_or_what_is_wrong(server):
+    status, _, text = asked(server.app, "POST", "/save", knowing(server), {"kind": "command", "changes": {GPUS: 7}})
+    assert status == 200
+    assert f"--set '{GPUS}=7'" in json.loads(text)["text"]
+    status, _, text = asked(server.app, "POST", "/save", knowing(server), {"kind": "scenario", "changes": {"x": 7}})
+    assert status == 422
+    assert json.loads(text)["error"].startswith("x: expected a control of this page")
+
+
+def test_a_newer_job_replaces_an_older_one_and_a_dead_worker_is_replaced(quickstart):
+    """One worker process: a long job gives way to a newer one of its page, and what kills it ends one job only."""
+
+    async def run():
+        line = Line(quickstart)
+        try:
+            long = {"changes": {"workload.options.n_jobs": 100_000}}
+            first, other = line.submit("a", "show", long), line.submit("b", "show", {"changes": {}})
+            kinds = []
+            async for kind, told in first.messages():
+                kinds.append(kind)
+                if kind == "told" and "of" in told:
+                    second = line.submit("a", "show", {"changes": {GPUS: 3}})
+            found = [await ends(ticket) for ticket in (other, second)]
+            third = line.submit("a", "show", long)
+            async for kind, told in third.messages():
+                if kind == "told" and "of" in told:
+                    line._process.kill()
+                last = kind, told
+            after = await ends(line.submit("a", "show", {"changes": {}}))
+            wrong = await ends(line.submit("a", "show", {"changes": {"arrivals.iat": "x"}}))
+            return kinds, found, last, after, wrong
+        finally:
+            await line.close()
+
+    async def ends(ticket):
+        return [message async for message in ticket.messages()][-1]
+
+    kinds, found, last, after, wrong = apart(run())
+    assert kinds[-1] == "replaced"
+    assert [kind for kind, _ in found] == ["done", "done"]
+    assert json.loads(found[1][1])["counts"]["units"] == 23
+    assert last[0] == "failed"
+    assert "has ended" in last[1]
+    assert after[0] == "done"
+    assert wrong[0] == "failed"
+    assert "Traceback" not in wrong[1]
+
+
+def test_the_command_tells_what_is_wrong_in_one_message(monkeypatch, capsys):
+    def code(*words):
+        monkeypatch.setattr("sys.argv", ["vinesim", "explore", *words])
+        return report_errors(commands), capsys.readouterr().err
+
+    assert code("none.yaml", "--no-browser")[0] == 2
+    found = code(str(EXAMPLES / "quickstart.yaml"), "--set", "policy=hihg", "--no-browser")
+    assert found[0] == 2
+    assert "Did you mean high?" in found[1]
+    assert code(str(EXAMPLES / "quickstart.yaml"), "--engine", "fast", "--no-browser")[0] == 2
+    with listening(0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = code(str(EXAMPLES / "quickstart.yaml"), "--port", str(port), "--no-browser")
+    assert found[0] == 2
+    assert "a free port" in found[1]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = code(str(EXAMPLES / "quickstart.yaml"))
+    assert found[0] == 2
+    assert "pip install 'vinesim[explore]'" in found[1]
+
+
+def test_the_commands_help_needs_no_server():
+    assert "127.0.0.1" in CliRunner().invoke(commands, ["explore", "--help"]).output
