@@ -30,9 +30,14 @@ def both(seed: int, name: str) -> tuple[SchedulerDecisions, CompiledDecisions, A
     choices = OPTIONS.get(name, [{}])
     options = choices[seed % len(choices)]
     scenario = request_scenario(seed, name, options, gangs=policies()[name].starts_gangs)
-    policy, tasks = resolve(name, options), scenario.workload.task_types
+    return *components(scenario), scenario
+
+
+def components(scenario: Any) -> tuple[SchedulerDecisions, CompiledDecisions]:
+    """The two for a scenario, without applications."""
+    policy, tasks = resolve(scenario.policy, scenario.options), scenario.workload.task_types
     cluster = Cluster(scenario.datacenter, tasks, scenario.affinity, scenario.overhead_us, scenario.seed)
-    return SchedulerDecisions(cluster, policy), CompiledDecisions(cluster, policy, FIRST_WINDOW), scenario
+    return SchedulerDecisions(cluster, policy), CompiledDecisions(cluster, policy, FIRST_WINDOW)
 
 
 class Sequence:
@@ -78,8 +83,9 @@ class Sequence:
         self._running |= {grant.id: [place.unit for place in grant.places] for grant in grants}
 
 
-def compare(name: str, n_scenarios: int) -> int:
-    """Demand the same answers of both; applications register one after another. Returns the number of grants."""
+def compare(name: str, n_scenarios: int, restarts: bool = False) -> int:
+    """Demand the same answers of both; applications register one after another. If it ``restarts``, the compiled one
+    goes on in others again and again, from what it has saved. Returns the number of grants."""
     n_grants = 0
     for seed in range(n_scenarios):
         plain, fast, scenario = both(seed, name)
@@ -101,8 +107,17 @@ def compare(name: str, n_scenarios: int) -> int:
             assert (ours.ask_again_us if ours.ask_again_us < FAR_US else math.inf) == theirs.ask_again_us, where
             sequence.granted(theirs.grants)
             n_grants += len(theirs.grants)
+            if restarts and step % 20 == 10:
+                fast = restarted(fast, scenario)
         assert len(fast._turn.signatures) == 1  # nothing was compiled for a longer window or another application
     return n_grants
+
+
+def restarted(one: Any, scenario: Any) -> Any:
+    """Another component of the same kind that goes on where this one is."""
+    made = components(scenario)[isinstance(one, CompiledDecisions)]
+    made.restore(one.save())
+    return made
 
 
 def essence(grant: Any) -> tuple[Any, ...]:
@@ -112,6 +127,26 @@ def essence(grant: Any) -> tuple[Any, ...]:
 
 def test_it_grants_the_same_through_many_short_windows():
     assert compare("edf", 15) > 800
+
+
+def test_it_goes_on_from_what_it_has_saved():
+    assert compare("edf", 5, restarts=True) > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["symphony", "least_laxity"])
+def test_so_do_policies_that_learn_or_draw(name):
+    assert compare(name, 20, restarts=True) > 800
+
+
+def test_what_another_has_saved_is_refused():
+    plain, fast, _ = both(0, "edf")
+    with pytest.raises(vs.InputError, match="saved by compiled"):
+        fast.restore(plain.save())
+    with pytest.raises(vs.InputError, match="what save returned"):
+        fast.restore(b"something else")
+    with pytest.raises(vs.InputError, match="policy edf"):
+        plain.restore(both(0, "edf")[1].save())
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, S
 from vinesim.live.grant import Grant, Place
 from vinesim.live.registration import Cluster, Registration, compiled, registration
 from vinesim.live.renumbering import kept, moved_scratch, moved_state, moved_window
+from vinesim.live.saving import packed, signature, unpacked
 from vinesim.model.application import Application
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
@@ -39,6 +40,19 @@ from vinesim.state.window import (
 )
 
 LEAST_TASKS = 4096  # length of the first window
+SAVED = (  # the rest follows from it
+    "_registered",
+    "_n_tasks",
+    "_n_arrived",
+    "_state",
+    "_window",
+    "_scratch",
+    "_down",
+    "_running",
+    "_ready",
+    "_n_given",
+    "_now_us",
+)
 
 
 class CompiledDecisions:
@@ -62,6 +76,7 @@ class CompiledDecisions:
         self._groups: list[list[int]] = []  # for each application, by gang member
         self._base: Any = None  # the model without the window
         self._arrays: tuple[Arrays, ...] = ()  # the model, the state and the window, for the turn
+        self._n_arrived = 1
         self._state: Any = None
         self._window: Any = None
         self._scratch: Any = None
@@ -107,6 +122,10 @@ class CompiledDecisions:
         self._state = state._replace(**unused, work_next=state.work_next[:0].copy())
         self._state.run["next_job"] = self._state.run["n_arrived"] = 1
         self._scratch = build_scratch(self._policy.scratch, model)
+        self._name_places()
+
+    def _name_places(self) -> None:
+        """Note which unit of the datacenter is where."""
         center = self._cluster.datacenter
         self._rows = self._base.unit_order.tolist()
         self._unit_of = {row: unit for unit, row in enumerate(self._rows)}
@@ -163,19 +182,22 @@ class CompiledDecisions:
             for grant, leads in self._running.items()
         }
         self._window = window
+        self._n_arrived = n_left
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Give the turn its arrays as they are now."""
         arrays = (self._with_window(), self._state, self._window)
         self._arrays, self._scratch_arrays = tuple(map(Arrays, arrays)), Arrays(self._scratch)
         self._answers = np.zeros(self._n_tasks, ANSWER)
         self._requests = np.zeros(self._n_tasks, np.int64)
-        self._n_arrived = n_left
 
     def _applications(self) -> dict[str, np.ndarray]:
         """Return the window's columns of applications."""
         all_, names = self._registered, sorted({name for one in self._registered for name in one.requests})
-        counts = [len(gang) for gang in self._groups]
-        self._sizes = counts
+        self._sizes = [len(gang) for gang in self._groups]
         return {
-            "application_first": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            "application_first": np.concatenate(([0], np.cumsum(self._sizes))).astype(np.int64),
             "member_group": np.array([group for gang in self._groups for group in gang], np.int64),
             "application_demand": np.array([one.demand for one in all_], np.float64),
             "application_due_us": np.array([one.application.relative_deadline_us for one in all_], np.float64),
@@ -184,6 +206,27 @@ class CompiledDecisions:
                 [[one.requests.get(name, 0.0) for name in names] for one in all_], np.float64
             ).reshape(len(all_), len(names)),
         }
+
+    # --- saving ---
+
+    def save(self) -> bytes:
+        """Return everything that it knows."""
+        return packed(self._signature, {name: getattr(self, name) for name in SAVED})
+
+    def restore(self, data: bytes) -> None:
+        """Continue where :meth:`save` was called, with the same cluster and policy. Restore only what you have saved
+        yourself: the data is a pickle, which can run code. Raises :class:`InputError` for other data."""
+        content = unpacked(data, self._signature)
+        vars(self).update({name: content[name] for name in SAVED})
+        if self._registered:
+            self._base, self._groups = compiled(self._cluster, self._registered, self._policy)
+            self._sizes = [len(gang) for gang in self._groups]
+            self._name_places()
+            self._hand_over()
+
+    @property
+    def _signature(self) -> str:
+        return signature(self._policy, self._cluster, "compiled, ")
 
     # --- turns ---
 

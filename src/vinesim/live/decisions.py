@@ -84,6 +84,12 @@ class Decisions(Protocol):
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell what has happened, in order, and return what starts now."""
 
+    def save(self) -> bytes:
+        """Return everything that it knows, for ``restore`` of one that was made with the same arguments."""
+
+    def restore(self, data: bytes) -> None:
+        """Continue where ``save`` was called. Raises :class:`~vinesim.model.errors.InputError` for other data."""
+
 
 class SchedulerDecisions:
     """The policy's plain code, called by :class:`~vinesim.live.scheduler.Scheduler`."""
@@ -103,6 +109,7 @@ class SchedulerDecisions:
             lease_floor_us=1e15,  # leases are between the manager and the devices
         )
         self.register = self._scheduler.register_application
+        self.save, self.restore = self._scheduler.save, self._scheduler.restore
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the scheduler, then ask it until it grants nothing more."""
