@@ -232,7 +232,7 @@ def test_nothing_is_kept_of_requests_that_are_over(core):
 
     def kept():
         one, client = core.core, core.core.clients._all["c"]
-        known = one.decisions._scheduler._decider.requests
+        known = one.decisions.component._scheduler._decider.requests
         return [len(x) for x in (one.items, client.items, client.answers, one.nodes.all["n1"].attempts, known.task_job)]
 
     for n in range(300):

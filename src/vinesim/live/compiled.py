@@ -217,6 +217,7 @@ class CompiledDecisions:
         """Continue where :meth:`save` was called, with the same cluster and policy. Restore only what you have saved
         yourself: the data is a pickle, which can run code. Raises :class:`InputError` for other data."""
         content = unpacked(data, self._signature)
+        self._begin()
         vars(self).update({name: content[name] for name in SAVED})
         if self._registered:
             self._base, self._groups = compiled(self._cluster, self._registered, self._policy)
@@ -229,6 +230,11 @@ class CompiledDecisions:
         return signature(self._policy, self._cluster, "compiled, ")
 
     # --- turns ---
+
+    @property
+    def running(self) -> list[int]:
+        """The grants that have not ended."""
+        return list(self._running)
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the policy what has happened, then ask it until it grants nothing more."""
