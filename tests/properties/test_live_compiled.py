@@ -1,6 +1,7 @@
 """The compiled decision component grants what the plain one grants, whatever happens, in whatever order."""
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,9 +19,15 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
 from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 
+RESOURCE_BASED = ("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl")
 SLOW = ("symphony", "symphony_recommended", "fcfs", "edf_drop", "least_laxity", "deadline_consolidation")
 TASKS = ("high", "flat", "pref", "closer_to_data", "earliest_finish")
 OPTIONS = {"edf": [{"consolidate": word} for word in ("no", "yes", "overtaking")], "fcfs": [{}, {"consolidate": True}]}
+OF_ALL = [{}, {"node_rule": "fastest", "sharing": True}, {"kind": "acc", "estimate": "learned"}, {"polling_us": 3.0}]
+OPTIONS |= dict.fromkeys(RESOURCE_BASED, OF_ALL)
+for relaxing in ("rb_ljf_ba", "rb_ljf_ocl"):
+    OPTIONS[relaxing] = [*OF_ALL, {"two_phase": True, "sharing": True}, {"count_empty": False}]
+REQUESTS: list[dict[str, float]] = [{}, {"cores": 3.0}, {"sms": 60.0}, {"cores": 1.0, "sms": 30.0}]
 FAR_US = 9e14  # the leases of the plain component end beyond it
 FIRST_WINDOW = 8  # so short that it is renewed all the time
 
@@ -36,7 +43,11 @@ def both(seed: int, name: str) -> tuple[SchedulerDecisions, CompiledDecisions, A
 def components(scenario: Any) -> tuple[SchedulerDecisions, CompiledDecisions]:
     """The two for a scenario, without applications."""
     policy, tasks = resolve(scenario.policy, scenario.options), scenario.workload.task_types
-    cluster = Cluster(scenario.datacenter, tasks, scenario.affinity, scenario.overhead_us, scenario.seed)
+    attributes = ({"cores": 4.0}, {"sms": 80.0}, {"sms": 40.0})
+    center = scenario.datacenter
+    types = [replace(one, attributes=has) for one, has in zip(center.processor_types, attributes, strict=True)]
+    center = replace(center, processor_types=types)
+    cluster = Cluster(center, tasks, scenario.affinity, scenario.overhead_us, scenario.seed)
     return SchedulerDecisions(cluster, policy), CompiledDecisions(cluster, policy, FIRST_WINDOW)
 
 
@@ -94,7 +105,10 @@ def compare(name: str, n_scenarios: int, restarts: bool = False) -> int:
         for step in range(100):
             if step == 0 or (n_registered < len(applications) and sequence._random.integers(0, 15) == 0):
                 one = applications[n_registered]
-                assert plain.register(one, one.name, ONE_SLOT) == fast.register(one, one.name, ONE_SLOT)
+                wanted = REQUESTS[sequence._random.integers(0, len(REQUESTS))]
+                demand = float(sequence._random.choice([ONE_SLOT, 1.0, vs.WHOLE_UNIT]))
+                registered = [each.register(one, one.name, demand, wanted) for each in (plain, fast)]
+                assert registered[0] == registered[1]
                 n_registered += 1
             operations, may_grant = sequence.turn(n_registered)
             ours = plain.turn(sequence.now_us, operations, may_grant)
@@ -150,7 +164,7 @@ def test_what_another_has_saved_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SLOW + TASKS)
+@pytest.mark.parametrize("name", SLOW + TASKS + RESOURCE_BASED)
 def test_so_do_the_other_policies(name):
     assert compare(name, 40) > 1500
 
@@ -188,8 +202,7 @@ def test_which_policies_run_as_plain_code_and_why():
     kept = {name for name, policy in policies().items() if issubclass(policy, OnlinePolicy) and not policy.plans}
     plain = {name for name in kept if not policies()[name].preempts and why_plain(resolve(name))}
     assert plain == {
-        *("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl", "easy_backfill", "conservative_backfill"),
-        *("delay", "earliest_completion", "drf"),
+        *("easy_backfill", "conservative_backfill", "delay", "earliest_completion", "drf"),
     }
 
 

@@ -34,6 +34,7 @@ from vinesim.state.window import (
     FREE,
     OPEN,
     OPERATION,
+    RENUMBERED,
     TELL,
     WITHDRAW,
     empty_window,
@@ -63,7 +64,7 @@ class CompiledDecisions:
     def __init__(self, cluster: Cluster, policy: OnlinePolicy, n_tasks: int = LEAST_TASKS):
         self._cluster, self._policy, self._n_tasks = cluster, policy, n_tasks
         self._numbers = policy.task_numbers or {}
-        made = bound_turn(policy.decide)
+        made = bound_turn(policy.decide, policy.renumbered)
         self._turn, self._keeps = made.loop, made.keeps
         self._options = build_options(policy.values_of_options())
         self._begin()
@@ -184,6 +185,7 @@ class CompiledDecisions:
         self._window = window
         self._n_arrived = n_left
         self._hand_over()
+        self._do([(RENUMBERED, 0, 0.0, 0.0)], False)
 
     def _hand_over(self) -> None:
         """Give the turn its arrays as they are now."""
@@ -252,16 +254,28 @@ class CompiledDecisions:
         rows, n_requests = self._rows_of(now_us, operations)
         outcome.numbers = list(range(first, first + n_requests))
         self._n_arrived += n_new
-        told = np.array(rows, OPERATION)
         run = self._state.run
         run["now_us"] = self._now_us = now_us
+        n_answers = self._do(rows, may_grant)
+        grants, given_up = self._answered(n_answers, now_us)
+        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), tuple(given_up[NOTHING])
+        if may_grant:
+            outcome.grants, self._ready = self._ready + grants, []
+        else:
+            self._ready += grants
+        outcome.ask_again_us = float(run["timer_us"][0])
+        return outcome
+
+    def _do(self, rows: list[tuple[Any, ...]], may_grant: bool) -> int:
+        """Let the turn do these operations. Returns the number of answers."""
+        run = self._state.run
         stopped, n_answers = asked(
             self._policy.decide,
             self._turn,
             *self._arrays,
             self._options,
             self._scratch_arrays,
-            told,
+            np.array(rows, OPERATION),
             self._answers,
             self._requests,
             self._policy.may_overcommit,
@@ -272,15 +286,8 @@ class CompiledDecisions:
         if stopped == BROKEN:
             found = broken(run[0])
             assert isinstance(found, BrokenContract)
-            raise found.as_policy_error(title_of(self._policy), now_us)
-        grants, given_up = self._answered(n_answers, now_us)
-        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), tuple(given_up[NOTHING])
-        if may_grant:
-            outcome.grants, self._ready = self._ready + grants, []
-        else:
-            self._ready += grants
-        outcome.ask_again_us = float(run["timer_us"][0])
-        return outcome
+            raise found.as_policy_error(title_of(self._policy), self._now_us)
+        return int(n_answers)
 
     def _rows_of(self, now_us: float, operations: Sequence[Operation]) -> tuple[list[tuple[Any, ...]], int]:
         """Return the operations as the turn reads them, and how many requests arrive."""
@@ -297,7 +304,8 @@ class CompiledDecisions:
                 if not leads:
                     del self._running[one.grant]
             elif isinstance(one, Lose):
-                rows += [(FREE, task, 0.0, 0.0) for task in self._running.pop(one.grant, {}).values()]
+                how = END if self._policy.takes_back else FREE  # it counts what runs
+                rows += [(how, task, 0.0, 0.0) for task in self._running.pop(one.grant, {}).values()]
                 rows.append((TELL, TIMER, 0.0, 0.0))
             elif isinstance(one, SetUp):
                 rows += [(OPEN if one.is_up else CLOSE, self._unit_of[row], 0.0, 0.0) for row in one.units]

@@ -42,8 +42,6 @@ def why_plain(policy: OnlinePolicy) -> str:
     name = title_of(policy)
     if not policy.compiled:
         return f"{name} declares compiled = False"
-    if policy.takes_back:
-        return f"{name} keeps tasks that have ended in queues of its own"
     if policy.task_numbers is None:
         unsaid = [array for array, (dtype, _) in policy.scratch.items() if np.dtype(dtype).kind in "iu"]
         if unsaid:

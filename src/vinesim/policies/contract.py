@@ -211,6 +211,11 @@ class OnlinePolicy(Policy):
         """The rule, called at each decision point."""
         raise NotImplementedError
 
+    @staticmethod
+    def renumbered(model: Any, state: Any, view: Any) -> None:
+        """Build anew what ``task_numbers`` cannot describe. Called by a live scheduler that has numbered tasks anew, in
+        the same order; scratch with an entry per task has been moved. Compiled, like ``decide``."""
+
 
 class BatchTasks(NamedTuple):
     """The tasks that a batch policy places, oldest first, or newest first with ``new_first``; M of them."""
