@@ -25,7 +25,7 @@ from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.state.build import build_state
 from vinesim.state.by_reference import Arrays
 from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER, Model
-from vinesim.state.scratch import FACTOR, build_options, build_scratch
+from vinesim.state.scratch import FACTOR, TASKS_BELOW, build_options, build_scratch
 from vinesim.state.window import (
     ANSWER,
     ARRIVE,
@@ -123,6 +123,8 @@ class CompiledDecisions:
         self._state = state._replace(**unused, work_next=state.work_next[:0].copy())
         self._state.run["next_job"] = self._state.run["n_arrived"] = 1
         self._scratch = build_scratch(self._policy.scratch, model)
+        for name in [name for name, how in self._numbers.items() if how == TASKS_BELOW]:
+            getattr(self._scratch, name)[:] = 1  # task 0 stands for those that are gone
         self._name_places()
 
     def _name_places(self) -> None:
@@ -144,6 +146,8 @@ class CompiledDecisions:
             if hasattr(self._window, name):
                 views[name] = getattr(self._window, name).view()
                 views[name].flags.writeable = False
+        if len(self._base.task_demand) == 0 and self._policy.sees_every_event:  # each takes all of any unit, until
+            views["task_demand"] = views["task_demand"][:0]  # others register; who is told less must look at all
         return self._base._replace(**views)
 
     def _regrouped(self, old: Model, moved: Mapping[int, int]) -> Any:
