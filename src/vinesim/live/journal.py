@@ -37,6 +37,7 @@ CREATE TABLE node_changes (
 DECISIONS = """
 CREATE TABLE decisions (id INTEGER PRIMARY KEY CHECK (id = 1), time_us REAL NOT NULL, content BLOB NOT NULL);
 CREATE TABLE turns (id INTEGER PRIMARY KEY, time_us REAL NOT NULL, content BLOB NOT NULL);
+ALTER TABLE requests ADD COLUMN number INTEGER;
 """
 STEPS = (SCHEMA, OPENINGS, DECISIONS)  # what each version has added
 VERSION = len(STEPS)
