@@ -1,7 +1,7 @@
-"""``python -m benchmarks.live_truth [--seconds N] [--policies A B] [--out DIR]``: start a cluster per policy, play the
-load, simulate what was recorded, and print both as a table for docs/explanation/live_truth.md.
+"""``python -m benchmarks.live_truth [--seconds N] [--policies A B] [--quiet] [--out FILE]``: start a cluster per
+policy, play the load, simulate what was recorded, and print both as a table for docs/explanation/live_truth.md.
 
-The load is that of ``load.yaml``; ``--seconds`` shortens it, and the spikes with it.
+The load is that of ``load.yaml``; ``--seconds`` shortens it, and the spikes with it; ``--quiet`` leaves the spikes out.
 """
 
 import argparse
@@ -36,13 +36,14 @@ def live(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "vinesim", "live", *words], check=True)
 
 
-async def load(folder: Path, seconds: float) -> tuple[Played, dict[str, Any]]:
+async def load(folder: Path, seconds: float, is_quiet: bool) -> tuple[Played, dict[str, Any]]:
     """Play the load. Returns what the client saw, and the cluster's status after it."""
     share = seconds / FULL_S
     changes = [f"workload.options.duration_us={seconds} s"]
     changes += [
         f"workload.options.spike_width_{end}_us={width * share} s" for end, width in (("low", 30), ("high", 60))
     ]
+    changes += ["workload.options.spikes=0"] if is_quiet else []
     work = vs.read_scenario(HERE / "load.yaml", changes).workload
     session: Session
     async with connect(folder) as session:
@@ -50,7 +51,7 @@ async def load(folder: Path, seconds: float) -> tuple[Played, dict[str, Any]]:
         return played, await session.call("client.status")
 
 
-def one_policy(policy: str, seconds: float) -> dict[str, Any]:
+def one_policy(policy: str, seconds: float, is_quiet: bool) -> dict[str, Any]:
     """Return the numbers of both runs of one policy."""
     with tempfile.TemporaryDirectory(prefix="vinesim-truth-") as name:
         place, before = Path(name), os.getloadavg()[0]
@@ -59,7 +60,7 @@ def one_policy(policy: str, seconds: float) -> dict[str, Any]:
         folder = place / "state"
         live("start", str(place / "cluster.yaml"), "--folder", str(folder), "--wait", "300")
         try:
-            played, status = asyncio.run(load(folder, seconds))
+            played, status = asyncio.run(load(folder, seconds, is_quiet))
         finally:
             live("stop", "--folder", str(folder))
         recorded = record(folder)
@@ -102,11 +103,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=FULL_S)
     parser.add_argument("--policies", nargs="+", default=POLICIES)
+    parser.add_argument("--quiet", action="store_true", help="without spikes")
     parser.add_argument("--out", type=Path, help="a file for all numbers, as JSON")
     given = parser.parse_args()
     found = []
     for policy in given.policies:
-        found.append(one_policy(policy, given.seconds))
+        found.append(one_policy(policy, given.seconds, given.quiet))
         if given.out:
             given.out.write_text(json.dumps(found, indent=2) + "\n")
     print(table(found).markdown())

@@ -91,14 +91,28 @@ def test_every_key_has_an_effect(tmp_path):
         assert repr(read_cluster(tmp_path / "cluster.yaml")) != repr(plain), new
 
 
+OWN = """
+from vinesim.policies import OnlinePolicy, nothing
+
+class Own(OnlinePolicy):
+    scratch = {"last": ("i8", "one")}
+
+    @staticmethod
+    def decide(model, state, view):
+        return nothing()
+"""
+
+
 def test_a_policy_that_cannot_be_compiled_is_refused_or_runs_as_plain_code(tmp_path):
     path = write_files(tmp_path)
     as_asked = component(read_cluster(path, check_policy))
     assert (as_asked.engine, as_asked.engine_why) == ("reference", "the cluster file says so")
-    path.write_text(path.read_text().replace("policy: fcfs\nengine: reference", "policy: rb_ljf"))
+    (tmp_path / "own.py").write_text(OWN)
+    own = f"policy: {tmp_path / 'own.py'}:Own"
+    path.write_text(path.read_text().replace("policy: fcfs\nengine: reference", own))
     plain = component(read_cluster(path, check_policy))
     assert plain.engine == "reference"
-    assert "queues of its own" in plain.engine_why
-    path.write_text(path.read_text().replace("policy: rb_ljf", "policy: rb_ljf\nengine: compiled"))
+    assert "Own does not declare task_numbers, and its scratch has whole numbers: last" in plain.engine_why
+    path.write_text(path.read_text().replace(own, f"{own}\nengine: compiled"))
     with pytest.raises(InputError, match="a policy that a live scheduler can compile"):
         read_cluster(path, check_policy)

@@ -103,7 +103,10 @@ def test_a_journal_of_the_version_before_is_continued(tmp_path):
     import sqlite3
 
     with sqlite3.connect(tmp_path / "journal") as old:
-        old.executescript("DROP TABLE node_changes; PRAGMA user_version=1")
+        old.executescript(
+            "DROP TABLE node_changes; DROP TABLE decisions; DROP TABLE turns; "
+            "ALTER TABLE requests DROP COLUMN number; PRAGMA user_version=1"
+        )
     old.close()
     again = Journal(tmp_path / "journal")
     again.write("INSERT INTO node_changes (time_us, node, is_open) VALUES (5, 'n0', 1)")

@@ -1,6 +1,7 @@
 """The compiled decision component grants what the plain one grants, whatever happens, in whatever order."""
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,9 +19,17 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
 from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 
+RESOURCE_BASED = ("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl")
 SLOW = ("symphony", "symphony_recommended", "fcfs", "edf_drop", "least_laxity", "deadline_consolidation")
+OF_QUEUES = ("easy_backfill", "conservative_backfill", "drf", "delay", "earliest_completion")
 TASKS = ("high", "flat", "pref", "closer_to_data", "earliest_finish")
 OPTIONS = {"edf": [{"consolidate": word} for word in ("no", "yes", "overtaking")], "fcfs": [{}, {"consolidate": True}]}
+OF_ALL = [{}, {"node_rule": "fastest", "sharing": True}, {"kind": "acc", "estimate": "learned"}, {"polling_us": 3.0}]
+OPTIONS |= dict.fromkeys(RESOURCE_BASED, OF_ALL)
+OPTIONS["delay"] = [{"wait_us": wait_us, "wait_for": of} for wait_us in (0.0, 5.0) for of in ("type", "node", "rack")]
+for relaxing in ("rb_ljf_ba", "rb_ljf_ocl"):
+    OPTIONS[relaxing] = [*OF_ALL, {"two_phase": True, "sharing": True}, {"count_empty": False}]
+REQUESTS: list[dict[str, float]] = [{}, {"cores": 3.0}, {"sms": 60.0}, {"cores": 1.0, "sms": 30.0}]
 FAR_US = 9e14  # the leases of the plain component end beyond it
 FIRST_WINDOW = 8  # so short that it is renewed all the time
 
@@ -30,9 +39,18 @@ def both(seed: int, name: str) -> tuple[SchedulerDecisions, CompiledDecisions, A
     choices = OPTIONS.get(name, [{}])
     options = choices[seed % len(choices)]
     scenario = request_scenario(seed, name, options, gangs=policies()[name].starts_gangs)
-    policy, tasks = resolve(name, options), scenario.workload.task_types
-    cluster = Cluster(scenario.datacenter, tasks, scenario.affinity, scenario.overhead_us, scenario.seed)
-    return SchedulerDecisions(cluster, policy), CompiledDecisions(cluster, policy, FIRST_WINDOW), scenario
+    return *components(scenario), scenario
+
+
+def components(scenario: Any) -> tuple[SchedulerDecisions, CompiledDecisions]:
+    """The two for a scenario, without applications."""
+    policy, tasks = resolve(scenario.policy, scenario.options), scenario.workload.task_types
+    attributes = ({"cores": 4.0}, {"sms": 80.0}, {"sms": 40.0})
+    center = scenario.datacenter
+    types = [replace(one, attributes=has) for one, has in zip(center.processor_types, attributes, strict=True)]
+    center = replace(center, processor_types=types)
+    cluster = Cluster(center, tasks, scenario.affinity, scenario.overhead_us, scenario.seed)
+    return SchedulerDecisions(cluster, policy), CompiledDecisions(cluster, policy, FIRST_WINDOW)
 
 
 class Sequence:
@@ -78,8 +96,9 @@ class Sequence:
         self._running |= {grant.id: [place.unit for place in grant.places] for grant in grants}
 
 
-def compare(name: str, n_scenarios: int) -> int:
-    """Demand the same answers of both; applications register one after another. Returns the number of grants."""
+def compare(name: str, n_scenarios: int, restarts: bool = False) -> int:
+    """Demand the same answers of both; applications register one after another. If it ``restarts``, the compiled one
+    goes on in others again and again, from what it has saved. Returns the number of grants."""
     n_grants = 0
     for seed in range(n_scenarios):
         plain, fast, scenario = both(seed, name)
@@ -88,7 +107,11 @@ def compare(name: str, n_scenarios: int) -> int:
         for step in range(100):
             if step == 0 or (n_registered < len(applications) and sequence._random.integers(0, 15) == 0):
                 one = applications[n_registered]
-                assert plain.register(one, one.name, ONE_SLOT) == fast.register(one, one.name, ONE_SLOT)
+                wanted = REQUESTS[sequence._random.integers(0, len(REQUESTS))]
+                whole = n_registered == 0 or seed % 3 == 0  # else from the second on not all take whole units
+                demand = vs.WHOLE_UNIT if whole else float(sequence._random.choice([ONE_SLOT, 1.0]))
+                registered = [each.register(one, one.name, demand, wanted) for each in (plain, fast)]
+                assert registered[0] == registered[1]
                 n_registered += 1
             operations, may_grant = sequence.turn(n_registered)
             ours = plain.turn(sequence.now_us, operations, may_grant)
@@ -101,8 +124,17 @@ def compare(name: str, n_scenarios: int) -> int:
             assert (ours.ask_again_us if ours.ask_again_us < FAR_US else math.inf) == theirs.ask_again_us, where
             sequence.granted(theirs.grants)
             n_grants += len(theirs.grants)
+            if restarts and step % 20 == 10:
+                fast = restarted(fast, scenario)
         assert len(fast._turn.signatures) == 1  # nothing was compiled for a longer window or another application
     return n_grants
+
+
+def restarted(one: Any, scenario: Any) -> Any:
+    """Another component of the same kind that goes on where this one is."""
+    made = components(scenario)[isinstance(one, CompiledDecisions)]
+    made.restore(one.save())
+    return made
 
 
 def essence(grant: Any) -> tuple[Any, ...]:
@@ -114,8 +146,28 @@ def test_it_grants_the_same_through_many_short_windows():
     assert compare("edf", 15) > 800
 
 
+def test_it_goes_on_from_what_it_has_saved():
+    assert compare("edf", 5, restarts=True) > 200
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SLOW + TASKS)
+@pytest.mark.parametrize("name", ["symphony", "least_laxity"])
+def test_so_do_policies_that_learn_or_draw(name):
+    assert compare(name, 20, restarts=True) > 800
+
+
+def test_what_another_has_saved_is_refused():
+    plain, fast, _ = both(0, "edf")
+    with pytest.raises(vs.InputError, match="saved by compiled"):
+        fast.restore(plain.save())
+    with pytest.raises(vs.InputError, match="what save returned"):
+        fast.restore(b"something else")
+    with pytest.raises(vs.InputError, match="policy edf"):
+        plain.restore(both(0, "edf")[1].save())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW + TASKS + RESOURCE_BASED + OF_QUEUES)
 def test_so_do_the_other_policies(name):
     assert compare(name, 40) > 1500
 
@@ -150,12 +202,10 @@ def test_which_policies_run_as_plain_code_and_why():
     declared = type("Declared", (Remembering,), {"task_numbers": {"last": "task + 1"}})
     assert why_plain(declared()) == ""
     assert "compiled = False" in why_plain(Plain())
-    kept = {name for name, policy in policies().items() if issubclass(policy, OnlinePolicy) and not policy.plans}
-    plain = {name for name in kept if not policies()[name].preempts and why_plain(resolve(name))}
-    assert plain == {
-        *("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl", "easy_backfill", "conservative_backfill"),
-        *("delay", "earliest_completion", "drf"),
-    }
+    by_task = type("ByTask", (Remembering,), {"scratch": {"last": ("f8", "groups*tasks")}})
+    assert "last" in why_plain(by_task())
+    live = {name for name, policy in policies().items() if issubclass(policy, OnlinePolicy) and not policy.plans}
+    assert not {name for name in live if not policies()[name].preempts and why_plain(resolve(name))}
 
 
 class Halves(OnlinePolicy):

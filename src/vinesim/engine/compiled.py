@@ -76,11 +76,13 @@ def bound_block(decide: Any) -> Any:
     return _blocks[digest]
 
 
-def bound_turn(decide: Any) -> Bound:
+def bound_turn(decide: Any, renumbered: Any) -> Bound:
     """Return the same for ``run_turn``, one turn of a live scheduler."""
-    digest = digest_of(decide)
+    digest = digest_of(decide, renumbered)
     if (TURN, digest) not in _loops:
-        made = kept(turn.run_turn, digest, {"decide": _kernel_of(decide, {})})
+        kernels_: dict[Any, Any] = {}
+        bindings = {"decide": _kernel_of(decide, kernels_), "renumbered": _kernel_of(renumbered, kernels_, True)}
+        made = kept(turn.run_turn, digest, bindings)
         _loops[TURN, digest] = Bound(made, _keeps(functions_of(decide)))
     return _loops[TURN, digest]
 

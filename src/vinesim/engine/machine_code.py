@@ -38,9 +38,9 @@ def kernels() -> bytes:
     return digest.digest()
 
 
-def digest_of(decide: Any) -> str:
-    """What names the code of one policy's ``decide``, as it is loaded now."""
-    return hashlib.sha256(kernels() + fingerprint(decide)).hexdigest()
+def digest_of(*functions: Any) -> str:
+    """What names the code of one policy's ``decide``, or of several functions, as it is loaded now."""
+    return hashlib.sha256(kernels() + b"".join(map(fingerprint, functions))).hexdigest()
 
 
 def is_on_disk(decide: Any, kernel: str) -> bool:

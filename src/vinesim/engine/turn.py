@@ -1,7 +1,7 @@
 """One turn of a live scheduler: what has happened, in order, and then all that may start.
 
 It is what ``engine/loop.py`` is to a run: here events come from outside, and nothing is predicted, so there is no event
-queue. ``decide`` stands for the policy, as there. Its meaning, for the reader, is in ``live/decider.py``.
+queue. ``decide`` and ``renumbered`` stand for the policy. Its meaning, for the reader, is in ``live/decider.py``.
 """
 
 import numpy as np
@@ -14,10 +14,14 @@ from vinesim.state.by_reference import by_reference
 from vinesim.state.holding import count_task, set_load
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import ARRIVAL, DROP, DROPPED, FINISH, NOTHING, PENDING, START, TIMER, Action, View
-from vinesim.state.window import ARRIVE, CLOSE, END, FREE, OPEN, WITHDRAW
+from vinesim.state.window import ARRIVE, CLOSE, END, FREE, OPEN, RENUMBERED, WITHDRAW
 
 
 def decide(model, state, view):
+    raise NotImplementedError("the turn is not bound to a policy")
+
+
+def renumbered(model, state, view):
     raise NotImplementedError("the turn is not bound to a policy")
 
 
@@ -175,6 +179,9 @@ def run_turn(
             kind = one.kind
             if kind in (OPEN, CLOSE):
                 set_open_unit(model, state, one.number, kind == OPEN)
+                continue
+            if kind == RENUMBERED:
+                renumbered(model, state, View(run.now_us, event, unit, job, task, options, scratch))
                 continue
             if kind == FREE:
                 free(model, state, one.number)

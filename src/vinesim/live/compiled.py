@@ -17,6 +17,7 @@ from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, S
 from vinesim.live.grant import Grant, Place
 from vinesim.live.registration import Cluster, Registration, compiled, registration
 from vinesim.live.renumbering import kept, moved_scratch, moved_state, moved_window
+from vinesim.live.saving import packed, signature, unpacked
 from vinesim.model.application import Application
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
@@ -24,7 +25,7 @@ from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.state.build import build_state
 from vinesim.state.by_reference import Arrays
 from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER, Model
-from vinesim.state.scratch import FACTOR, build_options, build_scratch
+from vinesim.state.scratch import FACTOR, TASKS_BELOW, build_options, build_scratch
 from vinesim.state.window import (
     ANSWER,
     ARRIVE,
@@ -33,12 +34,26 @@ from vinesim.state.window import (
     FREE,
     OPEN,
     OPERATION,
+    RENUMBERED,
     TELL,
     WITHDRAW,
     empty_window,
 )
 
 LEAST_TASKS = 4096  # length of the first window
+SAVED = (  # the rest follows from it
+    "_registered",
+    "_n_tasks",
+    "_n_arrived",
+    "_state",
+    "_window",
+    "_scratch",
+    "_down",
+    "_running",
+    "_ready",
+    "_n_given",
+    "_now_us",
+)
 
 
 class CompiledDecisions:
@@ -49,7 +64,7 @@ class CompiledDecisions:
     def __init__(self, cluster: Cluster, policy: OnlinePolicy, n_tasks: int = LEAST_TASKS):
         self._cluster, self._policy, self._n_tasks = cluster, policy, n_tasks
         self._numbers = policy.task_numbers or {}
-        made = bound_turn(policy.decide)
+        made = bound_turn(policy.decide, policy.renumbered)
         self._turn, self._keeps = made.loop, made.keeps
         self._options = build_options(policy.values_of_options())
         self._begin()
@@ -62,6 +77,7 @@ class CompiledDecisions:
         self._groups: list[list[int]] = []  # for each application, by gang member
         self._base: Any = None  # the model without the window
         self._arrays: tuple[Arrays, ...] = ()  # the model, the state and the window, for the turn
+        self._n_arrived = 1
         self._state: Any = None
         self._window: Any = None
         self._scratch: Any = None
@@ -107,6 +123,12 @@ class CompiledDecisions:
         self._state = state._replace(**unused, work_next=state.work_next[:0].copy())
         self._state.run["next_job"] = self._state.run["n_arrived"] = 1
         self._scratch = build_scratch(self._policy.scratch, model)
+        for name in [name for name, how in self._numbers.items() if how == TASKS_BELOW]:
+            getattr(self._scratch, name)[:] = 1  # task 0 stands for those that are gone
+        self._name_places()
+
+    def _name_places(self) -> None:
+        """Note which unit of the datacenter is where."""
         center = self._cluster.datacenter
         self._rows = self._base.unit_order.tolist()
         self._unit_of = {row: unit for unit, row in enumerate(self._rows)}
@@ -124,6 +146,8 @@ class CompiledDecisions:
             if hasattr(self._window, name):
                 views[name] = getattr(self._window, name).view()
                 views[name].flags.writeable = False
+        if len(self._base.task_demand) == 0 and self._policy.sees_every_event:  # each takes all of any unit, until
+            views["task_demand"] = views["task_demand"][:0]  # others register; who is told less must look at all
         return self._base._replace(**views)
 
     def _regrouped(self, old: Model, moved: Mapping[int, int]) -> Any:
@@ -163,19 +187,23 @@ class CompiledDecisions:
             for grant, leads in self._running.items()
         }
         self._window = window
+        self._n_arrived = n_left
+        self._hand_over()
+        self._do([(RENUMBERED, 0, 0.0, 0.0)], False)
+
+    def _hand_over(self) -> None:
+        """Give the turn its arrays as they are now."""
         arrays = (self._with_window(), self._state, self._window)
         self._arrays, self._scratch_arrays = tuple(map(Arrays, arrays)), Arrays(self._scratch)
         self._answers = np.zeros(self._n_tasks, ANSWER)
         self._requests = np.zeros(self._n_tasks, np.int64)
-        self._n_arrived = n_left
 
     def _applications(self) -> dict[str, np.ndarray]:
         """Return the window's columns of applications."""
         all_, names = self._registered, sorted({name for one in self._registered for name in one.requests})
-        counts = [len(gang) for gang in self._groups]
-        self._sizes = counts
+        self._sizes = [len(gang) for gang in self._groups]
         return {
-            "application_first": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            "application_first": np.concatenate(([0], np.cumsum(self._sizes))).astype(np.int64),
             "member_group": np.array([group for gang in self._groups for group in gang], np.int64),
             "application_demand": np.array([one.demand for one in all_], np.float64),
             "application_due_us": np.array([one.application.relative_deadline_us for one in all_], np.float64),
@@ -185,7 +213,34 @@ class CompiledDecisions:
             ).reshape(len(all_), len(names)),
         }
 
+    # --- saving ---
+
+    def save(self) -> bytes:
+        """Return everything that it knows."""
+        return packed(self._signature, {name: getattr(self, name) for name in SAVED})
+
+    def restore(self, data: bytes) -> None:
+        """Continue where :meth:`save` was called, with the same cluster and policy. Restore only what you have saved
+        yourself: the data is a pickle, which can run code. Raises :class:`InputError` for other data."""
+        content = unpacked(data, self._signature)
+        self._begin()
+        vars(self).update({name: content[name] for name in SAVED})
+        if self._registered:
+            self._base, self._groups = compiled(self._cluster, self._registered, self._policy)
+            self._sizes = [len(gang) for gang in self._groups]
+            self._name_places()
+            self._hand_over()
+
+    @property
+    def _signature(self) -> str:
+        return signature(self._policy, self._cluster, "compiled, ")
+
     # --- turns ---
+
+    @property
+    def running(self) -> list[int]:
+        """The grants that have not ended."""
+        return list(self._running)
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the policy what has happened, then ask it until it grants nothing more."""
@@ -203,16 +258,28 @@ class CompiledDecisions:
         rows, n_requests = self._rows_of(now_us, operations)
         outcome.numbers = list(range(first, first + n_requests))
         self._n_arrived += n_new
-        told = np.array(rows, OPERATION)
         run = self._state.run
         run["now_us"] = self._now_us = now_us
+        n_answers = self._do(rows, may_grant)
+        grants, given_up = self._answered(n_answers, now_us)
+        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), tuple(given_up[NOTHING])
+        if may_grant:
+            outcome.grants, self._ready = self._ready + grants, []
+        else:
+            self._ready += grants
+        outcome.ask_again_us = float(run["timer_us"][0])
+        return outcome
+
+    def _do(self, rows: list[tuple[Any, ...]], may_grant: bool) -> int:
+        """Let the turn do these operations. Returns the number of answers."""
+        run = self._state.run
         stopped, n_answers = asked(
             self._policy.decide,
             self._turn,
             *self._arrays,
             self._options,
             self._scratch_arrays,
-            told,
+            np.array(rows, OPERATION),
             self._answers,
             self._requests,
             self._policy.may_overcommit,
@@ -223,15 +290,8 @@ class CompiledDecisions:
         if stopped == BROKEN:
             found = broken(run[0])
             assert isinstance(found, BrokenContract)
-            raise found.as_policy_error(title_of(self._policy), now_us)
-        grants, given_up = self._answered(n_answers, now_us)
-        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), tuple(given_up[NOTHING])
-        if may_grant:
-            outcome.grants, self._ready = self._ready + grants, []
-        else:
-            self._ready += grants
-        outcome.ask_again_us = float(run["timer_us"][0])
-        return outcome
+            raise found.as_policy_error(title_of(self._policy), self._now_us)
+        return int(n_answers)
 
     def _rows_of(self, now_us: float, operations: Sequence[Operation]) -> tuple[list[tuple[Any, ...]], int]:
         """Return the operations as the turn reads them, and how many requests arrive."""
@@ -248,7 +308,8 @@ class CompiledDecisions:
                 if not leads:
                     del self._running[one.grant]
             elif isinstance(one, Lose):
-                rows += [(FREE, task, 0.0, 0.0) for task in self._running.pop(one.grant, {}).values()]
+                how = END if self._policy.takes_back else FREE  # it counts what runs
+                rows += [(how, task, 0.0, 0.0) for task in self._running.pop(one.grant, {}).values()]
                 rows.append((TELL, TIMER, 0.0, 0.0))
             elif isinstance(one, SetUp):
                 rows += [(OPEN if one.is_up else CLOSE, self._unit_of[row], 0.0, 0.0) for row in one.units]

@@ -19,11 +19,12 @@ from vinesim.policies.contract import OnlinePolicy
 
 @dataclass(frozen=True)
 class Arrive:
-    """A request is waiting since ``arrived_us``."""
+    """A request is waiting since ``arrived_us``; ``job`` is its number if it is one, which no policy sees."""
 
     application: int
     size: float
     arrived_us: float
+    job: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class Decisions(Protocol):
     engine: str
     engine_why: str
 
+    @property
+    def running(self) -> list[int]:
+        """The grants that have not ended."""
+
     def register(
         self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
     ) -> int:
@@ -83,6 +88,12 @@ class Decisions(Protocol):
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell what has happened, in order, and return what starts now."""
+
+    def save(self) -> bytes:
+        """Return everything that it knows, for ``restore`` of one that was made with the same arguments."""
+
+    def restore(self, data: bytes) -> None:
+        """Continue where ``save`` was called. Raises :class:`~vinesim.model.errors.InputError` for other data."""
 
 
 class SchedulerDecisions:
@@ -103,6 +114,12 @@ class SchedulerDecisions:
             lease_floor_us=1e15,  # leases are between the manager and the devices
         )
         self.register = self._scheduler.register_application
+        self.save, self.restore = self._scheduler.save, self._scheduler.restore
+
+    @property
+    def running(self) -> list[int]:
+        """The grants that have not ended."""
+        return self._scheduler.running
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the scheduler, then ask it until it grants nothing more."""

@@ -13,6 +13,7 @@ from vinesim.model.cluster import LiveEngine
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, title_of
 from vinesim.policies.registry import resolve
+from vinesim.state.scratch import FACTOR
 
 
 def check_policy(policy: Any, options: Mapping[str, Any], engine: LiveEngine) -> None:
@@ -42,10 +43,19 @@ def why_plain(policy: OnlinePolicy) -> str:
     name = title_of(policy)
     if not policy.compiled:
         return f"{name} declares compiled = False"
-    if policy.takes_back:
-        return f"{name} keeps tasks that have ended in queues of its own"
+    products = [array for array, (_, size) in policy.scratch.items() if not can_move(size)]
+    if products:
+        return f"{name} has scratch of a size that is not so many for each task: {', '.join(products)}"
     if policy.task_numbers is None:
         unsaid = [array for array, (dtype, _) in policy.scratch.items() if np.dtype(dtype).kind in "iu"]
         if unsaid:
             return f"{name} does not declare task_numbers, and its scratch has whole numbers: {', '.join(unsaid)}"
     return ""
+
+
+def can_move(size: str) -> bool:
+    """Whether scratch of that size can be moved to other numbers of tasks: ``tasks`` first, and then plain numbers."""
+    first, *others = size.split(FACTOR)
+    if first in ("tasks", "jobs"):
+        return all(other.isdecimal() for other in others)
+    return size in ("queue", "held") or {"tasks", "jobs", "queue", "held"}.isdisjoint(others)

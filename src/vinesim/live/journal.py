@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-VERSION = 2
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE nodes (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
@@ -34,11 +33,18 @@ CREATE INDEX transitions_job ON transitions (job);
 OPENINGS = """
 CREATE TABLE node_changes (
   id INTEGER PRIMARY KEY, time_us REAL NOT NULL, node TEXT NOT NULL, is_open INTEGER NOT NULL);
-"""  # since version 2
+"""
+DECISIONS = """
+CREATE TABLE decisions (id INTEGER PRIMARY KEY CHECK (id = 1), time_us REAL NOT NULL, content BLOB NOT NULL);
+CREATE TABLE turns (id INTEGER PRIMARY KEY, time_us REAL NOT NULL, content BLOB NOT NULL);
+ALTER TABLE requests ADD COLUMN number INTEGER;
+"""
+STEPS = (SCHEMA, OPENINGS, DECISIONS)  # what each version has added
+VERSION = len(STEPS)
 
 
 class Journal:
-    """Tables of jobs, attempts, requests and nodes. Nothing is kept until ``commit``."""
+    """Tables of jobs, attempts, requests, nodes and decisions. Nothing is kept until ``commit``."""
 
     def __init__(self, path: Path, is_synchronous: bool = False):
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -47,9 +53,8 @@ class Journal:
         self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
         self._is_open = False
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version in (0, 1):
-            missing = SCHEMA + OPENINGS if version == 0 else OPENINGS
-            self._db.executescript(f"BEGIN; {missing} PRAGMA user_version={VERSION}; COMMIT")
+        if version < VERSION:
+            self._db.executescript(f"BEGIN; {''.join(STEPS[version:])} PRAGMA user_version={VERSION}; COMMIT")
         elif version != VERSION:
             raise ValueError(f"{path}: a journal of version {version}; this is version {VERSION}")
 
@@ -85,7 +90,8 @@ class Journal:
 
     def latest_us(self) -> float:
         """Return the time of the last entry; 0 if there is none."""
-        columns = [("transitions", "time_us"), ("requests", "ended_us"), ("node_changes", "time_us")]
+        columns = [("requests", "ended_us")]
+        columns += [(table, "time_us") for table in ("transitions", "node_changes", "decisions", "turns")]
         queries = [f"SELECT ifnull(max({column}), 0) AS us FROM {table}" for table, column in columns]  # noqa: S608
         return max(float(self.one(query)["us"]) for query in queries)
 

@@ -27,6 +27,7 @@ from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.identity import content_id
 
 SCENARIO, WORKLOAD, RESULT = "scenario.yaml", "workload.parquet", "result"
+TINY_US = 1e-12
 NO_NETWORK = Network(None, None, None, 0.0)
 
 
@@ -36,14 +37,14 @@ class Recorded:
 
     scenario: Scenario
     result: Result
-    in_full: Scenario  # the same requests, but each takes what its grant took in all, without an overhead
+    in_full: Scenario  # the same requests; each grant takes what it took in all, and the policy expects what it did
     n_left_out: int  # requests that failed, were dropped or cancelled
 
 
 def record(folder: Path) -> Recorded:
     """Return the live run of a cluster's folder. Raises :class:`InputError` if no request was processed."""
     cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
-    rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, id")]
+    rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, number, id")]
     journal.close()
     done = [row for row in rows if row["outcome"] == "done" and row["execution_us"] is not None]
     if not done:
@@ -77,10 +78,11 @@ def record(folder: Path) -> Recorded:
         seed=cluster.seed,
         applications=tuple(one.application for one in cluster.applications),
     )
-    held_us = (columns["ended_us"] - columns["issued_us"]) / n_consolidated[batch]
-    all_of_it = replace(work, times_us=_times(cluster, columns["size"], held_us, code, unit_type))
-    in_full = replace(scenario, workload=all_of_it, overhead_us=None)
     leaders = np.unique(batch, return_index=True)[1]
+    factor = _factor(cluster, columns, code, unit_type, batch, leaders)
+    in_full = replace(
+        scenario, workload=replace(work, times_us=None, time_factor=factor), overhead_us=cluster.overhead_us
+    )
     outcome = Outcome(
         task_unit=columns["unit"].astype(np.int32),
         task_init_us=columns["issued_us"],
@@ -133,6 +135,32 @@ def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_
             if here.any():
                 table[p, t] = np.median(beyond_us[here])
     return table
+
+
+def _factor(
+    cluster: Cluster,
+    columns: dict[str, Any],
+    code: np.ndarray,
+    unit_type: np.ndarray,
+    batch: np.ndarray,
+    leaders: np.ndarray,
+) -> np.ndarray:
+    """[N]: by how much longer than the policy expected each grant held its unit. The simulation adds and multiplies in
+    the same order, so a grant ends in it when it did: completions of one turn stay at one instant."""
+    tasks = [kind.name for kind in cluster.task_types]
+    t = np.array([tasks.index(one.task_type) for one in cluster.applications])[code]
+    overhead_us = np.zeros(len(t)) if cluster.overhead_us is None else cluster.overhead_us[unit_type, t]
+    own_us = columns["size"] / cluster.affinity[unit_type, t]
+    expected_us = (overhead_us + own_us)[leaders]
+    followers = np.setdiff1d(np.arange(len(batch)), leaders)
+    np.add.at(expected_us, batch[followers], (overhead_us + own_us - overhead_us)[followers])
+    issued_us, ended_us = columns["issued_us"][leaders], columns["ended_us"][leaders]
+    factor = (ended_us - issued_us) / np.maximum(expected_us, TINY_US)
+    for _ in range(2):
+        end_us = issued_us + expected_us * factor
+        factor = np.where(end_us < ended_us, np.nextafter(factor, np.inf), factor)
+        factor = np.where(end_us > ended_us, np.nextafter(factor, 0.0), factor)
+    return np.maximum(factor, TINY_US)[batch]
 
 
 def _times(

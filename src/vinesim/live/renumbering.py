@@ -1,5 +1,6 @@
 """Make room in a window of requests: what is left is numbered anew, in the same order; number 0 stands for the rest."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from vinesim.state import bit_levels
 from vinesim.state.layout import DROPPED, PENDING, State
-from vinesim.state.scratch import TASK, TASKS_BELOW
+from vinesim.state.scratch import FACTOR, TASK, TASKS_BELOW, TWO_A_TASK
 from vinesim.state.window import Window, empty_window
 
 OF_TASKS = {  # columns of the state that turns use, and what they hold for a task that has not arrived
@@ -32,6 +33,9 @@ class Kept:
         """Return what a scratch array that holds numbers of tasks holds now."""
         if how == TASKS_BELOW:
             return np.searchsorted(self.tasks, values).astype(values.dtype)
+        if how == TWO_A_TASK:
+            of = ((values - 1) >> 1).clip(0, len(self.task_now) - 1)
+            return np.where(values < 1, values, 2 * self.task_now[of] + 2 - (values & 1)).astype(values.dtype)
         shift = 0 if how == TASK else 1
         known = values.clip(shift, len(self.task_now) - 1 + shift) - shift
         return np.where(values < shift, values, self.task_now[known] + shift).astype(values.dtype)
@@ -111,11 +115,12 @@ def moved_scratch(
         values = getattr(scratch, name)
         if name in numbers:
             values = left.renumbered(values, numbers[name])
-        if size in ("tasks", "jobs"):
-            rows = left.tasks if size == "tasks" else left.jobs
-            moved = np.zeros(n_tasks, values.dtype)
-            moved[: len(rows)] = values[rows]
-            values = moved
+        of, *times = size.split(FACTOR)
+        if of in ("tasks", "jobs"):
+            rows, each = left.tasks if of == "tasks" else left.jobs, math.prod(map(int, times))
+            moved = np.zeros((n_tasks, each), values.dtype)
+            moved[: len(rows)] = values.reshape(-1, each)[rows]
+            values = moved.reshape(-1)
         elif size == "queue":
             moved = np.zeros(n_tasks, values.dtype)
             n = min(n_tasks, len(values))

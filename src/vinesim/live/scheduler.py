@@ -303,6 +303,11 @@ class Scheduler:
         return len(self._grants.running)
 
     @property
+    def running(self) -> list[int]:
+        """The ids of these grants."""
+        return list(self._grants.running)
+
+    @property
     def n_lost(self) -> int:
         """Number of grants lost so far."""
         return self._grants.n_lost

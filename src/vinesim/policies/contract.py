@@ -167,7 +167,7 @@ class OnlinePolicy(Policy):
         Mapping[str, tuple[str, str]]
     ] = {}  # name -> (dtype, size: one of state.scratch.SIZES, or a product of them: groups*types*256)
     task_numbers: ClassVar[Mapping[str, str] | None] = None  # scratch arrays that hold numbers of tasks, and how: TASK,
-    # TASK_FROM_1 (0 = none) or TASKS_BELOW of state.scratch; None: not said, then a live scheduler runs it uncompiled
+    # TASK_FROM_1 (0 = none), TASKS_BELOW or TWO_A_TASK of state.scratch; None: not said, then live it is not compiled
     keeps_tasks: ClassVar[bool] = False  # keeps tasks in its scratch; by default, where that has room for each task
     takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
     preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
@@ -210,6 +210,11 @@ class OnlinePolicy(Policy):
     def decide(model: Any, state: Any, view: Any) -> Any:
         """The rule, called at each decision point."""
         raise NotImplementedError
+
+    @staticmethod
+    def renumbered(model: Any, state: Any, view: Any) -> None:
+        """Build anew what ``task_numbers`` cannot describe. Called by a live scheduler that has numbered tasks anew, in
+        the same order; scratch with an entry per task has been moved. Compiled, like ``decide``."""
 
 
 class BatchTasks(NamedTuple):

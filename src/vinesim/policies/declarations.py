@@ -13,7 +13,7 @@ from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state import queries
 from vinesim.state.build import GROUP_KEYS
-from vinesim.state.scratch import SIZES, TASK, TASK_FROM_1, TASKS_BELOW, is_size
+from vinesim.state.scratch import SIZES, TASK, TASK_FROM_1, TASKS_BELOW, TWO_A_TASK, is_size
 
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
@@ -28,7 +28,7 @@ NEEDS_PREEMPTS = {
 }
 
 
-HOW = (TASK, TASK_FROM_1, TASKS_BELOW)  # how scratch may hold a task's number
+HOW = (TASK, TASK_FROM_1, TASKS_BELOW, TWO_A_TASK)  # how scratch may hold a task's number
 
 
 OF_NODES = {  # the queries whose answers change only with the node, and are alike for tasks that demand the same

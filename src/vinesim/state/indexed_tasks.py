@@ -18,6 +18,12 @@ def more_at_once(model, state):
     return arrives or event_queue.next_us(state) == run.now_us
 
 
+@compiled_form_of(queries.all_arrived)
+def all_arrived(model, state):
+    job = state.run[0].next_job
+    return job >= model.job_arrival_us.shape[0] or model.job_arrival_us[job] == np.inf
+
+
 @inlined
 def group_of(model, task):
     return not_negative(model.task_group[task]) if model.task_group.shape[0] > 0 else np.int64(0)

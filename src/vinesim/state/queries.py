@@ -66,6 +66,11 @@ def more_at_once(model: Any, state: Any) -> bool:
     return state.next_finish_us() == state.now_us or state.next_arrival_us() == state.now_us
 
 
+def all_arrived(model: Any, state: Any) -> bool:
+    """Whether no further job is known to arrive. A live scheduler never knows of one."""
+    return state.next_arrival_us() == math.inf
+
+
 def n_arrived(model: Any, state: Any) -> int:
     """Return how many tasks have arrived: those with lower numbers, because tasks arrive in order."""
     return model.job_first[state.next_job]

@@ -14,6 +14,7 @@ from vinesim.state.layout import Model
 _PREFIX = "Scratch__"
 FACTOR = "*"  # separates the factors of a size, as in groups*types*256
 TASK, TASK_FROM_1, TASKS_BELOW = "task", "task + 1", "tasks below"  # how scratch holds a task's number
+TWO_A_TASK = "2 task + 1, 2 task + 2"  # numbers of two things of each task, 0 = none
 SIZES = ("units", "nodes", "types", "task_types", "groups", "jobs", "users", "tasks", "queue", "held", "one")
 
 

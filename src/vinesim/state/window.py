@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-ARRIVE, END, FREE, OPEN, CLOSE, WITHDRAW, TELL = range(7)  # kinds of operations
+ARRIVE, END, FREE, OPEN, CLOSE, WITHDRAW, TELL, RENUMBERED = range(8)  # kinds of operations
 
 OPERATION = np.dtype(
     [

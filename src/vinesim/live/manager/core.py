@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.live.clock import ClusterClock
-from vinesim.live.decisions import Arrive, Decisions, Operation, SetUp, Withdraw
+from vinesim.live.decisions import Arrive, Decisions, Lose, Operation, SetUp, Withdraw
 from vinesim.live.journal import Journal
 from vinesim.live.manager.clients import Clients
 from vinesim.live.manager.counters import Counters
@@ -19,6 +19,7 @@ from vinesim.live.manager.nodes import Nodes
 from vinesim.live.manager.runs import Runs
 from vinesim.live.manager.status import status_of
 from vinesim.live.manager.work import Item, Served
+from vinesim.live.remembering import RememberingDecisions
 from vinesim.model.application import Application
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError
@@ -40,12 +41,14 @@ class Core:
 
     def __init__(self, cluster: Cluster, decisions: Decisions, journal: Journal, clock: ClusterClock, folder: Path):
         self.folder = folder  # of the cluster
-        self.cluster, self.decisions, self.journal, self.clock = cluster, decisions, journal, clock
+        self.cluster, self.journal, self.clock = cluster, journal, clock
+        self.decisions = RememberingDecisions(decisions, journal)
         self.now_us = clock.now_us()
         self.counters = Counters()
-        self.served: list[Served] = []
+        self.served: dict[int, Served] = {}
         self.by_name: dict[str, int] = {}
         self.items: dict[int, Item] = {}  # that wait, by their number in the decision component
+        self._waiting_jobs = {job: number for number, (_, job) in self.decisions.waiting.items() if job}
         self.outbox: list[tuple[Any, Message]] = []
         self.is_stopping = False
         self.is_changing = False  # the cluster file has changed: this core ends, and another one continues
@@ -60,7 +63,19 @@ class Core:
             self.serve(one.application, one.task_type, one.demand, one.kernel)
         self.nodes.restore()
         self.jobs.restore()
+        self._adopt()
         journal.commit()
+
+    def _adopt(self) -> None:
+        """Give up what else the policy has of the manager before: requests, because their clients send them again, and
+        grants. What still runs closes its unit until it ends."""
+        for grant in self.decisions.running:
+            self.tell(Lose(grant))
+        for number, (application, job) in self.decisions.waiting.items():
+            if number not in self.items:
+                self.items[number] = Item(application, 0.0, self.now_us, job=job, number=number)
+                self.withdraw(self.items[number])
+        self._waiting_jobs.clear()
 
     # --- one turn ---
 
@@ -120,8 +135,12 @@ class Core:
         self._operations.append(operation)
 
     def wait(self, item: Item) -> None:
-        """Let an item wait for a grant."""
-        self._operations.append(Arrive(item.application, item.size, item.arrived_us))
+        """Let an item wait for a grant. A job that waited under the manager before keeps its place."""
+        if item.job in self._waiting_jobs:
+            item.number = self._waiting_jobs.pop(item.job)
+            self.items[item.number] = item
+            return
+        self._operations.append(Arrive(item.application, item.size, item.arrived_us, item.job))
         self._arriving.append(item)
 
     def withdraw(self, item: Item) -> None:
@@ -164,7 +183,7 @@ class Core:
             raise Refusal("wrong", f"the application {application.name!r} is registered already")
         number = self.decisions.register(application, task_type, demand, requests)
         deadline_us = application.relative_deadline_us
-        self.served.append(Served(application.name, kernel, deadline_us, application.per_size, client))
+        self.served[number] = Served(application.name, kernel, deadline_us, application.per_size, client)
         self.by_name[application.name] = number
         return number
 

@@ -268,7 +268,7 @@ class Runs:
             core.counters.n_missed += 1
         attempt = run.attempts[0] if run is not None and run.attempts else None
         core.journal.write(
-            "INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             served.name,
             item.size,
             item.arrived_us,
@@ -280,4 +280,5 @@ class Runs:
             item.n_attempts,
             due_us,
             outcome,
+            item.number,
         )

@@ -25,8 +25,8 @@ NUMBERS = {  # of the counters: the name of each in status and metrics, and its 
 
 def status_of(core: "Core") -> dict[str, Any]:
     """Return the state of the cluster in plain values."""
-    waiting = dict.fromkeys((served.name for served in core.served), 0)
-    for item in core.items.values():
+    waiting = dict.fromkeys((served.name for served in core.served.values()), 0)
+    for item in [one for one in core.items.values() if not one.is_cancelled]:
         waiting[core.served[item.application].name] += 1
     running = [attempt for node in core.nodes.all.values() for attempt in node.attempts.values()]
     return {

@@ -7,6 +7,8 @@ numbered from 1, so that 0 means none: change 2 t + 1 is the begin of task t, an
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.state.scratch import TWO_A_TASK
+
 CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
     "change_us": ("f8", "tasks*2"),
     "change_next": ("i4", "tasks*2"),
@@ -15,6 +17,8 @@ CHANGES_SCRATCH: Mapping[str, tuple[str, str]] = {
     "n_stale": ("i8", "one"),
     "is_stale": ("u1", "units"),
 }
+
+CHANGES_TASKS = {"change_next": TWO_A_TASK, "change_first": TWO_A_TASK}
 
 
 def add_change(scratch: Any, unit: int, change: int, time_us: float) -> None:

@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
 from vinesim.policies.backfill.conservative_of_nodes import ConservativeBackfillOfNodes
+from vinesim.policies.backfill.index import index_again
 from vinesim.policies.backfill.plan import PLAN_SCRATCH, give_up, hear_changes, next_begin, settle
 from vinesim.policies.backfill.profile import withdraw
-from vinesim.policies.backfill.waiting import begin
+from vinesim.policies.backfill.waiting import TASKS, begin
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import more_at_once, nothing
+from vinesim.state.scratch import TASK_FROM_1
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class ConservativeBackfill(OnlinePolicy):
     needs_estimates: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = PLAN_SCRATCH
+    task_numbers: ClassVar[Mapping[str, str]] = {**TASKS, "unplaced": TASK_FROM_1}
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
         return ConservativeBackfillOfNodes() if has_several(scenario) else self
@@ -60,3 +63,7 @@ class ConservativeBackfill(OnlinePolicy):
         else:
             give_up(scratch, task)
         return begin(model, state, view, task, unit)
+
+    @staticmethod
+    def renumbered(model: Any, state: Any, view: Any) -> None:
+        index_again(model, view.scratch)

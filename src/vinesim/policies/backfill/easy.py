@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.ahead import has_several
 from vinesim.policies.backfill.easy_of_nodes import EasyBackfillOfNodes, is_any_free
+from vinesim.policies.backfill.index import index_again
 from vinesim.policies.backfill.profile import earliest_begin, has_room_for, reserve, unit_now, withdraw
-from vinesim.policies.backfill.waiting import SCRATCH, begin, hear
+from vinesim.policies.backfill.waiting import SCRATCH, TASKS, begin, hear
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.structures.min_tree import least_of
 from vinesim.state.queries import demand, fits, more_at_once, next_pending, nothing, task_type
@@ -45,6 +46,7 @@ class EasyBackfill(OnlinePolicy):
         **SCRATCH,
         "least_load": ("f8", "types"),  # of the type's units with room, except the reserved one
     }
+    task_numbers: ClassVar[Mapping[str, str]] = TASKS
 
     def suited_to(self, scenario: Scenario) -> OnlinePolicy:
         return EasyBackfillOfNodes() if has_several(scenario) else self
@@ -68,6 +70,10 @@ class EasyBackfill(OnlinePolicy):
                 return nothing() if task < 0 else begin(model, state, view, task, unit)
             item = next_to_try(model, state, scratch, item)
         return nothing()
+
+    @staticmethod
+    def renumbered(model: Any, state: Any, view: Any) -> None:
+        index_again(model, view.scratch)
 
 
 def next_to_try(model: Any, state: Any, scratch: Any, item: int) -> int:

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.state.scratch import TASK_FROM_1
+
 IN_ORDER: Mapping[str, tuple[str, str]] = {
     "next": ("i4", "tasks"),  # tasks are numbered from 1, 0 = none
     "previous": ("i4", "tasks"),
     "first": ("i8", "one"),
     "last": ("i8", "one"),
 }
+
+IN_ORDER_TASKS = dict.fromkeys(IN_ORDER, TASK_FROM_1)
 
 
 def enter(scratch: Any, task: int) -> None:

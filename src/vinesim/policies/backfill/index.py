@@ -64,6 +64,16 @@ def make_index(model: Any, scratch: Any) -> None:
             to_be_indexed(scratch, unit)
 
 
+def index_again(model: Any, scratch: Any) -> None:
+    """Make the index anew, if there is one: tasks may have demands now that had none before."""
+    if scratch.tree_size[0] > 0:
+        for i in range(len(scratch.type_first)):
+            scratch.type_first[i] = 0
+        make_index(model, scratch)
+        for unit in range(len(model.unit_type)):
+            to_be_indexed(scratch, unit)
+
+
 def update_index(model: Any, state: Any, scratch: Any) -> None:
     """Bring the trees up to date with the units that have changed."""
     if scratch.tree_size[0] == 0:

@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.policies.backfill.changes import to_be_indexed
-from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave
+from vinesim.policies.backfill.changes import CHANGES_TASKS, to_be_indexed
+from vinesim.policies.backfill.in_order import IN_ORDER, IN_ORDER_TASKS, enter, leave
 from vinesim.policies.backfill.profile import PROFILE_SCRATCH, run_on, stop
 from vinesim.state.layout import OUTAGE, PENDING
 from vinesim.state.queries import first_interrupted, next_interrupted, start
+from vinesim.state.scratch import TASKS_BELOW
 
 SCRATCH: Mapping[str, tuple[str, str]] = {
     **PROFILE_SCRATCH,
     **IN_ORDER,
     "seen": ("i8", "one"),  # tasks below this number have arrived
 }
+
+TASKS: Mapping[str, str] = {**IN_ORDER_TASKS, **CHANGES_TASKS, "seen": TASKS_BELOW}
 
 
 def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:

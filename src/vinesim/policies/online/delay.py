@@ -27,6 +27,7 @@ class Delay(OnlinePolicy):
     groups: ClassVar[tuple[str, ...]] = ("preferred_type", "data_node")
     takes_gangs: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = WAITING
+    task_numbers: ClassVar[Mapping[str, str]] = {}  # live it looks at all groups, and follows nothing
 
     wait_us: float = 100.0
     wait_for: Literal["type", "node", "rack"] = "type"

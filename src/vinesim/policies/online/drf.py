@@ -20,6 +20,7 @@ from vinesim.state.queries import (
     task_type,
     user,
 )
+from vinesim.state.scratch import TASK_FROM_1
 
 HELD: Mapping[str, tuple[str, str]] = {
     "held": ("f8", "users*types"),  # what each user's tasks hold of each type, those without a user last
@@ -54,6 +55,7 @@ class Drf(OnlinePolicy):
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("user", "demand")
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = HELD
+    task_numbers: ClassVar[Mapping[str, str]] = {"started": TASK_FROM_1}
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:

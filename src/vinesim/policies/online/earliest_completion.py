@@ -18,6 +18,7 @@ from vinesim.state.queries import (
     nothing,
     start,
 )
+from vinesim.state.scratch import TASK_FROM_1, TASKS_BELOW
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,10 @@ class EarliestCompletion(OnlinePolicy):
         "end_us": ("f8", "tasks"),  # expected, of running tasks
         **READY,
         "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
+    }
+    task_numbers: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("arrived", "seen"), TASKS_BELOW),
+        **dict.fromkeys(("homeless", "first", "last", "next", "running", "next_running"), TASK_FROM_1),
     }
 
     @staticmethod

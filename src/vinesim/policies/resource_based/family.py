@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
-
-BY_ARRIVAL, SHORTEST, LONGEST, LONGEST_AGED = range(4)  # orders of the queues
-STRICT, RELAXES, TWO_PHASE, SKIPS_EMPTY = 0, 1, 2, 4  # how requests are relaxed, as flags
-STAYS, FROM_TAIL, FROM_HEAD = 0, -1, 1  # whether accelerator tasks may move to a CPU, and from which end they are tried
-IN_ORDER, BY_LENGTH, TO_MOVE, BY_CPU_TIME = 1, 2, 4, 8  # the heaps that hold a task, as flags
+from vinesim.policies.resource_based.queues import queue_again
 
 # Each queue has one heap per group of tasks (same type and requests), so that one task tells where all of them fit.
 SCRATCH: Mapping[str, tuple[str, str]] = {
@@ -22,7 +18,6 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "stuck": ("i8", "one"),  # calls without a start since the last event that could change anything
     "waiting": ("i8", "one"),  # tasks in the queues
     "running": ("i8", "one"),
-    "arrived": ("i8", "one"),
     "has_empty": ("i8", "one"),  # a task without operations has arrived: all devices are equally fast for it
     "changed": ("i8", "one"),  # the queues have changed since `head` and `wanted` were computed
     "head": ("i8", "types"),  # first task of the queue that fits the type, numbered from 1; 0 = none
@@ -39,6 +34,7 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "estimate": ("f8", "tasks"),
     "short_left": ("i4", "tasks"),
     "short_right": ("i4", "tasks"),
+    "move_from": ("i8", "one"),  # the end that is tried first
     "move_root": ("i4", "groups"),  # accelerator tasks with a CPU version, from the end that is tried first
     "move_left": ("i4", "tasks"),
     "move_right": ("i4", "tasks"),
@@ -73,9 +69,14 @@ class ResourceBased(OnlinePolicy):
     why_single: ClassVar[str] = "its source gives each job one device of a node, and says nothing of several at once"
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = SCRATCH
+    task_numbers: ClassVar[Mapping[str, str]] = {}  # the heaps are built anew
 
     node_rule: Literal["fit", "fastest"] = "fit"
     kind: Literal["best", "acc"] = "best"
     sharing: bool = False
     polling_us: float = 0.0
     estimate: Literal["told", "learned"] = "told"
+
+    @staticmethod
+    def renumbered(model: Any, state: Any, view: Any) -> None:
+        queue_again(model, state, view.scratch)

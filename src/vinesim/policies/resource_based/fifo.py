@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.policies.resource_based.family import BY_ARRIVAL, STAYS, STRICT, ResourceBased
+from vinesim.policies.resource_based.family import ResourceBased
+from vinesim.policies.resource_based.flags import BY_ARRIVAL, STAYS, STRICT
 from vinesim.policies.resource_based.schedule import schedule
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.policies.resource_based.family import LONGEST, STAYS, STRICT, ResourceBased
+from vinesim.policies.resource_based.family import ResourceBased
+from vinesim.policies.resource_based.flags import LONGEST, STAYS, STRICT
 from vinesim.policies.resource_based.schedule import schedule
 
 

@@ -3,14 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.policies.resource_based.family import (
-    LONGEST_AGED,
-    RELAXES,
-    SKIPS_EMPTY,
-    STAYS,
-    TWO_PHASE,
-    ResourceBased,
-)
+from vinesim.policies.resource_based.family import ResourceBased
+from vinesim.policies.resource_based.flags import LONGEST_AGED, RELAXES, SKIPS_EMPTY, STAYS, TWO_PHASE
 from vinesim.policies.resource_based.schedule import schedule
 
 

@@ -3,15 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from vinesim.policies.resource_based.family import (
-    FROM_HEAD,
-    FROM_TAIL,
-    LONGEST_AGED,
-    RELAXES,
-    SKIPS_EMPTY,
-    TWO_PHASE,
-    ResourceBased,
-)
+from vinesim.policies.resource_based.family import ResourceBased
+from vinesim.policies.resource_based.flags import FROM_HEAD, FROM_TAIL, LONGEST_AGED, RELAXES, SKIPS_EMPTY, TWO_PHASE
 from vinesim.policies.resource_based.schedule import schedule
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vinesim.policies.resource_based.family import (
+from vinesim.policies.resource_based.flags import (
     BY_ARRIVAL,
     BY_CPU_TIME,
     BY_LENGTH,
@@ -14,7 +14,7 @@ from vinesim.policies.resource_based.family import (
     TO_MOVE,
 )
 from vinesim.state.layout import PENDING
-from vinesim.state.queries import arrival_us, estimate_us, task_type, time_on_type_us
+from vinesim.state.queries import arrival_us, estimate_us, n_arrived, task_type, time_on_type_us
 from vinesim.state.skew_heap import join, without_root
 
 
@@ -62,6 +62,7 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
     scratch = view.scratch
     scratch.waiting[0] += 1
     scratch.changed[0] = 1
+    scratch.move_from[0] = moving
     if model.task_operations[task] == 0.0:
         scratch.has_empty[0] = 1
     if scratch.held[task] == 0:
@@ -71,31 +72,53 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
         accelerator_us = fastest_us(model, state, task, False)
         is_faster = accelerator_us < scratch.cpu_us[task]
         scratch.for_accelerator[task] = is_faster if view.options.kind.best else accelerator_us < float("inf")
+    wanted = int(IN_ORDER)
+    if relaxing != STRICT:
+        wanted |= BY_LENGTH
+    if moving != STAYS and scratch.for_accelerator[task] == 1 and scratch.cpu_us[task] < float("inf"):
+        wanted |= TO_MOVE | BY_CPU_TIME
+    into_heaps(model, scratch, task, wanted & ~int(scratch.held[task]), moving)
+
+
+def into_heaps(model: Any, scratch: Any, task: int, wanted: int, moving: int) -> None:
+    """Add the task to heaps that do not hold it."""
     group, item = group_of(model, task), task + 1
     queue = 2 * group + int(scratch.for_accelerator[task])
-    held = int(scratch.held[task])
-    if held & IN_ORDER == 0:
+    if wanted & IN_ORDER:
         scratch.order_root[queue] = join(
             scratch.order_key, scratch.order_left, scratch.order_right, 1, int(scratch.order_root[queue]), item
         )
-        held |= IN_ORDER
-    if relaxing != STRICT and held & BY_LENGTH == 0:
+    if wanted & BY_LENGTH:
         scratch.short_root[queue] = join(
             scratch.estimate, scratch.short_left, scratch.short_right, 1, int(scratch.short_root[queue]), item
         )
-        held |= BY_LENGTH
-    if moving != STAYS and scratch.for_accelerator[task] == 1 and scratch.cpu_us[task] < float("inf"):
-        if held & TO_MOVE == 0:
-            scratch.move_root[group] = join(
-                scratch.order_key, scratch.move_left, scratch.move_right, moving, int(scratch.move_root[group]), item
-            )
-            held |= TO_MOVE
-        if held & BY_CPU_TIME == 0:
-            scratch.cpu_root[group] = join(
-                scratch.cpu_us, scratch.cpu_left, scratch.cpu_right, 1, int(scratch.cpu_root[group]), item
-            )
-            held |= BY_CPU_TIME
-    scratch.held[task] = held
+    if wanted & TO_MOVE:
+        scratch.move_root[group] = join(
+            scratch.order_key, scratch.move_left, scratch.move_right, moving, int(scratch.move_root[group]), item
+        )
+    if wanted & BY_CPU_TIME:
+        scratch.cpu_root[group] = join(
+            scratch.cpu_us, scratch.cpu_left, scratch.cpu_right, 1, int(scratch.cpu_root[group]), item
+        )
+    scratch.held[task] = int(scratch.held[task]) | wanted
+
+
+def queue_again(model: Any, state: Any, scratch: Any) -> None:
+    """Build all heaps anew, of the tasks that wait: tasks or groups have other numbers than before."""
+    scratch.changed[0] = 1
+    for queue in range(len(scratch.order_root)):
+        scratch.order_root[queue], scratch.short_root[queue] = 0, 0
+    for group in range(len(scratch.move_root)):
+        scratch.move_root[group], scratch.cpu_root[group] = 0, 0
+    for task in range(n_arrived(model, state)):
+        scratch.order_left[task], scratch.order_right[task] = 0, 0
+        scratch.short_left[task], scratch.short_right[task] = 0, 0
+        scratch.move_left[task], scratch.move_right[task] = 0, 0
+        scratch.cpu_left[task], scratch.cpu_right[task] = 0, 0
+        wanted = int(scratch.held[task])
+        scratch.held[task] = 0
+        if state.task_unit[task] == PENDING:
+            into_heaps(model, scratch, task, wanted, int(scratch.move_from[0]))
 
 
 def without_started(

@@ -8,11 +8,12 @@ their free passes still count, as the calls since ``passed``.
 import math
 from typing import Any
 
-from vinesim.policies.resource_based.family import RELAXES, SKIPS_EMPTY, STAYS, STRICT, TWO_PHASE
+from vinesim.policies.resource_based.flags import RELAXES, SKIPS_EMPTY, STAYS, STRICT, TWO_PHASE
 from vinesim.policies.resource_based.queues import enter
 from vinesim.policies.resource_based.selection import first_job, look_at_queues, moved_job, next_free, relaxed_job
 from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE
 from vinesim.state.queries import (
+    all_arrived,
     first_interrupted,
     has_room,
     is_up,
@@ -39,7 +40,7 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
             scratch.calls[0] += 1
         begin_call(scratch)
     task, unit = next_start(model, state, view, relaxing, moving)
-    while task < 0 and relaxing != STRICT and period_us(view) == 0.0 and is_hopeful(model, scratch):
+    while task < 0 and relaxing != STRICT and period_us(view) == 0.0 and is_hopeful(model, state, scratch):
         scratch.stuck[0] += 1
         scratch.calls[0] += 1  # no event is to come: only more free passes can help
         begin_call(scratch)
@@ -69,7 +70,6 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
         scratch.ready[0] = 1
     if view.event == ARRIVAL:
         first, end = int(model.job_first[view.job]), int(model.job_first[view.job + 1])
-        scratch.arrived[0] += end - first
         scratch.stuck[0] = 0
         for task in range(first, end):
             enter(model, state, view, task, order, relaxing, moving)
@@ -172,9 +172,9 @@ def begin_call(scratch: Any) -> None:
     scratch.unit[0] = 0
 
 
-def is_hopeful(model: Any, scratch: Any) -> bool:
+def is_hopeful(model: Any, state: Any, scratch: Any) -> bool:
     """Whether nothing runs and nothing will arrive, and relaxing may still help the waiting jobs."""
-    is_over = scratch.running[0] == 0 and scratch.arrived[0] == len(model.task_job)
+    is_over = scratch.running[0] == 0 and all_arrived(model, state)
     return is_over and scratch.waiting[0] > 0 and scratch.stuck[0] < MOST_PASSES
 
 

@@ -6,15 +6,7 @@ passed as ``int(...)``: a function is compiled once for all integers, but once m
 
 from typing import Any
 
-from vinesim.policies.resource_based.family import (
-    BY_CPU_TIME,
-    BY_LENGTH,
-    FROM_HEAD,
-    IN_ORDER,
-    STAYS,
-    STRICT,
-    TO_MOVE,
-)
+from vinesim.policies.resource_based.flags import BY_CPU_TIME, BY_LENGTH, FROM_HEAD, IN_ORDER, STAYS, STRICT, TO_MOVE
 from vinesim.policies.resource_based.queues import without_started
 from vinesim.state.layout import PENDING
 from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us, unit_tasks
@@ -48,6 +40,16 @@ def look_at_queues(model: Any, state: Any, scratch: Any, relaxing: int, moving: 
             scratch.order_right,
             int(FROM_HEAD),
             int(scratch.order_root[queue]),
+        )
+        scratch.short_root[queue] = without_started(
+            state,
+            scratch.held,
+            int(BY_LENGTH),
+            scratch.estimate,
+            scratch.short_left,
+            scratch.short_right,
+            int(FROM_HEAD),
+            int(scratch.short_root[queue]),
         )
     for p in range(len(model.affinity)):
         scratch.head[p], scratch.wanted[p] = 0, 0

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from vinesim.policies.resource_based.family import SHORTEST, STAYS, STRICT, ResourceBased
+from vinesim.policies.resource_based.family import ResourceBased
+from vinesim.policies.resource_based.flags import SHORTEST, STAYS, STRICT
 from vinesim.policies.resource_based.schedule import schedule
 
 
