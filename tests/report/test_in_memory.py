@@ -81,7 +81,7 @@ def test_both_are_equal(name, tmp_path):
                 usage_of(run, list(names.values()), type_of_unit, 50) for run in (activity, stored_activity(stored))
             ]
             equal(*both)
-            equal(racks_of(activity, order), rack_view(stored, order))
+            equal(racks_of(activity, order, stored.place_names), rack_view(stored, order))
             wanted = [None, *stored.task_types]
             edges = np.linspace(0.0, activity.end_us, 81)
             for mine, queue in zip(mean_queues(tables, wanted, 80), queues_of(stored, wanted), strict=True):

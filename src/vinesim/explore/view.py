@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.place_names import PlaceNames
 from vinesim.metrics.activity import activity_of
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.queue import mean_queues
@@ -75,7 +76,7 @@ def view_of(scenario: Scenario, outcome: Outcome) -> dict[str, Any]:
     }
     if activity.end_us > 0:
         view["usage"] = usage_of(activity, types, place[tables.unit_type], N_INTERVALS)
-        view["racks"] = racks_of(activity, order)
+        view["racks"] = racks_of(activity, order, PlaceNames.of(tables.rack, tables.shelf, tables.names))
         view["waiting"] = _waiting(tables, activity.end_us)
     return view
 

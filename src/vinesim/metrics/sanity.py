@@ -12,9 +12,9 @@ from vinesim.formats.importers.report import Finding
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.alone import alone_us
 from vinesim.model.datacenter import Datacenter
-from vinesim.model.workload import Workload
+from vinesim.model.workload import NO_PARTITION, Workload
 from vinesim.state.demand import amounts
-from vinesim.state.demand_classes import DemandClasses, classes_of
+from vinesim.state.demand_classes import DemandClasses, classes_on
 
 ODD_GAP = 0.1  # of the span, without an arrival
 ODD_TOGETHER = 0.5  # of the jobs arrive at the instant of another one: their times are rounded
@@ -27,7 +27,7 @@ BINS = 10
 
 def sanity_of(work: Workload, center: Datacenter, affinity: np.ndarray) -> list[Finding]:
     """Return the findings about a workload and its load on a datacenter; ``affinity`` [P, task types]."""
-    classes = classes_of(work, center, affinity)
+    classes = classes_on(work, center, affinity, np.full(work.n_jobs, NO_PARTITION))
     times_us = _times_us(work, affinity)
     found = [*of_arrivals(work.arrival_us), *_durations(work, times_us), *_loads(work, center, classes, times_us)]
     is_never = ~classes.can_lead.any(axis=1)

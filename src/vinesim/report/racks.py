@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.results.place_names import PlaceNames
 from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.activity import Activity, stored_activity
 from vinesim.report.rounding import rounded
@@ -18,10 +19,12 @@ MAX_INTERVALS = 200
 def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, Any]:
     """Return the rack view of a stored run, which must have been passed to
     :func:`~vinesim.metrics.activity.find_stretches`; see :func:`racks_of`."""
-    return racks_of(stored_activity(result), type_order)
+    return racks_of(stored_activity(result), type_order, result.place_names)
 
 
-def racks_of(run: Activity, type_order: Mapping[int, int], max_intervals: int = MAX_INTERVALS) -> dict[str, Any]:
+def racks_of(
+    run: Activity, type_order: Mapping[int, int], places: PlaceNames, max_intervals: int = MAX_INTERVALS
+) -> dict[str, Any]:
     """Return cells in (rack, shelf) order and what was allocated of them in equal intervals, as 8-bit fractions of
     ``scale``: 1, or the maximum if units were over-committed. If it can differ, also how long they were active.
 
@@ -30,6 +33,7 @@ def racks_of(run: Activity, type_order: Mapping[int, int], max_intervals: int = 
 
     Args:
         type_order: position of each processor type's code in the page's list of types.
+        places: what people call the nodes and racks.
     """
     units = run.units
     level, cell = _cells(units["rack"], units["shelf"])
@@ -63,7 +67,6 @@ def racks_of(run: Activity, type_order: Mapping[int, int], max_intervals: int = 
         last = units["rack"][np.r_[first[1:], len(cell)] - 1]
         names = [str(a) if a == b else f"{a} to {b}" for a, b in zip(racks.tolist(), last.tolist(), strict=True)]
         return view | {"rack": [0] * n_cells, "racks": [], "shelf": list(range(n_cells)), "shelves": names}
-    places = result.place_names
     rack_names, rack = np.unique(racks, return_inverse=True)
     shelf_names, shelf = np.unique(shelves, return_inverse=True)
     view |= {"rack": rack.tolist(), "racks": [places.racks.get(name, name) for name in rack_names.tolist()]}

@@ -4,6 +4,7 @@ A class has a lead (so many units of one type at one node, a share of each) and 
 the same node, each from one unit).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,23 @@ class DemandClasses(NamedTuple):
 
 def classes_of(scenario: Scenario) -> DemandClasses:
     """Return the classes of a scenario's workload on its datacenter."""
-    work, center, affinity = scenario.workload, scenario.datacenter, scenario.affinity
+    of_jobs = scenario.job_partition
+    return classes_on(scenario.workload, scenario.datacenter, scenario.affinity, of_jobs, scenario.partitions)
+
+
+def classes_on(
+    work: Workload,
+    center: Datacenter,
+    affinity: np.ndarray,
+    job_partition: np.ndarray,
+    partitions: Sequence[Partition] = (),
+) -> DemandClasses:
+    """Return the classes of a workload on a datacenter that may be unable to run all of it.
+
+    Args:
+        affinity: [P, task types].
+        job_partition: [J] the number of the partition of each job, or NO_PARTITION.
+    """
     names = [p.name for p in center.processor_types]
     n_tasks, n_types = work.n_tasks, len(names)
     task_type = np.repeat(work.job_task_type, np.diff(work.job_first))
@@ -42,7 +59,7 @@ def classes_of(scenario: Scenario) -> DemandClasses:
     units = np.ones(n_tasks, np.int32) if work.units is None else work.units
     share = np.full(n_tasks, ONE_SLOT) if work.demand is None else work.demand
     companion = {names.index(name): amount for name, amount in (work.companions or {}).items()}
-    partition = np.repeat(scenario.job_partition, np.diff(work.job_first))
+    partition = np.repeat(job_partition, np.diff(work.job_first))
     of_task = _coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
     first = np.unique(of_task, return_index=True)[1]
     beside = np.zeros((len(first), n_types))
@@ -55,14 +72,13 @@ def classes_of(scenario: Scenario) -> DemandClasses:
     fits = np.zeros(named.shape, bool)
     for number in distinct(found.partition).tolist():
         mine = found.partition == number
-        fits[mine] = _on_empty_nodes(found, units_of_partition(scenario, number), center)[mine]
+        fits[mine] = _on_empty_nodes(found, units_of_partition(center, partitions, number), center)[mine]
     return found._replace(can_lead=named & fits)
 
 
-def units_of_partition(scenario: Scenario, number: int) -> np.ndarray:
-    """[U] bool: the units of a partition."""
-    center = scenario.datacenter
-    one = Partition("") if number == NO_PARTITION else scenario.partitions[number]
+def units_of_partition(center: Datacenter, partitions: Sequence[Partition], number: int) -> np.ndarray:
+    """[U] bool: the units of one of the partitions."""
+    one = Partition("") if number == NO_PARTITION else partitions[number]
     return one.has(center.rack, center.shelf)
 
 
@@ -138,7 +154,7 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
     for t in np.flatnonzero(~classes.can_lead.any(axis=1))[:10]:
         task, number = int(classes.first_task[t]), int(classes.partition[t])
         of = "" if number == NO_PARTITION else f" of the partition {scenario.partitions[number].name}"
-        is_there = units_of_partition(scenario, number)
+        is_there = units_of_partition(scenario.datacenter, scenario.partitions, number)
         kind, size = center.unit_type[is_there], center.unit_capacity[is_there]
         largest = {p: size[kind == p].max() for p in distinct(kind).tolist()}
         missing = [(p, a) for p, a in enumerate(classes.companion[t]) if a > largest.get(p, 0.0) * OVERFULL]

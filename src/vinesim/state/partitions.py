@@ -76,7 +76,7 @@ def _least(scenario: Scenario, classes: DemandClasses, types: np.ndarray) -> np.
     center = scenario.datacenter
     found = np.full((len(classes.units), len(types)), np.inf)
     for t, p in np.argwhere(classes.can_lead):
-        mine = (center.unit_type == p) & units_of_partition(scenario, int(classes.partition[t]))
+        mine = (center.unit_type == p) & units_of_partition(center, scenario.partitions, int(classes.partition[t]))
         amount = float(amounts(classes.share[t], np.unique(center.unit_capacity[mine])).min())
         found[t] = np.minimum(found[t], np.where(types[:, p], classes.units[t] * amount, 0.0))
     return found + classes.companion @ types.T.astype(np.float64)
@@ -126,7 +126,10 @@ def partition_columns(
 ) -> dict[str, np.ndarray]:
     """Return the columns of the model about partitions and quotas; the places are those of its nodes."""
     if quotas is None:
-        of_none: dict[str, np.ndarray] = {"job_partition": np.empty(0, np.int8), "partition_node": np.empty((0, 0), bool)}
+        of_none: dict[str, np.ndarray] = {
+            "job_partition": np.empty(0, np.int8),
+            "partition_node": np.empty((0, 0), bool),
+        }
         return {**of_none, **NO_QUOTAS}  # by the first type loops are compiled: state/kernel.py
     rows = [np.ones(len(node_rack), bool), *(one.has(node_rack, node_shelf) for one in scenario.partitions)]
     return {

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
 
 Node = tuple[int, int]  # rack, shelf
 
@@ -12,6 +15,16 @@ class PlaceNames:
 
     nodes: Mapping[Node, str] = field(default_factory=dict)
     racks: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rack: np.ndarray, shelf: np.ndarray, names: Mapping[str, np.ndarray]) -> Self:
+        """Return the names that columns of units give: ``node`` and ``rack_name``, of those that there are."""
+        racks, shelves = rack.tolist(), shelf.tolist()
+        nodes = zip(zip(racks, shelves, strict=True), names.get("node", [""] * len(racks)), strict=True)
+        in_racks = dict(zip(racks, names["rack_name"], strict=True)) if "rack_name" in names else {}
+        return cls(
+            {at: str(name) for at, name in nodes if name}, {number: str(name) for number, name in in_racks.items()}
+        )
 
     def rack(self, rack: int) -> str:
         """Return a rack in words: rack 3, or rack B."""
