@@ -121,6 +121,12 @@ def periods_are_those_of_the_run(facts: Facts) -> Iterator[str]:
         active = {hold.unit for hold in there}
         if row["active"] != len(active):
             yield f"period {row['period']}: {row['active']} units are active, not {len(active)}"
+        moved = sum(hold.outcome == "moved" and hold.end == begin for hold in facts.folder.holds)
+        at_once = facts.work.placed if facts.work.placed is not None else np.full(len(facts.job), -1)
+        placed = sum(one["init_us"] == begin and at_once[one["task"]] < 0 for one in facts.folder.tasks)
+        if (row["placed"], row["moved"]) != (placed, moved):
+            told = f"{row['placed']} tasks placed and {row['moved']} moved"
+            yield f"period {row['period']}: {told}, not {placed} and {moved}"
         load = [math.fsum(h.amount for h in there if h.unit == unit) for unit in range(facts.n_units)]
         if all(load[unit] <= facts.capacity(unit) * (2 - OVER) for unit in active) and row["slav"] != 0.0:
             yield f"period {row['period']}: slav is {row['slav']} though no unit is over its capacity"

@@ -62,7 +62,7 @@ def scenario(seed, **more):
 
 def run(case):
     NOTES.clear()
-    return vs.simulate(case)
+    return vs.simulate(case, engine="reference")  # not begun anew on the other engine, which would note all twice
 
 
 def walk(result, until):
@@ -111,6 +111,23 @@ def test_the_segments_are_where_each_task_was(seed):
         assert found == [sorted(tasks) for tasks in row], us
     assert set(table["outcome"]) <= {"moved", "finished", "unfinished"}
     assert (table["amount"] == result_demand(seed)[table["task"]]).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_periods_count_what_was_placed_and_moved(seed):
+    result = run(scenario(seed))
+    where: dict[int, int] = {}
+    expected = {}
+    for time in sorted({time for time, _, _ in NOTES}):
+        now = {task: unit for at, task, unit in NOTES if at == time and task >= 0}
+        moved = sum(task in where and where[task] != unit for task, unit in now.items())
+        expected[round(time / PERIOD_US)] = (sum(task not in where for task in now), moved)
+        where |= now
+    rows = zip(*(result.periods[name].tolist() for name in ("period", "placed", "moved")), strict=True)
+    assert {period: counts for period, *counts in rows if any(counts)} == {
+        period: list(counts) for period, counts in expected.items() if any(counts)
+    }
+    assert result.periods["moved"].sum() == (result.segments["outcome"] == "moved").sum()
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -58,9 +58,9 @@ class PeriodClock:
             columns, gone = run.columns(), tasks.task[moved]
             init_us, start_us = columns["task_init_us"][gone], columns["task_start_us"][gone]
             self.moves.add(gone, tasks.unit[moved], init_us, start_us, run.now_us)
-        finish_us = self._note(tasks.unit[moved])
-        next_us = min(finish_us, self._next_arrival_us())
         is_left, is_placed = (tasks.unit < 0) & (placed < 0), (tasks.unit < 0) & (placed >= 0)
+        finish_us = self._note(tasks.unit[moved], int(is_placed.sum()))
+        next_us = min(finish_us, self._next_arrival_us())
         if next_us < math.inf:
             asks_again = bool(is_left.any() or (self.policy.replaces_running and finish_us < math.inf))
             n = self._periods_until(min(next_us, self.horizon_us), asks_again)
@@ -133,7 +133,7 @@ class PeriodClock:
             expected = f"a period that advances the clock at {time_us:g} us"
             raise InputError([Problem("period_us", expected, f"{self.period_us:g} us")])
 
-    def _note(self, moved_from: np.ndarray) -> float:
+    def _note(self, moved_from: np.ndarray, n_placed: int) -> float:
         """Add the period to the accounts. Returns when the first running task finishes, infinite if none runs."""
         now, codes = self.run.now_us, self.accounts.codes
         tasks, servers, finish_us = self.questions.running()
@@ -151,5 +151,5 @@ class PeriodClock:
             time[np.arange(len(time)), own[rows]] = remaining[rows]
             return time
 
-        self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from)
+        self.accounts.add(tasks.unit, tasks.demand, remaining, elsewhere, moved_from, n_placed)
         return float(finish_us.min(initial=math.inf))

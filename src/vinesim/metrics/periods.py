@@ -19,12 +19,17 @@ BOUND_ENTRIES = 4_000_000  # tasks x types processed at a time
 MAX_ROWS = 1_000_000  # of the table; with more periods, identical ones share a row
 
 
+N_COUNTS = 5  # the first fields of a row, which are whole numbers
+
+
 class Row(NamedTuple):
     """A period, or several identical ones; energies are per period."""
 
     period: int
     n_periods: int
     active: int
+    placed: int  # tasks that were started
+    moved: int  # running tasks that were moved
     energy_j: float
     slav: float
     bound_j: float
@@ -64,8 +69,9 @@ class PeriodAccounts:
         remaining: np.ndarray,
         elsewhere: Callable[[slice], np.ndarray],
         moved_from: np.ndarray,
+        n_placed: int,
     ) -> None:
-        """Add a period in which C tasks run, in the order of their arrival.
+        """Add a period in which C tasks run, in the order of their arrival; ``n_placed`` of them were started in it.
 
         ``unit`` [C] is where; ``demand`` [C]; ``remaining`` [C] us. ``elsewhere(rows)`` returns the time of some of the
         tasks on each type in use. ``moved_from`` are the units that tasks left.
@@ -84,12 +90,13 @@ class PeriodAccounts:
                 optimum = self._optimum(demand, elsewhere(slice(None)))
         self.was_active = active
         slav = self._slav(unit, amount, within, load)
-        self._count(Row(self._n_periods, 1, int(active.sum()), energy, slav, bound, optimum))
+        counts = (self._n_periods, 1, int(active.sum()), n_placed, len(moved_from))
+        self._count(Row(*counts, energy, slav, bound, optimum))
 
     def repeat(self, n: int) -> None:
         """Add n periods equal to the last one: nothing starts, ends, moves or wakes up, and all tasks keep running."""
         if n > 0:
-            self._count(self.rows[-1]._replace(period=self._n_periods, n_periods=n))
+            self._count(self.rows[-1]._replace(period=self._n_periods, n_periods=n, placed=0, moved=0))
 
     @property
     def _n_periods(self) -> int:
@@ -194,10 +201,6 @@ class PeriodAccounts:
             found["period"] = np.arange(len(n_periods))
         if not (self.accounting.optimum and self.has_power):
             del found["optimum_j"]
-        per_period = {name: column * n_periods for name, column in found.items() if name not in Row._fields[:3]}
-        return {
-            "period": found["period"].astype(np.int64),
-            "n_periods": n_periods,
-            "active": found["active"].astype(np.int64),
-            **per_period,
-        }
+        per_period = {name: column * n_periods for name, column in found.items() if name not in Row._fields[:N_COUNTS]}
+        counts = {name: found[name].astype(np.int64) for name in Row._fields[:N_COUNTS]}
+        return {**counts, "n_periods": n_periods, **per_period}

@@ -132,6 +132,8 @@ PERIODS = (
     Column("period", "int64", "", False, "Number of the period, from 0; for several identical periods, the first"),
     Column("n_periods", "int64", "", False, "Periods in the row: 1, except in runs of more than a million periods"),
     Column("active", "int64", "", False, "Units with a task right after the placement, in each of these periods"),
+    Column("placed", "int64", "", False, "Tasks that the policy started at the beginning of the period"),
+    Column("moved", "int64", "", False, "Running tasks that it moved; segments says from which unit to which"),
     Column("energy_j", "float64", "J", True, "Energy of all of them; missing without dynamic powers"),
     Column("slav", "float64", "demand s", False, "Demand beyond capacity x time, as read by the scenario's accounting"),
     Column("bound_j", "float64", "J", True, "No placement within capacity takes less energy; missing without powers"),
