@@ -11,6 +11,7 @@ import numpy as np
 import vinesim as vs
 from tests.demands import demands_of, taken
 from tests.properties.held_plainly import Folder, Hold
+from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import BatchPolicy
 
 ENDS_RUN = ("interrupted", "failed", "preempted")  # outcomes after which a task is pending again
@@ -84,6 +85,11 @@ class Facts:
 
     def application(self, task: int) -> int:
         return -1 if self.work.application is None else int(self.work.application[self.job[task]])
+
+    def is_of_gang(self, task: int) -> bool:
+        """Whether the tasks of its job start together."""
+        within = self.work.gang_within
+        return within is not None and within[self.job[task]] != NO_GANG
 
     def member(self, task: int) -> int:
         """Which of its job's tasks it is."""

@@ -114,5 +114,9 @@ def nothing_on_a_node_that_is_down(facts: Facts) -> Iterator[str]:
             if outage.running == "requeue" and is_there and outage.down_us < facts.makespan:
                 yield f"task {hold.task} runs on past {outage.down_us} on unit {hold.unit}, which is down"
             ended |= outage.running == "requeue" and hold.end == outage.down_us
+        for outage in facts.outages if facts.is_of_gang(hold.task) else ():  # it goes down with the others
+            members = range(*facts.work.job_first[facts.job[hold.task] :][:2])
+            places = {facts.place[h.unit] for t in members for h in facts.holds_of.get(t, ()) if h.end == hold.end}
+            ended |= (outage.rack, outage.shelf) in places and hold.end == outage.down_us
         if hold.outcome in ("interrupted", "failed") and not ended:
             yield f"task {hold.task} was interrupted at {hold.end} on unit {hold.unit} by no outage"
