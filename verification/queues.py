@@ -108,6 +108,18 @@ def gangs(random: np.random.Generator, n: int, rate: float) -> vs.Scenario:
     return replace(tasks, workload=replace(tasks.workload, job_first=first, gang_within=3 * (sizes > 1), **columns))
 
 
+RATES = (1.0, 0.8, 0.6)  # of each of so many tasks; what three get done together is the most, 1.8
+
+
+def birth_death_response(rate: float, rates: tuple[float, ...], states: int = 10_000) -> float:
+    """The mean time of exponential work of mean 1 where each of n tasks runs at ``rates[n - 1]``: the stationary
+    probabilities of the number of tasks are products of rate / (n rates), and Little's law."""
+    together = [n * share for n, share in enumerate(rates, 1)]
+    done = np.array(together + [together[-1]] * (states - len(together)))
+    weights = np.concatenate([[1.0], np.cumprod(rate / done)])
+    return float((np.arange(states + 1) * weights).sum() / weights.sum() / rate)
+
+
 def scenario(
     random: np.random.Generator,
     n: int,
@@ -116,12 +128,14 @@ def scenario(
     speeds: tuple[float, ...] = (1.0,),
     capacity: float = 1.0,
     parallelism: float | None = None,
+    rates: tuple[float, ...] | None = None,
     data_bytes: float = 0.0,
     policy: str = "high",
 ) -> vs.Scenario:
     """Poisson arrivals of jobs of one task; a unit for each speed."""
     types = tuple(
-        vs.ProcessorType(f"P{p}", capacity=capacity, parallelism=parallelism) for p in range(len(set(speeds)))
+        vs.ProcessorType(f"P{p}", capacity=capacity, parallelism=parallelism, rates=rates)
+        for p in range(len(set(speeds)))
     )
     distinct = sorted(set(speeds), reverse=True)
     return vs.Scenario(
@@ -223,6 +237,13 @@ def systems() -> list[System]:
             lambda random, n: scenario(
                 random, n, 0.85 * c, random.exponential(1.0, n), capacity=1e6, parallelism=float(c)
             ),
+            "sojourn",
+        ),
+        System(
+            "M/M processor sharing, rates 1, .8, .6",
+            "birth-death chain",
+            birth_death_response(1.2, RATES),
+            lambda random, n: scenario(random, n, 1.2, random.exponential(1.0, n), capacity=1e6, rates=RATES),
             "sojourn",
         ),
         *(

@@ -58,8 +58,19 @@ class Facts:
         return self.sizes[unit]
 
     def parallelism(self, unit: int) -> float:
-        limit, size = self.types[self.unit_type[unit]].parallelism, self.capacity(unit)
+        kind, size = self.types[self.unit_type[unit]], self.capacity(unit)
+        limit = kind.parallelism if kind.rates is None else kind.rates.count(1.0)
         return size if limit is None else min(limit, size)
+
+    def share_of_speed(self, unit: int, load: float) -> float:
+        """The speed of each task on the unit, relative to one alone."""
+        rates = self.types[self.unit_type[unit]].rates
+        if load <= self.parallelism(unit):
+            return 1.0
+        if rates is None:
+            return self.parallelism(unit) / load
+        together = [n * rate for n, rate in enumerate(rates, 1)]
+        return float(np.interp(load, range(1, len(rates) + 1), together)) / load
 
     def shares_speed(self, unit: int) -> bool:
         return self.parallelism(unit) < self.capacity(unit)
@@ -212,7 +223,7 @@ class Facts:
         done = 0.0
         for low, high in itertools.pairwise(cuts):
             load = sum(h.amount for h in others if h.begin <= low and h.end >= high)
-            done += (high - low) * (1.0 if load <= self.parallelism(unit) else self.parallelism(unit) / load)
+            done += (high - low) * self.share_of_speed(unit, load)
         return done
 
     def is_down(self, unit: int, time: float) -> bool:

@@ -40,7 +40,7 @@ MUTATIONS = (
         "a lease does not allow for units that share their speed",
         LEASES,
         "live/state.py",
-        "alone * max(1.0, float(model.unit_capacity[unit] / model.unit_parallelism[unit]))",
+        "alone * max(1.0, full / float(queries.throughput(model, state, unit, full)))",
         "alone",
     ),
     mutation(

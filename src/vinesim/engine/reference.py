@@ -193,8 +193,9 @@ class ReferenceState:
         return bool(self.model.unit_parallelism[unit] < self.model.unit_capacity[unit])
 
     def speed(self, unit: int, load: float) -> float:
-        parallelism = float(self.model.unit_parallelism[unit])
-        return 1.0 if load <= parallelism else parallelism / load
+        if load <= self.model.unit_parallelism[unit]:
+            return 1.0
+        return float(queries.throughput(self.model, self, unit, load) / load)
 
     def advance_work(self, unit: int) -> None:
         self.work_done[unit] += (self.now_us - self.work_at_us[unit]) * self.speed(unit, self.unit_load[unit])

@@ -1,4 +1,4 @@
-"""Units whose tasks share their speed: processor sharing above a given parallelism.
+"""Units whose tasks share their speed: processor sharing above a given parallelism, or by a table of rates.
 
 Every running task of a unit gets the same share, so one clock per unit measures the full-speed service that each of its
 tasks has had (``work_done``); a task is due when that clock has advanced by its service time. Only the task that is due
@@ -11,23 +11,24 @@ import numpy as np
 
 from vinesim.engine.contract import OUT_OF_TIME
 from vinesim.engine.progress import first_killed
-from vinesim.state import event_queue
+from vinesim.state import event_queue, queries
 from vinesim.state.compiled_form import with_early_ends
 from vinesim.state.kernel import inlined, kernel
 
 
 @inlined
-def speed(model, unit, load):
+def speed(model, state, unit, load):
     """Return the share of full speed of each task on the unit."""
-    parallelism = model.unit_parallelism[unit]
-    return 1.0 if load <= parallelism else parallelism / load
+    if load <= model.unit_parallelism[unit]:
+        return 1.0
+    return queries.throughput(model, state, unit, load) / load
 
 
 @inlined
 def advance(model, state, unit):
     """Advance the unit's work clock to now."""
     now = state.run[0].now_us
-    state.work_done[unit] += (now - state.work_at_us[unit]) * speed(model, unit, state.unit_load[unit])
+    state.work_done[unit] += (now - state.work_at_us[unit]) * speed(model, state, unit, state.unit_load[unit])
     state.work_at_us[unit] = now
 
 
@@ -55,7 +56,7 @@ def requeue(model, state, unit, load):
     state.work_event[unit] = first
     if first >= 0:
         left = max(0.0, state.work_due[first] - state.work_done[unit])
-        finish_us = state.run[0].now_us + left / speed(model, unit, load)
+        finish_us = state.run[0].now_us + left / speed(model, state, unit, load)
         finish_us = max(finish_us, state.task_start_us[first])  # rounding must not put it before
         first, finish_us = _or_killed(model, state, unit, first, finish_us)
         state.work_event[unit] = first
@@ -63,7 +64,7 @@ def requeue(model, state, unit, load):
             if state.work_due[first] == np.inf:  # none of them ever ends
                 state.work_event[unit] = -1
                 return True
-            note_out_of_time(state, first, unit, left / speed(model, unit, load))
+            note_out_of_time(state, first, unit, left / speed(model, state, unit, load))
             return False
         state.task_finish_us[first] = finish_us
         event_queue.push(state, first)

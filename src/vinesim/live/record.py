@@ -246,6 +246,8 @@ def _type(one: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"name": one.name, "capacity": one.capacity}
     if one.parallelism is not None:
         found["parallelism"] = one.parallelism
+    if one.rates is not None:
+        found["rates"] = list(one.rates)
     if one.attributes:
         found["attributes"] = dict(one.attributes)
     return found

@@ -70,4 +70,5 @@ def expected_us(model: Any, state: LiveState, tasks: list[int], unit: int) -> fl
     kind = state.task_type_of(tasks[0])
     overhead = float(model.overhead_us[model.unit_type[unit], kind])
     alone = overhead + sum(float(queries.execution_us(model, state, task, unit)) - overhead for task in tasks)
-    return alone * max(1.0, float(model.unit_capacity[unit] / model.unit_parallelism[unit]))
+    full = float(model.unit_capacity[unit])
+    return alone * max(1.0, full / float(queries.throughput(model, state, unit, full)))

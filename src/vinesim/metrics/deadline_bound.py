@@ -31,7 +31,8 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
     room = work.deadline_us - work.arrival_us
     deployed = distinct(center.unit_type)
     alone = ~(time[:, deployed] <= room[:, None] * (1 + 1e-12)).any(axis=1)
-    parallelism = np.array([np.inf if p.parallelism is None else p.parallelism for p in center.processor_types])
+    most = (max(p.throughput, default=p.parallelism) for p in center.processor_types)
+    parallelism = np.array([np.inf if at_most is None else at_most for at_most in most])
     at_once = np.minimum(center.unit_capacity, parallelism[center.unit_type])
     speed = np.bincount(center.unit_type, at_once, minlength=len(parallelism))
     share = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)[:, deployed] / speed[deployed]

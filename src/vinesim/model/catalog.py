@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
 
 CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a power curve
@@ -19,6 +20,7 @@ class ProcessorType:
 
     The tasks of a unit share its ``capacity``: a task takes its ``demand`` while it is there, by default one slot (1).
     Tasks run at full speed while their demands add up to at most ``parallelism``; above that they share the speed.
+    ``rates`` says the same as a table: the speed of each of n tasks, relative to that of one alone, by n - 1.
     """
 
     name: str
@@ -30,6 +32,7 @@ class ProcessorType:
     capacity: float = 1.0
     parallelism: float | None = None  # None: equal to the capacity, so the unit never slows down
     attributes: Mapping[str, float] = field(default_factory=dict)  # cores, sms, memory_bytes ...
+    rates: tuple[float, ...] | None = field(default=None, metadata=IF_GIVEN)  # of each of 1, 2 ... tasks; 1 first
 
     @property
     def has_own_power(self) -> bool:
@@ -42,9 +45,21 @@ class ProcessorType:
         return "cores" in self.attributes or ("sms" not in self.attributes and self.name.upper().startswith("CPU"))
 
     @property
+    def full_speed(self) -> float | None:
+        """The demand up to which tasks run at full speed; None: the capacity of the unit."""
+        if self.rates is None:
+            return self.parallelism
+        return float(next((n for n, rate in enumerate(self.rates) if rate < 1.0), len(self.rates)))
+
+    @property
+    def throughput(self) -> tuple[float, ...]:
+        """What 1, 2 ... tasks get done together, relative to one; empty without a table."""
+        return tuple((n + 1) * rate for n, rate in enumerate(self.rates or ()))
+
+    @property
     def is_shared(self) -> bool:
         """Whether the tasks of a unit can slow each other down."""
-        return self.parallelism is not None and self.parallelism < self.capacity
+        return self.full_speed is not None and self.full_speed < self.capacity
 
     def __post_init__(self) -> None:
         problems = [
@@ -57,12 +72,27 @@ class ProcessorType:
             for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
             if (value := getattr(self, what)) is not None and not 0 <= value < math.inf
         ]
-        problems += self._wrong_curve()
+        problems += self._wrong_curve() + self._wrong_rates()
         if problems:
             raise InputError(problems)
         if self.power_curve_w is not None:
             object.__setattr__(self, "power_curve_w", tuple(float(power) for power in self.power_curve_w))
             object.__setattr__(self, "idle_power_w", self.power_curve_w[0])
+
+    def _wrong_rates(self) -> list[Problem]:
+        rates, where = self.rates, f"processor type {self.name}, rates"
+        if rates is None:
+            return []
+        object.__setattr__(self, "rates", tuple(float(rate) for rate in rates))
+        problems = []
+        if not rates or rates[0] != 1.0 or not all(0 < rate <= 1 for rate in rates):
+            problems.append(Problem(where, "numbers above 0 and at most 1, the first 1", f"{list(rates)}"))
+        if len(rates) > math.ceil(self.capacity):
+            expected = f"at most {math.ceil(self.capacity)} numbers, as its capacity is {self.capacity:g}"
+            problems.append(Problem(where, expected, f"{len(rates)}", "Give it more capacity."))
+        if self.parallelism is not None:
+            problems.append(Problem(where, "rates or a parallelism", "both", "Keep one."))
+        return problems
 
     def _wrong_curve(self) -> list[Problem]:
         curve, name = self.power_curve_w, f"processor type {self.name}"

@@ -57,7 +57,9 @@ def _work(scenario: Scenario) -> Work:
             time = time + scenario.overhead_us[p][kind]
         time = np.where(speed > 0, time * factor, np.inf)
         share = np.minimum(
-            1.0, _demand(work.demand, processor.capacity) / (processor.parallelism or processor.capacity)
+            1.0,
+            _demand(work.demand, processor.capacity)
+            / (max(processor.throughput, default=processor.parallelism) or processor.capacity),
         )
         busy = np.bincount(kind, time * share, n_types)
         units[:, p] = busy / span if span > 0 else np.inf

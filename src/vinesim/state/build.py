@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.arrays import distinct
-from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.catalog import ANY_PROCESSOR, ProcessorType
 from vinesim.model.consolidation import largest_sizes
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PREEMPTION, Scenario
@@ -72,7 +72,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
 
     types = center.processor_types
     capacity = center.unit_capacity[order]
-    parallelism = np.array([np.nan if p.parallelism is None else p.parallelism for p in types])[unit_type]
+    parallelism = np.array([np.nan if p.full_speed is None else p.full_speed for p in types])[unit_type]
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
     group, following, kinds, preferred, application, member = _group(
@@ -86,6 +86,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         unit_node=unit_node.astype(np.int32),
         unit_capacity=capacity,
         unit_parallelism=np.where(np.isnan(parallelism), capacity, parallelism),
+        **_throughputs(types),
         unit_order=order.astype(np.int64),
         node_rack=node_rack.astype(np.int32),
         node_shelf=node_shelf.astype(np.int32),
@@ -140,6 +141,16 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     if work.gang_within is not None:
         check_gangs(model)
     return Model(*map(_read_only, model))
+
+
+def _throughputs(types: Sequence[ProcessorType]) -> dict[str, np.ndarray]:
+    """Return the columns of the model about units whose tasks share their speed by a table."""
+    tables = [p.throughput for p in types]
+    if not any(tables):
+        return {"type_rates": NOTHING_I8, "type_throughput": np.empty((0, 0))}
+    most = max(map(len, tables))
+    rows = [[*table, *[np.nan] * (most - len(table))] for table in tables]
+    return {"type_rates": np.array(list(map(len, tables))), "type_throughput": np.array(rows, np.float64)}
 
 
 def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -137,7 +137,7 @@ def _nodes_of_each_kind(center: Datacenter, is_there: np.ndarray) -> tuple[np.nd
 
 def shares_speed(center: Datacenter, processor_type: int) -> bool:
     """Whether tasks may share the speed of a unit of the type."""
-    parallelism = center.processor_types[processor_type].parallelism
+    parallelism = center.processor_types[processor_type].full_speed
     mine = center.unit_type == processor_type
     return parallelism is not None and bool((center.unit_capacity[mine] > parallelism).any())
 
@@ -150,7 +150,9 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
     for p in np.flatnonzero(classes.companion.any(axis=0)):
         if shares_speed(center, int(p)):
             where, found = f"workload.companions.{names[p]}", "tasks that share the speed of its units"
-            problems.append(Problem(where, "a type whose tasks run at full speed", found, "Leave out parallelism."))
+            problems.append(
+                Problem(where, "a type whose tasks run at full speed", found, "Leave out parallelism and rates.")
+            )
     for t in np.flatnonzero(~classes.can_lead.any(axis=1))[:10]:
         task, number = int(classes.first_task[t]), int(classes.partition[t])
         of = "" if number == NO_PARTITION else f" of the partition {scenario.partitions[number].name}"

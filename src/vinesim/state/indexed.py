@@ -29,6 +29,7 @@ for same in (
     queries.operations,
     queries.room,
     queries.started_us,
+    queries.throughput,
     queries.transfer_us,
 ):
     compiled_form_of(same)(same)

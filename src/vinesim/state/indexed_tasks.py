@@ -143,8 +143,9 @@ def work_done_us(model, state, task):
     unit, now = np.int64(state.task_unit[task]), state.run[0].now_us
     served = now - state.task_init_us[task]
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
-        load, parallelism = state.unit_load[unit], model.unit_parallelism[unit]
-        speed = 1.0 if load <= parallelism else parallelism / load
+        load = state.unit_load[unit]
+        together = queries.throughput(model, state, unit, load)
+        speed = 1.0 if load <= model.unit_parallelism[unit] else together / load
         done = state.work_done[unit] + (now - state.work_at_us[unit]) * speed
         served = before + work - max(0.0, state.work_due[task] - done) if work < np.inf else 0.0
     return min(max(served - before, 0.0), work)

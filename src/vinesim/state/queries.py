@@ -227,6 +227,23 @@ def demand(model: Any, state: Any, task: int, unit: int) -> float:
     return amount_of(model.task_demand[task], model.unit_capacity[unit])
 
 
+def throughput(model: Any, state: Any, unit: int, load: float) -> float:
+    """Return what the tasks of a unit get done together, relative to one alone, if their demands add up to ``load``: the
+    load up to the unit's parallelism, which is then the limit; or by the table of rates, linear between whole numbers
+    and constant beyond its end. Each task has the speed throughput / load."""
+    full, p = model.unit_parallelism[unit], model.unit_type[unit]
+    if load <= full:
+        return load
+    n = model.type_rates[p] if len(model.type_rates) > 0 else 0
+    if n == 0:
+        return full
+    whole = int(load)
+    if whole >= n:
+        return model.type_throughput[p, n - 1]
+    below = model.type_throughput[p, whole - 1]
+    return below + (load - whole) * (model.type_throughput[p, whole] - below)
+
+
 def has_room(model: Any, state: Any, unit: int) -> bool:
     """Whether the unit has any room now, even if only for a small task."""
     return state.unit_load[unit] < state.unit_open[unit] * FULL

@@ -99,6 +99,7 @@ def _processor_type(part: ProcessorTypePart) -> ProcessorType:
         power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
         capacity=part.capacity,
         parallelism=part.parallelism,
+        rates=None if part.rates is None else tuple(part.rates),
         attributes=part.attributes,
     )
 

@@ -29,6 +29,7 @@ from vinesim.state.queries import (
     nothing,
     oldest_pending,
     task_type,
+    throughput,
     time_on_type_us,
 )
 
@@ -93,7 +94,7 @@ def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float
         if is_available(model, state, task, p):
             unit = least_busy(model, state, task, p)
             load = state.unit_load[unit] + demand(model, state, task, unit)
-            slowdown = max(1.0, load / model.unit_parallelism[unit])
+            slowdown = max(1.0, load / throughput(model, state, unit, load)) if load > 0.0 else 1.0
             total, count, last = time_on_type_us(model, state, task, p), 1, task
             while consolidated_us(model, state, task, p, count, total) * slowdown <= room_us:
                 if count == most:

@@ -27,6 +27,7 @@ from vinesim.state.queries import (
     operations_started,
     started_us,
     task_type,
+    throughput,
 )
 from vinesim.state.scratch import TASK_FROM_1
 
@@ -150,19 +151,19 @@ def learn(model: Any, state: Any, view: Any) -> None:
     took = view.now_us - started_us(model, state, view.task)
     if view.options.contention:
         left = state.unit_load[view.unit] + demand(model, state, view.task, view.unit)
-        took /= 0.5 * (max(1.0, scratch.slowdown[view.task]) + slowdown_at(model, view.unit, left))
+        took /= 0.5 * (max(1.0, scratch.slowdown[view.task]) + slowdown_at(model, state, view.unit, left))
     row = row_of(model, group(model, state, view.task), model.unit_type[view.unit])
     observe(scratch, row, view.options.window, operations_started(model, state, view.task), took)
 
 
-def slowdown_at(model: Any, unit: int, load: float) -> float:
+def slowdown_at(model: Any, state: Any, unit: int, load: float) -> float:
     """Return how much slower than alone a task is on a unit with that load."""
-    return max(1.0, load / model.unit_parallelism[unit])
+    return max(1.0, load / throughput(model, state, unit, load)) if load > 0.0 else 1.0
 
 
 def slowdown_with(model: Any, state: Any, task: int, unit: int) -> float:
     """Return the same if the task joins those that run on the unit."""
-    return slowdown_at(model, unit, state.unit_load[unit] + demand(model, state, task, unit))
+    return slowdown_at(model, state, unit, state.unit_load[unit] + demand(model, state, task, unit))
 
 
 def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int, float]:
