@@ -228,9 +228,10 @@ def demand(model: Any, state: Any, task: int, unit: int) -> float:
 
 
 def throughput(model: Any, state: Any, unit: int, load: float) -> float:
-    """Return what the tasks of a unit get done together, relative to one alone, if their demands add up to ``load``: the
-    load up to the unit's parallelism, which is then the limit; or by the table of rates, linear between whole numbers
-    and constant beyond its end. Each task has the speed throughput / load."""
+    """Return what the tasks of a unit get done together, relative to one alone, if their demands add up to ``load``.
+
+    That is the load up to the unit's parallelism, which is then the limit; or it goes by the table of rates, linear
+    between whole numbers and constant beyond its end. Each task has the speed throughput / load."""
     full, p = model.unit_parallelism[unit], model.unit_type[unit]
     if load <= full:
         return load
