@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from vinesim.cli.unfinished import stalled_points
-from vinesim.formats.source.quantities import format_time_us
+from vinesim.metrics.numbers import shown_number
 from vinesim.model.result import ExitReason, Table
-from vinesim.model.titles import number_title
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload
 
@@ -180,19 +179,6 @@ def _cell(found: Table, name: str, row: int) -> str:
         return "-"
     half = 0.0 if half < NOISE * abs(mean) else half
     return shown_number(name, mean) + ("" if math.isnan(half) else f" ± {shown_number(name, half)}")
-
-
-def shown_number(name: str, value: float) -> str:
-    """Write a number of a run for a table: with its unit, times in three digits, shares as percent."""
-    if math.isnan(value):
-        return "-"
-    unit = number_title(name).unit
-    if unit == "us":
-        return format_time_us(value)
-    if unit == "share":
-        return f"{value:.1%}"
-    text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return f"{text} {unit}".rstrip()
 
 
 def shown_label(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Distributions of times, binned and ranked by the database."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,24 +26,38 @@ FROM placed GROUP BY bin
 _QUANTILES = "SELECT quantile_disc(x, $probabilities) FROM measured WHERE $code IS NULL OR task_type = $code"
 
 
+_Group = tuple[ResultTables, int | None, str]  # the run, the code of the task type (None: all), the group's name
+
+
 def distributions(result: ResultTables) -> dict[str, Any]:
     """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
     types = result.task_types
     groups: list[tuple[int | None, str]] = [(None, "all")]
     if 1 < len(types) <= MAX_GROUPS:
         groups += types.items()
-    found = [_distribution(result, times, groups) for times in TIMES.values()]
+    return _distributions([(result, code, name) for code, name in groups])
+
+
+def distributions_of_runs(results: Mapping[str, ResultTables]) -> dict[str, Any]:
+    """Return the same for several runs by name, in equal bins; the groups are the runs."""
+    return _distributions([(result, None, name) for name, result in results.items()]) | {"of_runs": True}
+
+
+def _distributions(groups: Sequence[_Group]) -> dict[str, Any]:
+    found = [_distribution(times, groups) for times in TIMES.values()]
     return {"probabilities": rounded(PROBABILITIES, 8), "measures": [item for item in found if item is not None]}
 
 
-def _distribution(
-    result: ResultTables, times: Times, groups: Sequence[tuple[int | None, str]]
-) -> dict[str, Any] | None:
-    """Return one measure; None if no row has a value."""
-    result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {times.query}")
-    low, high, least = result.rows(_ENDS)[0]
-    if low is None:
+def _distribution(times: Times, groups: Sequence[_Group]) -> dict[str, Any] | None:
+    """Return one measure; None if a run has no row with a value."""
+    ends = []
+    for result in dict.fromkeys(result for result, _, _ in groups):
+        result.rows(f"CREATE OR REPLACE TEMP VIEW measured AS {times.query}")
+        ends += result.rows(_ENDS)
+    if any(low is None for low, _, _ in ends):
         return None
+    low, high = min(low for low, _, _ in ends), max(high for _, high, _ in ends)
+    least = min((least for _, _, least in ends if least), default=None)
     linear = _bounds(low, high)
     log = _bounds(least, high) if least else None
     return {
@@ -61,7 +75,7 @@ def _distribution(
                     result.rows(_QUANTILES, {"probabilities": PROBABILITIES, "code": code})[0][0] or []
                 ),
             }
-            for code, name in groups
+            for result, code, name in groups
         ],
     }
 

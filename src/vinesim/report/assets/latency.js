@@ -3,20 +3,22 @@
 (() => {
   const place = section("latency");
   if (!place) return;
-  const { probabilities, measures } = data.latency;
+  const { probabilities, measures, of_runs: ofRuns } = data.latency; // of several runs: the groups are runs
   if (!measures.length) {
     place.append(el("p", { class: "note" }, "No task was started."));
     return;
   }
   let measure = measures[0];
-  let shape = "histogram";
+  const shapes = [["histogram", "Histogram"], ["cumulative", "Cumulative"], ["tail", "Tail"]];
+  if (ofRuns) shapes.reverse(); // runs differ in their tails
+  let shape = shapes[0][0];
   let axis = "linear";
 
   const meaning = el("p", { class: "note" });
   const graph = el("div");
   const values = tableOf("Quantiles", quantileTable);
   const of = choice("Time", measures.map((m, i) => [i, m.title]), (i) => { measure = measures[i]; show(); });
-  const how = radios("Shown as", [["histogram", "Histogram"], ["cumulative", "Cumulative"], ["tail", "Tail"]], (v) => { shape = v; show(); });
+  const how = radios("Shown as", shapes, (v) => { shape = v; show(); });
   const scale = radios("Time axis", [["linear", "Linear"], ["log", "Log"]], (v) => { axis = v; show(); });
   place.append(el("div", { class: "controls" }, of.node, how.node, scale.node), meaning, graph, values.node);
 
@@ -34,6 +36,7 @@
   }
 
   function marks(size) {
+    if (ofRuns) return [];
     const q = measure.groups[0].quantiles;
     return [["p50", 0.5], ["p90", 0.9], ["p99", 0.99]].map(([name, p]) => [q[probabilities.findIndex((have) => Math.abs(have - p) < 1e-9)] / size, name]);
   }
@@ -106,7 +109,7 @@
     const wanted = [0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1];
     const at = wanted.map((p) => probabilities.findIndex((have) => Math.abs(have - p) < 1e-9));
     const rows = measure.groups.map((g) => [g.name, ...at.map((i) => time(g.quantiles[i]))]);
-    return [["type of task", ...wanted.map((p) => ({ 0: "min", 1: "max" })[p] ?? `p${100 * p}`)], rows];
+    return [[ofRuns ? "run" : "type of task", ...wanted.map((p) => ({ 0: "min", 1: "max" })[p] ?? `p${100 * p}`)], rows];
   }
 
   show();
