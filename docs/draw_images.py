@@ -1,5 +1,10 @@
 """Draw the pictures of the documentation from real runs: ``python docs/draw_images.py``."""
 
+import re
+import shlex
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,6 +23,9 @@ from vinesim.plots.style import DPI
 HERE = Path(__file__).parent
 QUICKSTART = HERE.parent / "examples" / "quickstart.yaml"
 COLORS = {"GPU": "#3f7f5f", "CPU_INTEL": "#c8743c"}
+_BLOCKS = re.compile(
+    r"^```(?:\{code-block\} \w+\n:caption: (?P<name>\S+)\n\n|console\n)(?P<body>.*?)^```$", re.M | re.S
+)
 NAMES = {"GPU": "GPUs", "CPU_INTEL": "CPUs"}
 
 
@@ -91,6 +99,20 @@ def draw_figures(folder: Path) -> None:
     vs.plot(runs, folder / "figure_tail.png")
 
 
+def draw_gallery(folder: Path) -> None:
+    """The pictures of the gallery: its files are written and its commands run, in order, as the page shows them."""
+    page = (HERE / "gallery.md").read_text()
+    with tempfile.TemporaryDirectory() as work:
+        for found in _BLOCKS.finditer(page):
+            if found["name"]:
+                (Path(work) / found["name"]).write_text(found["body"])
+            for command in re.findall(r"^\$ vinesim ((?:.*\\\n)*.*)", found["body"] if not found["name"] else "", re.M):
+                words = shlex.split(command.replace("\\\n", " "))
+                subprocess.run([sys.executable, "-m", "vinesim", *words], cwd=work, check=True, capture_output=True)
+        for picture in sorted(Path(work).glob("*.png")):
+            shutil.copy(picture, folder / f"gallery_{picture.name}")
+
+
 if __name__ == "__main__":
     (HERE / "images").mkdir(exist_ok=True)
     draw_utilization(HERE / "images" / "utilization.png")
@@ -98,3 +120,4 @@ if __name__ == "__main__":
     draw_energy_latency(HERE / "images" / "energy_latency.png")
     draw_figures(HERE / "images")
     draw_gantt_chart(HERE / "images" / "gantt.png")
+    draw_gallery(HERE / "images")

@@ -183,7 +183,7 @@ def test_too_many_samples_are_averaged(two_racks, copied):
     np.testing.assert_allclose(share @ np.diff(edges), 70.0, rtol=1e-3)
 
 
-@pytest.mark.parametrize(("name", "n_without_waits"), [("two_racks", 1), ("example", 0)])
+@pytest.mark.parametrize(("name", "n_without_waits"), [("two_racks", 1), ("example", 0), ("mostly_at_once", 0)])
 def test_distributions_are_those_of_the_columns(request, name, n_without_waits):
     folder, n_zero = request.getfixturevalue(name), 0
     tasks, jobs = read_table(folder / "tasks.parquet"), read_table(folder / "jobs.parquet")

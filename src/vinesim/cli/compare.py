@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
-from vinesim.cli.shown import shown_label, shown_number
+from vinesim.cli.shown import shown_label
+from vinesim.metrics.numbers import shown_number
 
 if TYPE_CHECKING:
     from rich.table import Table

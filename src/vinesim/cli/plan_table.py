@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vinesim.cli.shown import short_names, shown_label, shown_number
+from vinesim.cli.shown import short_names, shown_label
+from vinesim.metrics.numbers import shown_number
 
 if TYPE_CHECKING:
     from rich.console import Console

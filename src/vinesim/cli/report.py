@@ -12,12 +12,15 @@ def register(app: typer.Typer) -> None:
 
 def report(
     folder: Path = typer.Argument(..., metavar="DIR", help="The folder of a run or a sweep, written with --out."),
-    output: Path = typer.Option(None, "-o", "--output", metavar="FILE", help="The page; default: report.html in DIR."),
+    other: Path = typer.Argument(None, metavar="[OTHER]", help="Another run or sweep, to be compared with the first."),
+    output: Path = typer.Option(
+        None, "-o", "--output", metavar="FILE", help="The page; default: report.html in DIR, or compared.html for two."
+    ),
 ) -> None:
-    """Write one HTML page about a run or a sweep; it opens in a browser and needs no network."""
+    """Write one HTML page about a run or a sweep, or about two; it opens in a browser and needs no network."""
     from vinesim.formats.results.folder import REPORT
     from vinesim.report.page import write_report
 
-    page = output or folder / REPORT
-    size = write_report(folder, page)
+    page = output or (folder / REPORT if other is None else Path("compared.html"))
+    size = write_report(folder, page, other)
     typer.echo(f"wrote {page}: {size / 1000:,.0f} kB; open it in a browser")

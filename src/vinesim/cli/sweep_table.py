@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from vinesim.cli.shown import short_names, shown_label, shown_number
+from vinesim.cli.shown import short_names, shown_label
 from vinesim.cli.unfinished import stalled_points
+from vinesim.metrics.numbers import shown_number
 from vinesim.model.result import ExitReason, Table
 from vinesim.studies.points import plain
 from vinesim.studies.same_workload import same_workload

@@ -1,9 +1,12 @@
 """The numbers of a run, each under one name: summary.json, flattened."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from vinesim.formats.source.quantities import format_time_us
 from vinesim.metrics.record import Record
+from vinesim.model.titles import number_title
 
 Numbers = dict[str, float | str]
 SAME = 1e-9  # tolerance on shares: rounding differences between equal values
@@ -40,3 +43,16 @@ def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
             yield from flat(value, f"{name}.")
         else:
             yield name, value
+
+
+def shown_number(name: str, value: float) -> str:
+    """Write a number of a run for a table: with its unit, times in three digits, shares as percent."""
+    if math.isnan(value):
+        return "-"
+    unit = number_title(name).unit
+    if unit == "us":
+        return format_time_us(value)
+    if unit == "share":
+        return f"{value:.1%}"
+    text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{text} {unit}".rstrip()

@@ -1,7 +1,7 @@
 """Distributions of times, binned and ranked: of a stored run by the database, of one in memory by NumPy."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,17 +89,26 @@ class _InMemory:
         return [float(ordered[max(0, math.ceil(n * p - 1e-9 * n) - 1)]) for p in PROBABILITIES] if n else []
 
 
+_Group = tuple[Measured, int | None, str]  # the code of the task type, None: all; the name
+
+
 def distributions(result: ResultTables) -> dict[str, Any]:
     """Return histograms (linear and logarithmic) and quantiles, for all rows and by task type; times in us."""
     types = result.task_types
-    return _page(_distribution(_Stored(result, times), times, types) for times in TIMES.values())
+    return _page(_distribution(times, _by_type(_Stored(result, times), types)) for times in TIMES.values())
 
 
 def distributions_of(tables: Tables) -> dict[str, Any]:
     """Return the same of a run in memory."""
     work = tables.scenario.workload
     types = {int(code): work.task_types[code].name for code in distinct(work.job_task_type)}
-    return _page(_distribution(_InMemory(*times_of(tables, t.name)), t, types) for t in TIMES.values())
+    return _page(_distribution(t, _by_type(_InMemory(*times_of(tables, t.name)), types)) for t in TIMES.values())
+
+
+def distributions_of_runs(results: Mapping[str, ResultTables]) -> dict[str, Any]:
+    """Return the same for several stored runs by name, in equal bins; the groups are the runs."""
+    found = (_distribution(t, [(_Stored(run, t), None, name) for name, run in results.items()]) for t in TIMES.values())
+    return _page(found) | {"of_runs": True}
 
 
 def _page(found: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
@@ -107,14 +116,21 @@ def _page(found: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
     return {"probabilities": rounded(PROBABILITIES, 8), "measures": measures}
 
 
-def _distribution(measured: Measured, times: Times, types: Mapping[int, str]) -> dict[str, Any] | None:
-    """Return one measure; None if no row has a value."""
-    low, high, least = measured.ends()
-    if low is None or high is None:
+def _by_type(measured: Measured, types: Mapping[int, str]) -> list[_Group]:
+    of_types = types.items() if 1 < len(types) <= MAX_GROUPS else ()
+    return [(measured, None, "all"), *((measured, code, name) for code, name in of_types)]
+
+
+def _distribution(times: Times, groups: Sequence[_Group]) -> dict[str, Any] | None:
+    """Return one measure; None if a run has no row with a value."""
+    ends = [measured.ends() for measured in dict.fromkeys(measured for measured, _, _ in groups)]
+    lows, highs = [low for low, _, _ in ends if low is not None], [high for _, high, _ in ends if high is not None]
+    if len(lows) < len(ends) or len(highs) < len(ends):
         return None
+    low, high = min(lows), max(highs)
+    least = min((least for _, _, least in ends if least), default=None)
     linear = _bounds(low, high)
     log = _bounds(least, high) if least else None
-    groups: list[tuple[int | None, str]] = [(None, "all"), *(types.items() if 1 < len(types) <= MAX_GROUPS else ())]
     return {
         "title": number_title(times.name).words.capitalize(),
         "of": times.of,
@@ -128,7 +144,7 @@ def _distribution(measured: Measured, times: Times, types: Mapping[int, str]) ->
                 "log": log and _counts(measured, code, [math.log(bound) for bound in log], least),
                 "quantiles": rounded(measured.quantiles(code)),
             }
-            for code, name in groups
+            for measured, code, name in groups
         ],
     }
 

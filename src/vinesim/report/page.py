@@ -17,20 +17,38 @@ from vinesim.report.markup import Content
 FIRST = ("base.js", "chart.js")
 
 
-def write_report(folder: str | Path, output: str | Path) -> int:
-    """Write the page about a run or a sweep; return its size in bytes.
+def write_report(folder: str | Path, output: str | Path, other: str | Path | None = None) -> int:
+    """Write the page about a run or a sweep, or about two of them; return its size in bytes.
 
     Raises :class:`~vinesim.model.errors.InputError` if the folder holds neither, if something in it is damaged, or if
     the page cannot be written.
     """
-    page = render(_content(Path(folder))).encode()
+    page = render(_content(Path(folder)) if other is None else _of_two(Path(folder), Path(other))).encode()
     with replacing(output) as draft:
         draft.write_bytes(page)
     return len(page)
 
 
+def _is_sweep(folder: Path) -> bool:
+    return (folder / "study.yaml").exists() and not (folder / SUMMARY).exists()
+
+
+def _of_two(first: Path, second: Path) -> Content:
+    kinds = {_is_sweep(first), _is_sweep(second)}
+    if len(kinds) > 1:
+        found = ", ".join(f"{folder}: a {'sweep' if _is_sweep(folder) else 'run'}" for folder in (first, second))
+        raise InputError([Problem("vinesim report", "two runs or two sweeps", found)])
+    if True in kinds:
+        from vinesim.report.two_sweeps import two_sweeps_page
+
+        return two_sweeps_page(first, second)
+    from vinesim.report.two_runs import two_runs_page
+
+    return two_runs_page(first, second)
+
+
 def _content(folder: Path) -> Content:
-    if (folder / "study.yaml").exists() and not (folder / SUMMARY).exists():
+    if _is_sweep(folder):
         if not (folder / "runs").is_dir():
             expected, found = "the folder of a run or of a sweep", "a study.yaml without runs/ beside it"
             raise InputError([Problem(str(folder), expected, found, "vinesim sweep STUDY.yaml --out DIR writes one.")])

@@ -1,8 +1,8 @@
 // Latency distributions: histogram, cumulative, or tail, on a linear or logarithmic axis.
 
 /** Draw in a place; returns what draws other data there, with the same choices, or says false if it cannot. ``pins``
- * are other runs: {name, latency}. */
-function latencyView(place, { probabilities, measures }, shape = "histogram") {
+ * are other runs: {name, latency}. With ``of_runs`` the groups are runs: they differ in their tails. */
+function latencyView(place, { probabilities, measures, of_runs: ofRuns }, shape = ofRuns ? "tail" : "histogram") {
   if (!measures.length) {
     place.append(el("p", { class: "note" }, "No task was started."));
     return () => false;
@@ -39,6 +39,7 @@ function latencyView(place, { probabilities, measures }, shape = "histogram") {
   }
 
   function marks(size) {
+    if (ofRuns) return [];
     const q = measure.groups[0].quantiles;
     return [["p50", 0.5], ["p90", 0.9], ["p99", 0.99]].map(([name, p]) => [q[probabilities.findIndex((have) => Math.abs(have - p) < 1e-9)] / size, name]);
   }
@@ -112,7 +113,7 @@ function latencyView(place, { probabilities, measures }, shape = "histogram") {
     const wanted = [0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1];
     const at = wanted.map((p) => probabilities.findIndex((have) => Math.abs(have - p) < 1e-9));
     const rows = allGroups().map((g) => [g.name, ...at.map((i) => time(g.quantiles[i]))]);
-    return [["type of task", ...wanted.map((p) => ({ 0: "min", 1: "max" })[p] ?? `p${100 * p}`)], rows];
+    return [[ofRuns ? "run" : "type of task", ...wanted.map((p) => ({ 0: "min", 1: "max" })[p] ?? `p${100 * p}`)], rows];
   }
 
   function update(next, others = []) {

@@ -1,0 +1,152 @@
+"""The page of two runs: what differs in them, the numbers of both, their tails and queues on one chart each."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.tables import ResultTables, open_result
+from vinesim.formats.source.options_text import options_text
+from vinesim.formats.source.quantities import format_time_us, time_or_dash
+from vinesim.metrics.numbers import numbers, shown_number
+from vinesim.metrics.queue import queues_of
+from vinesim.model.titles import number_title
+from vinesim.report.distributions import distributions_of_runs
+from vinesim.report.markup import Content, Section, note, table
+from vinesim.report.rounding import rounded
+from vinesim.studies.statistics import Interval, mean_interval
+
+N_INTERVALS = 200
+N_BATCHES = 20  # of successive jobs, for the interval of their mean difference
+FEWEST_JOBS = 200  # for batches of 10 jobs
+SHOWN = (
+    *(f"jobs.latency_us.{name}" for name in ("mean", "p50", "p90", "p99", "p99_9", "max")),
+    *("jobs.wait_us.mean", "jobs.wait_us.p99", "jobs.finished", "utilization.overall", "utilization.active.overall"),
+    *("makespan_us", "energy_j", "energy.cost", "cost.purchase", "deadlines.missed_pct"),
+)
+_JOBS = "SELECT arrival_us, tasks, task_type, latency_us FROM jobs ORDER BY job"
+
+
+def two_runs_page(first: Path, second: Path) -> Content:
+    """Read two result folders. Raises :class:`~vinesim.model.errors.InputError`."""
+    names = names_of(first, second)
+    with open_result(first) as one, open_result(second) as other:
+        results = dict(zip(names, (one, other), strict=True))
+        both = [result.columns(_JOBS) for result in results.values()]
+        is_same = all(np.array_equal(both[0][name], both[1][name]) for name in ("arrival_us", "tasks", "task_type"))
+        sections = [
+            Section("settings", "What differs", settings_table(names, _settings(one), _settings(other))),
+            Section("numbers", "Numbers", _numbers(names, one, other) + note(_paired(both, is_same))),
+            Section("latency", "Latency", ""),
+            Section("waiting", "Queue", '<div id="waiting-charts"></div>'),
+        ]
+        means = [time_or_dash(result.summary["jobs"]["latency_us"]["mean"]) for result in results.values()]
+        return Content(
+            title=f"{names[0]} and {names[1]}",
+            lead=f"a job takes {means[0]} in {names[0]}, {means[1]} in {names[1]} on average",
+            sections=sections,
+            data={"latency": distributions_of_runs(results), "waiting": _queues(results)},
+            scripts=("latency.js", "waiting.js"),
+        )
+
+
+def names_of(first: Path, second: Path) -> list[str]:
+    """Return what to call two folders: their names, or with their parents' if these are equal."""
+    folders = [first.resolve(), second.resolve()]
+    names = [folder.name for folder in folders]
+    if names[0] == names[1]:
+        names = [f"{folder.parent.name}/{folder.name}" for folder in folders]
+    return names if names[0] != names[1] else ["first", "second"]
+
+
+def settings_table(names: list[str], one: dict[str, str], other: dict[str, str]) -> str:
+    """Build the table of the settings in which two runs or sweeps differ."""
+    keys = [*one, *(key for key in other if key not in one)]
+    rows = [[key, one.get(key, "-"), other.get(key, "-")] for key in keys if one.get(key) != other.get(key)]
+    if not rows:
+        return note("Nothing: they have the same settings.")
+    found = table("Settings that differ", ["setting", *names], rows, has_texts=True)
+    return found + note(f"{len(keys) - len(rows)} others are equal.")
+
+
+def _settings(result: ResultTables) -> dict[str, str]:
+    """Return what a run says about its scenario, in words."""
+    where, types = result.summary["provenance"], result.processor_types
+    counts = result.rows("SELECT unit_type, count(*), sum(capacity) FROM units GROUP BY unit_type ORDER BY 1")
+    n_racks, n_nodes = result.rows("SELECT count(DISTINCT rack), count(DISTINCT (rack, shelf)) FROM units")[0]
+    n_jobs, n_tasks, last_us = result.rows("SELECT count(*), sum(tasks), max(arrival_us) FROM jobs")[0]
+    found = {
+        "policy": str(where["policy"]),
+        "options of the policy": options_text(where.get("options") or {}) or "none",
+        "seed": str(where.get("seed")),
+        "period": time_or_dash(where.get("period_us")),
+        "racks": f"{n_racks:,}",
+        "nodes": f"{n_nodes:,}",
+        **{f"units of {types[code]}": f"{n:,}, capacity {capacity:g} in all" for code, n, capacity in counts},
+        "jobs": f"{n_jobs:,} of {n_tasks:,} tasks",
+        "last arrival": format_time_us(last_us),
+        "ended with": str(result.summary["exit_reason"]),
+        "version": str(where.get("version")),
+    }
+    return found | {"scenario": str(where.get("content_id"))}
+
+
+def _numbers(names: list[str], one: ResultTables, other: ResultTables) -> str:
+    known = [numbers(result.summary) for result in (one, other)]
+    rows = []
+    for name in SHOWN:
+        values = [found.get(name, math.nan) for found in known]
+        first, second = (value if isinstance(value, float) else math.nan for value in values)
+        if math.isnan(first) and math.isnan(second):
+            continue
+        ratio = f"{second / first:.3g}" if first and math.isfinite(second / first) else "-"
+        shown = [shown_number(name, value) for value in (first, second, second - first)]
+        rows.append([number_title(name).words, *shown, ratio])
+    head = ["", *names, f"{names[1]} - {names[0]}", "ratio"]
+    return table("Numbers of both", head, rows)
+
+
+def paired_interval(first_us: np.ndarray, second_us: np.ndarray) -> Interval:
+    """Return the mean difference of the latency of the same jobs in two runs, with an interval by batch means.
+
+    Jobs that follow each other are dependent, batches of many are nearly not.
+
+    Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.5.3.
+    """
+    difference = second_us - first_us
+    difference = difference[np.isfinite(difference)]
+    if len(difference) < FEWEST_JOBS:
+        return mean_interval(difference.mean(keepdims=True) if len(difference) else difference)
+    size = len(difference) // N_BATCHES
+    return mean_interval(difference[: size * N_BATCHES].reshape(N_BATCHES, size).mean(axis=1))
+
+
+def _paired(both: list[dict[str, np.ndarray]], is_same: bool) -> str:
+    if not is_same:
+        return (
+            "The runs have different jobs, so their difference has no interval here: sweep both with the same seeds "
+            "and compare the sweeps."
+        )
+    found = paired_interval(both[0]["latency_us"], both[1]["latency_us"])
+    mean = f"{format_time_us(abs(found.estimate))} {'less' if found.estimate < 0 else 'more'} on average in the second"
+    if math.isnan(found.low):
+        return f"Both runs have the same jobs. A job takes {mean}; too few jobs for an interval."
+    low, high = format_time_us(found.low), format_time_us(found.high)
+    clear = "The difference is clear" if found.low > 0 or found.high < 0 else "The difference is not clear"
+    return (
+        f"Both runs have the same jobs, so they are compared job by job. A job takes {mean}, 95 % interval of the "
+        f"difference {low} to {high} ({N_BATCHES} batches of successive jobs). {clear}. It holds for this workload; "
+        "for others like it, sweep over seeds."
+    )
+
+
+def _queues(results: dict[str, ResultTables]) -> dict[str, Any]:
+    """Return the queues of both, in the same intervals."""
+    end_us = max(float(result.summary["makespan_us"]) for result in results.values())
+    edges = np.linspace(0.0, end_us or 1.0, N_INTERVALS + 1)
+    found = []
+    for name, result in results.items():
+        (queue,) = queues_of(result, [None])
+        found.append({"name": name, "values": rounded(queue.means(edges), 4)})
+    return {"edges_us": rounded(edges, 7), "queue": found, "marks": [], "cause_edges_us": [], "causes": []}
