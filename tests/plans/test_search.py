@@ -5,6 +5,7 @@ import pytest
 
 from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
+from vinesim.plans.answer import front
 from vinesim.plans.proof import closed
 from vinesim.plans.search import is_small, search
 
@@ -84,19 +85,19 @@ def test_a_budget_of_time_ends_the_search(monkeypatch):
     assert 0 < found.runs.n_asked < BUDGET
 
 
-def test_a_front_is_close_to_the_true_one():
-    found = board(0, BUDGET, minimize=["cost.purchase", "jobs.latency_us.p99"])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
+def test_a_front_is_close_to_the_true_one(seed):
+    found = board(seed, 300, minimize=["cost.purchase", "jobs.latency_us.p99"])
     search(found)
-    latency = {int(p): found.runs.latency(int(p)) for p in found.screened.left}
-    latency = {p: value for p, value in latency.items() if value * np.exp(0.005) <= 130}
+    latency = {int(p): found.runs.latency(int(p)) * np.exp(0.005) for p in found.screened.left}
+    latency = {p: value for p, value in latency.items() if value <= 130}
     price = {p: found.screened.known[p]["cost.purchase"] for p in latency}
-    from vinesim.plans.answer import front
-
     own = [c.point for c in front(found) if c.point in latency]
     worst = (max(price.values()), 130.0)
-    assert volume([(price[p], latency[p]) for p in own], worst) >= 0.97 * volume(
+    assert volume([(price[p], latency[p]) for p in own], worst) >= 0.95 * volume(
         [(price[p], latency[p]) for p in latency], worst
     )
+    assert found.runs.n_asked <= 300
 
 
 def volume(points, worst):

@@ -1,7 +1,5 @@
 """A first answer from the fluid model: the cheapest datacenters at falling loads, under each policy in turn."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from vinesim.plans.board import Board
@@ -20,7 +18,7 @@ MOST_WAYS = 8  # combinations of policies and options for each datacenter
 def first_guess(board: Board) -> None:
     """Run guesses from the tightest to the most generous until one holds; then those that nearly do, with more runs."""
     board.stage = "first guess"
-    for guesses in rungs(board):
+    for guesses in _rungs(board):
         race(board, [point for point in guesses if point not in board.candidates], MOST_RUNS)
         if board.best is not None:
             return
@@ -38,14 +36,13 @@ def first_guess(board: Board) -> None:
         race(board, surface.order(left, board.candidates, no_objective)[:AT_A_TIME], MOST_RUNS)
 
 
-def rungs(board: Board, weights: np.ndarray | None = None, loads: Sequence[float] = LOADS) -> list[list[int]]:
+def _rungs(board: Board) -> list[list[int]]:
     """Return guesses by load: the datacenter with the least bound, and the points that differ only in other choices."""
     left, load = board.screened.left, board.screened.load
     bound = np.where(np.isfinite(board.screened.bound), board.screened.bound, 0.0)
-    cost = bound.sum(axis=1) if weights is None else bound @ weights
-    order = left[np.lexsort((left, load[left], cost[left]))]
+    order = left[np.lexsort((left, load[left], bound.sum(axis=1)[left]))]
     if load[left].max(initial=0.0) > 0:
-        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in loads]
+        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in LOADS]
     else:
         firsts = [int(order[min(len(order) - 1, int(share * len(order)))]) for share in SHARES] if len(order) else []
     found: dict[int, list[int]] = {}
