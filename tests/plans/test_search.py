@@ -69,6 +69,16 @@ def test_more_is_better_only_where_the_plan_says_so():
     assert told.runs.n_asked < plain.runs.n_asked
 
 
+def test_a_search_leaves_a_plateau_where_all_points_are_the_same():
+    found = board(0, 300, limit=1000, minimize="jobs.latency_us.p99")
+    found.runs.latency = lambda point: 100 if found.space.label(point)[GPUS] == 0 else 140
+    found.runs.values = lambda point, replications, names: {
+        name: found.runs.latency(point) + np.asarray(replications, float) % 7 for name in names
+    }
+    search(found)
+    assert found.space.label(found.best.point)[GPUS] == 0
+
+
 def test_a_gap_ends_the_search_sooner():
     exact, rough = board(0, BUDGET, 115), board(0, BUDGET, 115, budget={"runs": BUDGET, "gap": "20 %"})
     search(exact)

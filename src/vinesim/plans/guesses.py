@@ -12,12 +12,16 @@ LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the points by cost, where the model says nothing about loads
 MOST_RUNS = 12  # replications of a guess
 AT_A_TIME = 6
+RUNS_A_POINT, MOST_ANYWHERE = 15, 40  # points all over the space: one for so many runs of the budget
+LOOK = 3  # replications of these
 MOST_WAYS = 8  # combinations of policies and options for each datacenter
 
 
 def first_guess(board: Board) -> None:
     """Run guesses from the tightest to the most generous until one holds; then those that nearly do, with more runs."""
     board.stage = "first guess"
+    if len(np.unique(board.screened.bound[board.screened.left, 0])) <= 1:
+        race(board, _anywhere(board), LOOK)
     for guesses in _rungs(board):
         race(board, [point for point in guesses if point not in board.candidates], MOST_RUNS)
         if board.best is not None:
@@ -34,6 +38,12 @@ def first_guess(board: Board) -> None:
             return
         no_objective = np.zeros(len(board.plan.objectives))  # only the limits count until one point holds
         race(board, surface.order(left, board.candidates, no_objective)[:AT_A_TIME], MOST_RUNS)
+
+
+def _anywhere(board: Board) -> list[int]:
+    """Return points all over the space, for objectives of which no bound is known."""
+    n = min(MOST_ANYWHERE, board.plan.budget.runs // RUNS_A_POINT)
+    return np.random.default_rng(board.plan.space.seed).permutation(board.screened.left)[:n].tolist()
 
 
 def _rungs(board: Board) -> list[list[int]]:
