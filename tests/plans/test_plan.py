@@ -137,6 +137,18 @@ def test_two_objectives_give_a_front(mapping):
     assert list(latencies) == sorted(latencies, reverse=True)
 
 
+def test_points_that_are_the_same_stand_on_the_front_once(mapping):
+    mapping = constant(mapping)
+    mapping["choose"] |= {GPUS: [0], "policy": ["high", "earliest_finish", "flat"]}  # with one type, all do the same
+    mapping |= {"screen": False, "scenario": {**mapping["scenario"], "arrivals": {"iat": 10}}}
+    mapping["minimize"], mapping["limits"] = ["cost.purchase", "jobs.latency_us.mean"], {}
+    found = vs.plan(mapping, workers=1)
+    goals = [tuple(value.estimate for value in row.objectives) for row in found.front]
+    assert len(goals) == len(set(goals)) > 1
+    assert {row.why for row in found.front} == {"the same: policy earliest_finish; policy flat"}
+    assert {row.choice["policy"] for row in found.front} == {"high"}
+
+
 def test_limits_on_what_is_known_need_no_run(mapping):
     mapping["limits"] = {
         "jobs.latency_us.mean": {"below": "600 us"},

@@ -5,6 +5,7 @@ import pytest
 
 from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
+from vinesim.plans.answer import front
 from vinesim.plans.proof import closed
 from vinesim.plans.search import is_small, search
 
@@ -68,6 +69,16 @@ def test_more_is_better_only_where_the_plan_says_so():
     assert told.runs.n_asked < plain.runs.n_asked
 
 
+def test_a_search_leaves_a_plateau_where_all_points_are_the_same():
+    found = board(0, 300, limit=1000, minimize="jobs.latency_us.p99")
+    found.runs.latency = lambda point: 100 if found.space.label(point)[GPUS] == 0 else 140
+    found.runs.values = lambda point, replications, names: {
+        name: found.runs.latency(point) + np.asarray(replications, float) % 7 for name in names
+    }
+    search(found)
+    assert found.space.label(found.best.point)[GPUS] == 0
+
+
 def test_a_gap_ends_the_search_sooner():
     exact, rough = board(0, BUDGET, 115), board(0, BUDGET, 115, budget={"runs": BUDGET, "gap": "20 %"})
     search(exact)
@@ -84,19 +95,19 @@ def test_a_budget_of_time_ends_the_search(monkeypatch):
     assert 0 < found.runs.n_asked < BUDGET
 
 
-def test_a_front_is_close_to_the_true_one():
-    found = board(0, BUDGET, minimize=["cost.purchase", "jobs.latency_us.p99"])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
+def test_a_front_is_close_to_the_true_one(seed):
+    found = board(seed, 300, minimize=["cost.purchase", "jobs.latency_us.p99"])
     search(found)
-    latency = {int(p): found.runs.latency(int(p)) for p in found.screened.left}
-    latency = {p: value for p, value in latency.items() if value * np.exp(0.005) <= 130}
+    latency = {int(p): found.runs.latency(int(p)) * np.exp(0.005) for p in found.screened.left}
+    latency = {p: value for p, value in latency.items() if value <= 130}
     price = {p: found.screened.known[p]["cost.purchase"] for p in latency}
-    from vinesim.plans.answer import front
-
     own = [c.point for c in front(found) if c.point in latency]
     worst = (max(price.values()), 130.0)
-    assert volume([(price[p], latency[p]) for p in own], worst) >= 0.97 * volume(
+    assert volume([(price[p], latency[p]) for p in own], worst) >= 0.95 * volume(
         [(price[p], latency[p]) for p in latency], worst
     )
+    assert found.runs.n_asked <= 300
 
 
 def volume(points, worst):

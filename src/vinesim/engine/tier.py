@@ -4,8 +4,8 @@ Both give the same bits, so this is a matter of time only. The reference engine 
 task some hundred times faster, but its code for a policy must be loaded first, or compiled. How long the reference
 engine takes for a task differs a hundredfold between policies, so it is tried: a run begins on it, and begins again on
 the compiled one as soon as the reference engine has taken, or will take at its pace, longer than the code does. What
-it took counts for all runs of a policy in a process, so that many small runs get the compiled engine too. So they take
-little more than twice what they take on the better engine.
+it took counts for all runs of a policy in a process, so that many small runs get the compiled engine too. They do not
+take much more than twice what they take on the better engine.
 """
 
 import math

@@ -8,7 +8,7 @@ from typing import Any
 
 from vinesim.model.plan import Limit, Plan
 from vinesim.plans.board import Board, Step
-from vinesim.plans.candidate import Candidate, difference
+from vinesim.plans.candidate import Candidate, are_same, difference
 from vinesim.plans.confirm import Confirmation, Outcome
 from vinesim.plans.verdicts import Judgement, Verdict, judged
 from vinesim.studies.statistics import Interval
@@ -236,10 +236,33 @@ def counts(board: Board) -> dict[str, int]:
 
 
 def front(board: Board) -> list[Candidate]:
-    """Return the points that hold and are not dominated in all objectives by another one, by the first objective."""
-    holding = [c for c in ranked(board, [Verdict.HOLDS]) if c.point not in board.rejected]
+    """Return the points that hold and are not dominated in all objectives by another one, by the first objective.
+
+    Of points that are the same in all objectives, only one is there.
+    """
+    holding = _holding(board)
     goals = {c.point: [c.value(k) for k in range(len(board.plan.objectives))] for c in holding}
-    return [c for c in holding if not any(_dominates(goals[o.point], goals[c.point]) for o in holding if o is not c)]
+    found: list[Candidate] = []
+    for c in holding:
+        is_beaten = any(_dominates(goals[other.point], goals[c.point]) for other in holding)
+        if not is_beaten and not any(are_same(c, other) for other in found):
+            found.append(c)
+    return found
+
+
+def front_row(board: Board, candidate: Candidate) -> Row:
+    """Return a point of the front as a row that names the points which are the same in all objectives."""
+    here = board.space.label(candidate.point)
+    same = []
+    for other in _holding(board):
+        if other.point != candidate.point and are_same(other, candidate):
+            label = board.space.label(other.point)
+            same.append(", ".join(f"{name} {value}" for name, value in label.items() if here.get(name) != value))
+    return row_of(board, candidate, f"the same: {'; '.join(same)}" if same else "")
+
+
+def _holding(board: Board) -> list[Candidate]:
+    return [c for c in ranked(board, [Verdict.HOLDS]) if c.point not in board.rejected]
 
 
 def _dominates(one: list[float], other: list[float]) -> bool:

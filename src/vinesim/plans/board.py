@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vinesim.model.plan import Plan
-from vinesim.plans.candidate import Candidate, difference
+from vinesim.plans.candidate import Candidate, are_same, difference
 from vinesim.plans.runs import Runs
 from vinesim.plans.screen import Screened
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict, judged
 
 COMPARED = 20  # replications up to which objectives that seem equal are told apart
+SAME_AFTER = 5  # replications that must agree before objectives are believed to be the same
 AT_ONCE = 64  # runs asked for together, so that a stop loses little and the budget is kept
 
 
@@ -181,6 +182,8 @@ class Board:
             return False
         is_random = candidate.is_random or best.is_random
         worse = difference(best, candidate, 0, 1 - (1 - 0.95) / len(looks))
+        if candidate.verdict is Verdict.HOLDS and candidate.n >= SAME_AFTER and are_same(candidate, best):
+            return False
         if not is_random or worse.low > 0:
             return candidate.verdict is Verdict.UNDECIDED and candidate.value() < self.goal
         return candidate.verdict is Verdict.UNDECIDED or candidate.n < COMPARED

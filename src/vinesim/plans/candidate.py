@@ -68,3 +68,9 @@ def difference(one: Candidate, other: Candidate, k: int = 0, confidence: float =
     before, after = one.objectives[k, :n], other.objectives[k, :n]
     is_same = np.isfinite(before) & np.isclose(before, after, rtol=SAME, atol=0.0)
     return mean_interval(np.where(is_same, 0.0, after - before), confidence)
+
+
+def are_same(one: Candidate, other: Candidate) -> bool:
+    """Whether two points have the same objectives in all replications that both have, up to rounding."""
+    n = min(one.n, other.n)
+    return bool(np.isclose(one.objectives[:, :n], other.objectives[:, :n], rtol=SAME, atol=0.0).all())

@@ -1,7 +1,5 @@
 """A first answer from the fluid model: the cheapest datacenters at falling loads, under each policy in turn."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from vinesim.plans.board import Board
@@ -14,13 +12,17 @@ LOADS = (0.97, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the points by cost, where the model says nothing about loads
 MOST_RUNS = 12  # replications of a guess
 AT_A_TIME = 6
+RUNS_A_POINT, MOST_ANYWHERE = 15, 40  # points all over the space: one for so many runs of the budget
+LOOK = 3  # replications of these
 MOST_WAYS = 8  # combinations of policies and options for each datacenter
 
 
 def first_guess(board: Board) -> None:
     """Run guesses from the tightest to the most generous until one holds; then those that nearly do, with more runs."""
     board.stage = "first guess"
-    for guesses in rungs(board):
+    if len(np.unique(board.screened.bound[board.screened.left, 0])) <= 1:
+        race(board, _anywhere(board), LOOK)
+    for guesses in _rungs(board):
         race(board, [point for point in guesses if point not in board.candidates], MOST_RUNS)
         if board.best is not None:
             return
@@ -38,14 +40,19 @@ def first_guess(board: Board) -> None:
         race(board, surface.order(left, board.candidates, no_objective)[:AT_A_TIME], MOST_RUNS)
 
 
-def rungs(board: Board, weights: np.ndarray | None = None, loads: Sequence[float] = LOADS) -> list[list[int]]:
+def _anywhere(board: Board) -> list[int]:
+    """Return points all over the space, for objectives of which no bound is known."""
+    n = min(MOST_ANYWHERE, board.plan.budget.runs // RUNS_A_POINT)
+    return np.random.default_rng(board.plan.space.seed).permutation(board.screened.left)[:n].tolist()
+
+
+def _rungs(board: Board) -> list[list[int]]:
     """Return guesses by load: the datacenter with the least bound, and the points that differ only in other choices."""
     left, load = board.screened.left, board.screened.load
     bound = np.where(np.isfinite(board.screened.bound), board.screened.bound, 0.0)
-    cost = bound.sum(axis=1) if weights is None else bound @ weights
-    order = left[np.lexsort((left, load[left], cost[left]))]
+    order = left[np.lexsort((left, load[left], bound.sum(axis=1)[left]))]
     if load[left].max(initial=0.0) > 0:
-        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in loads]
+        firsts = [next((int(point) for point in order if load[point] <= most), None) for most in LOADS]
     else:
         firsts = [int(order[min(len(order) - 1, int(share * len(order)))]) for share in SHARES] if len(order) else []
     found: dict[int, list[int]] = {}

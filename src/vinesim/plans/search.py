@@ -9,9 +9,9 @@ import numpy as np
 from vinesim.plans.board import Board, SpentError
 from vinesim.plans.guesses import first_guess
 from vinesim.plans.moves import improve
+from vinesim.plans.pareto import trace_front
 from vinesim.plans.proof import prove
 from vinesim.plans.race import race
-from vinesim.plans.rays import trace_front
 from vinesim.plans.sampler import sample
 
 SMALL_SHARE = 0.5  # of the budget: what the first look at all points may take, so that all are run

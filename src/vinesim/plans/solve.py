@@ -110,7 +110,9 @@ def _answer(
         status=_status(board, confirmation),
         recommended=None if best is None else row_of(board, best),
         runners=() if best is None else answers.runners(board, best),
-        front=tuple(row_of(board, c) for c in answers.front(board)) if len(board.plan.objectives) > 1 else (),
+        front=tuple(answers.front_row(board, c) for c in answers.front(board))
+        if len(board.plan.objectives) > 1
+        else (),
         nearest=tuple(
             row_of(board, c, answers.why_failed(c))
             for c in sorted(near, key=lambda c: (c.shortfall, c.point))[: answers.N_NEAREST]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vinesim.plans.candidate import Candidate
+from vinesim.plans.kriging import kriged
 from vinesim.plans.screen import Screened
 from vinesim.plans.space import Space
 
@@ -23,31 +24,58 @@ class Surface:
 
     def __init__(self, space: Space, screened: Screened):
         self._features = _features(space, screened)
+        self._places = _places(self._features)
         self._bound = screened.bound
 
     def order(
         self, points: Sequence[int], candidates: Mapping[int, Candidate], weights: np.ndarray | None = None
     ) -> list[int]:
-        """Return the points, the most promising first; ``weights`` [K] are those of the objectives, default the first.
-
-        Each objective is scaled by its mean over the points that were run.
-        """
+        """Return the points, the most promising first; ``weights`` [K] of the objectives, default the first alone."""
         goals = self._bound.shape[1]
         weights = np.eye(goals)[0] if weights is None else weights
         numbers = np.array(points, np.int64)
-        known = [c for c in candidates.values() if not c.why and np.isfinite(c.shortfall) and np.isfinite(c.value())]
-        if len(known) < FEWEST:
+        rows, seen = self._seen(candidates)
+        if len(rows) < FEWEST:
             keys = np.where(np.isfinite(self._bound[numbers]), self._bound[numbers], 0.0) @ weights
         else:
-            rows = np.array([c.point for c in known])
-            values = np.array([[c.value(k) for k in range(goals)] for c in known])
-            missed = np.array([np.clip(c.shortfall, -1.0, 3.0) for c in known])
-            scale = np.maximum(np.abs(values).mean(axis=0), 1e-300)
-            fit = _fitted(self._features[rows], np.column_stack([values / scale, missed]))
-            *value, shortfall = (self._features[numbers] @ fit).T
-            value = np.maximum(np.column_stack(value), self._bound[numbers] / scale)
+            scale = np.append(np.maximum(np.abs(seen[:, :goals]).mean(axis=0), 1e-300), 1.0)
+            *value, shortfall = (self._features[numbers] @ _fitted(self._features[rows], seen / scale)).T
+            value = np.maximum(np.column_stack(value), self._bound[numbers] / scale[:goals])
             keys = value @ weights + DOUBT * np.maximum(0.0, shortfall)
         return [int(numbers[i]) for i in np.lexsort((numbers, keys))]
+
+    def predicted(
+        self, points: Sequence[int], candidates: Mapping[int, Candidate]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the objectives [n, K] and the worst shortfall [n] of points, and how far these are off [n, K + 1].
+
+        What the regression misses at points that were run is expected at points like them too (kriging).
+        """
+        numbers, goals = np.array(points, np.int64), self._bound.shape[1]
+        bound = self._bound[numbers]
+        rows, seen = self._seen(candidates)
+        if len(rows) < FEWEST:
+            return np.where(np.isfinite(bound), bound, 0.0), np.zeros(len(numbers)), np.zeros((len(numbers), goals + 1))
+        is_known = (seen[:, :goals] == self._bound[rows]).all(axis=0)
+        is_log = np.append((seen[:, :goals] > 0).all(axis=0), False)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            wanted = np.where(is_log, np.log(seen), seen)
+        fit = _fitted(self._features[rows], wanted)
+        found, off = kriged(self._places[rows], wanted - self._features[rows] @ fit, self._places[numbers])
+        found += self._features[numbers] @ fit
+        low = np.where(is_log, np.exp(found - off), found - off)
+        found = np.where(is_log, np.exp(found), found)
+        off = found - low
+        found[:, :goals] = np.where(is_known, bound, np.maximum(found[:, :goals], bound))
+        off[:, :goals] = np.where(is_known, 0.0, off[:, :goals])
+        return found[:, :goals], found[:, goals], off
+
+    def _seen(self, candidates: Mapping[int, Candidate]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points [m] whose runs have numbers, and their objectives and worst shortfall, [m, K + 1]."""
+        known = [c for c in candidates.values() if not c.why and np.isfinite(c.shortfall) and np.isfinite(c.value())]
+        goals = range(self._bound.shape[1])
+        table = [[*(c.value(k) for k in goals), np.clip(c.shortfall, -1.0, 3.0)] for c in known]
+        return np.array([c.point for c in known], np.int64), np.array(table).reshape(len(known), len(goals) + 1)
 
 
 def _features(space: Space, screened: Screened) -> np.ndarray:
@@ -69,3 +97,9 @@ def _fitted(features: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the coefficients [F, V] of a ridge regression."""
     penalty = RIDGE * len(features) * np.eye(features.shape[1])
     return np.linalg.solve(features.T @ features + penalty, features.T @ values)
+
+
+def _places(features: np.ndarray) -> np.ndarray:
+    """Return the features with a range of 1 each, for distances."""
+    low, width = features.min(axis=0), np.ptp(features, axis=0)
+    return (features - low) / np.where(width > 0, width, 1.0)
