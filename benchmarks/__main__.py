@@ -15,6 +15,7 @@ from benchmarks import (
     backends,
     binding,
     checksums,
+    explore,
     gangs,
     live,
     memory,
@@ -56,6 +57,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "vectors": vectors.run,
     "gangs": gangs.run,
     "live": live.run,
+    "explore": explore.run,
 }
 
 

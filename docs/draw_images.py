@@ -1,8 +1,10 @@
 """Draw the pictures of the documentation from real runs: ``python docs/draw_images.py``."""
 
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,6 +115,31 @@ def draw_gallery(folder: Path) -> None:
             shutil.copy(picture, folder / f"gallery_{picture.name}")
 
 
+def draw_explore(path: Path) -> None:
+    """The page of `vinesim explore`, with fewer GPUs than a pinned variant."""
+    from playwright.sync_api import sync_playwright
+
+    words = [sys.executable, "-m", "vinesim", "explore", str(QUICKSTART), "--no-browser", "--engine", "reference"]
+    words += ["--set", "arrivals={poisson: {mean: 6 us}}"]
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as running:
+        assert server.stdout is not None
+        address = server.stdout.readline().rpartition(" ")[2].strip()
+        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 1180}, color_scheme="light")
+        page.goto(address)
+        page.locator("html[data-settled]").wait_for()
+        page.locator("body").press("p")
+        exact = page.get_by_label("GPU units of rack 0, exact value")
+        exact.fill("16")
+        exact.press("Enter")
+        page.locator("#status", has_text="on 36 units").wait_for()
+        page.locator("html[data-settled]").wait_for()
+        page.screenshot(path=path)
+        browser.close()
+        server.send_signal(signal.SIGINT)
+
+
 if __name__ == "__main__":
     (HERE / "images").mkdir(exist_ok=True)
     draw_utilization(HERE / "images" / "utilization.png")
@@ -121,3 +148,4 @@ if __name__ == "__main__":
     draw_figures(HERE / "images")
     draw_gantt_chart(HERE / "images" / "gantt.png")
     draw_gallery(HERE / "images")
+    draw_explore(HERE / "images" / "explore.png")

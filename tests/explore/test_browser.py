@@ -42,7 +42,7 @@ def opened(browser, address):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(address + link)
-        page.locator("html[data-drawn]").wait_for()
+        page.locator("html[data-settled]").wait_for()
         return page
 
     yield open_page
@@ -58,10 +58,11 @@ def drawn(page):
 
 
 def after(page, act):
-    """Do something, and wait until its charts are drawn."""
+    """Do something, and wait until its charts are drawn, those out of sight too."""
     before = drawn(page)
     act()
     page.wait_for_selector(f'html[data-drawn]:not([data-drawn="{before}"])')
+    page.wait_for_selector("html[data-settled]")
 
 
 def units(page):

@@ -33,6 +33,15 @@ def test_they_are_what_the_file_says(quickstart):
     assert [control.group for control in found.values()][:3] == ["Datacenter", "Datacenter", "Load"]
 
 
+def test_cores_are_no_units():
+    found = by_key(Explored(EXAMPLES / "gpu_cluster.yaml"))
+    cores = found["datacenter.racks[0].nodes[0].units.CPU.cores"]
+    assert cores.title == "Cores of CPU of rack 0 kind 0"
+    assert cores.low == 1  # a CPU has some
+    assert found["datacenter.racks[0].nodes[0].units.A100"].low == 0
+    assert found["datacenter.racks[0].nodes[1].count"].title == "Nodes of rack 0 kind 1"
+
+
 def test_options_are_those_of_the_policy_that_is_chosen(quickstart):
     assert "options.in_order" in by_key(quickstart)
     found = by_key(quickstart, {"policy": "delay"})

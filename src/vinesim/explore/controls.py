@@ -39,6 +39,7 @@ LEAST_MOST = 10
 WORDS = {"layout": ("blocks", "alternate"), "preemption": PREEMPTION, "preset": tuple(PRESETS)}
 _NOT_SHOWN = ("rack", "shelf", "n_racks", "n_shelves", "data_rack")  # places, not amounts
 _OF_NODES = ("intra_rack", "inter_rack")
+_AMOUNTS = (".cores", ".capacity")  # of a unit, which are above 0
 _FROM_NOTHING = {"_bytes": 1e6, "_us": 1000.0}  # how far a slider goes whose value is 0
 MAX_CONTROLS = 200  # of a file that lists its units one by one, the first ones
 
@@ -78,7 +79,8 @@ def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
 
 def _title(key: str) -> str:
     """Return the words of a control, such as ``GPU units of rack 0``, ``Price of GPU`` or ``Tasks per job``."""
-    if key in AXES or ".units." in key:
+    is_amount = key.endswith(_AMOUNTS)
+    if key in AXES or (".units." in key and not is_amount):
         words = axis_title(key).words
         return words[:1].upper() + words[1:]
     section, *rest = re.split(r"[.]", re.sub(r"\[(\d+)\]", r".\1", key))
@@ -87,6 +89,8 @@ def _title(key: str) -> str:
     if section == "datacenter":
         numbers = [word for word in rest if word.isdigit()]
         where = [f"{name} {number}" for name, number in zip(("of rack", "kind"), numbers, strict=False)]
+        if is_amount and "units" in rest:
+            return " ".join([_in_words(rest[-1]), "of", rest[-2], *where])
         what = "nodes" if rest[-1] == "count" and "nodes" in rest else "racks" if rest[-1] == "count" else rest[-1]
         return " ".join([_in_words(what), *([] if what == "racks" and numbers == ["0"] else where)])
     named = [word for word in rest if word != "options"] or [section]
@@ -140,7 +144,7 @@ def _number(steps: Steps, value: Any, *, is_whole: bool | None = None) -> Contro
     if steps[0] == "seed":
         low, high, is_log = 0.0, max(100.0, number), False
     elif steps[0] == "datacenter" and whole:
-        least = 1.0 if steps[-1] == "per_shelf" else 0.0
+        least = 1.0 if dotted(steps).endswith((*_AMOUNTS, ".per_shelf")) else 0.0
         low, high, is_log = least, max(LEAST_MOST, MOST_MORE * number), False
     elif number > 0:
         low, high, is_log = number / REACH, number * REACH, True

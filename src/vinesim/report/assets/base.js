@@ -90,6 +90,7 @@ function tableOf(caption, rows) {
 
 // Theme: the system's, until the button says otherwise. Charts draw themselves again.
 
+const knownColors = new Map(); // of this theme: asking for one lets the browser lay out the page
 const onTheme = []; // {of: node, redraw}; a node that has left the page is drawn no more
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -103,6 +104,7 @@ function applyTheme() {
   const button = document.getElementById("theme");
   button.hidden = false;
   button.textContent = isDark() ? "Light theme" : "Dark theme";
+  knownColors.clear();
   forgetRemoved();
   onTheme.forEach(({ redraw }) => redraw());
 }
@@ -124,8 +126,11 @@ const probe = document.body.appendChild(el("span", { class: "hidden", "aria-hidd
 
 /** The colour of a CSS variable as the theme has it now. */
 function cssColor(name) {
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color;
+  if (!knownColors.has(name)) {
+    probe.style.color = `var(${name})`;
+    knownColors.set(name, getComputedStyle(probe).color);
+  }
+  return knownColors.get(name);
 }
 
 const SERIES = { light: ["#1d1f21", "#0a66a8", "#b8480f", "#00785a", "#9c3f86", "#7a6300", "#5350a8", "#a8324a", "#55606b"],

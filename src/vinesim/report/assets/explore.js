@@ -144,6 +144,7 @@
     knobs.set(controls, explored.changes);
     curve.set(controls);
     figures(view, explored.pins);
+    delete document.documentElement.dataset.settled;
     charts(view, explored.pins);
     pins.draw();
     const { counts, reason, warnings } = view;

@@ -30,14 +30,57 @@ function chartsView(numbers) {
     steps(queueOf(shown), others);
   }
 
+  const later = drawnWhenSeen();
+
   return (view, pins) => {
     const named = pins.filter((pin) => pin.view).map((pin) => ({ ...pin, name: `pinned ${pin.name}` }));
-    latency(view.latency, named.map((pin) => ({ name: pin.name, latency: pin.view.latency })));
-    usage(view.usage, named.filter((pin) => pin.view.usage).map((pin) => ({ name: pin.name, usage: pin.view.usage })));
-    drawQueue(view.waiting, named);
-    racks(view.racks, view.types);
-    cost(view, named);
-    energy(view, named);
+    later({
+      latency: () => latency(view.latency, named.map((pin) => ({ name: pin.name, latency: pin.view.latency }))),
+      usage: () => usage(view.usage, named.filter((pin) => pin.view.usage).map((pin) => ({ name: pin.name, usage: pin.view.usage }))),
+      queue: () => drawQueue(view.waiting, named),
+      racks: () => racks(view.racks, view.types),
+      cost: () => cost(view, named),
+      energy: () => energy(view, named),
+    });
+  };
+}
+
+/** What draws a section that is in sight at once, and the others when nothing else is to do or they come into sight. */
+function drawnWhenSeen() {
+  const seen = new Set(), due = new Map();
+  const whenIdle = (act) => (window.requestIdleCallback ? requestIdleCallback(act, { timeout: 200 }) : setTimeout(act));
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) { seen.add(target.id); draw(target.id); } else seen.delete(target.id);
+    }
+  }, { rootMargin: "100px" });
+  let waits = false;
+
+  function draw(anchor) {
+    const act = due.get(anchor);
+    due.delete(anchor);
+    act?.();
+  }
+
+  function rest() {
+    waits = false;
+    const [anchor] = due.keys();
+    if (anchor !== undefined) draw(anchor);
+    if (due.size) drawRest(); else document.documentElement.dataset.settled = "yes";
+  }
+
+  function drawRest() {
+    if (!waits) whenIdle(rest);
+    waits = true;
+  }
+
+  return (acts) => {
+    for (const [anchor, act] of Object.entries(acts)) {
+      if (!due.has(anchor)) watcher.observe(section(anchor));
+      due.set(anchor, act);
+    }
+    [...seen].forEach(draw);
+    drawRest();
   };
 }
 

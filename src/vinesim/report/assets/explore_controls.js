@@ -36,10 +36,10 @@ function controlsView(place, call) {
     const made = { number: slider, choice: picker, switch: toggle }[control.kind](control, id);
     const back = el("button", { type: "button", class: "back", title: "As in the file", "aria-label": `${control.title}: as in the file` }, "↺");
     back.addEventListener("click", () => call(control.key, null));
-    const vary = el("input", { type: "checkbox", class: "vary", checked: varied.has(control.key), title: "Vary it in a plan", "aria-label": `Vary ${control.title} in a plan` });
+    const vary = el("input", { type: "checkbox", checked: varied.has(control.key), title: "Vary it in a plan", "aria-label": `Vary ${control.title} in a plan` });
     vary.addEventListener("change", () => (vary.checked ? varied.add(control.key) : varied.delete(control.key)));
     const node = el("div", { class: `knob ${control.kind}`, "data-key": control.key },
-      el("div", { class: "name" }, el("label", { for: id }, control.title), back, vary), made.node);
+      el("div", { class: "name" }, el("label", { for: id }, control.title), back, el("span", { class: "vary" }, vary, el("span", { "aria-hidden": "true" }, "vary"))), made.node);
     return {
       node,
       set(value, isChanged) {
