@@ -77,7 +77,12 @@ def _least(scenario: Scenario, classes: DemandClasses, types: np.ndarray) -> np.
     found = np.full((len(classes.units), len(types)), np.inf)
     for t, p in np.argwhere(classes.can_lead):
         mine = (center.unit_type == p) & units_of_partition(center, scenario.partitions, int(classes.partition[t]))
-        amount = float(amounts(classes.share[t], np.unique(center.unit_capacity[mine])).min())
+        sizes = center.unit_capacity[mine]
+        if classes.units[t] > 1:  # they count as the largest at their node
+            at = np.unique(center.rack[mine] * np.int64(center.n_shelves) + center.shelf[mine], return_inverse=True)[1]
+            sizes = np.zeros(int(at.max()) + 1)
+            np.maximum.at(sizes, at, center.unit_capacity[mine])
+        amount = float(amounts(classes.share[t], np.unique(sizes)).min())
         found[t] = np.minimum(found[t], np.where(types[:, p], classes.units[t] * amount, 0.0))
     return found + classes.companion @ types.T.astype(np.float64)
 

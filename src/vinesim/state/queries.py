@@ -305,10 +305,15 @@ def is_in_partition(model: Any, state: Any, task: int, unit: int) -> bool:
 
 def counted_amount(model: Any, state: Any, task: int, unit: int, counted: int) -> float:
     """Return what the task would hold, on the unit, of processor types that quotas count together: a row of
-    ``counted_type``. The units of its lead count as if all were as large as this one."""
+    ``counted_type``. Several units of a lead count as if all were as large as the largest of the type at the node."""
     kind, amount = task_type(model, state, task), 0.0
     if model.counted_type[counted, model.unit_type[unit]]:
-        amount += model.kind_units[kind] * demand(model, state, task, unit)
+        each = demand(model, state, task, unit)
+        if model.kind_units[kind] > 1:
+            place = model.unit_node[unit] * len(model.affinity) + model.unit_type[unit]
+            for i in range(model.node_begin[place], model.node_begin[place + 1]):
+                each = max(each, demand(model, state, task, model.node_unit[i]))
+        amount += model.kind_units[kind] * each
     for c in range(len(model.companion_type)):
         if model.counted_type[counted, model.companion_type[c]]:
             amount += model.kind_companion[kind, model.companion_type[c]]

@@ -114,6 +114,21 @@ def test_a_gang_counts_as_a_whole():
     assert begins(replace(case, workload=work)) == [0.0, 10.0, 10.0, 2.0]
 
 
+def test_several_whole_units_count_as_the_largest_at_the_node():
+    """Units of 1 and 4: two whole ones are 5, and count as 8, so that the quota is never exceeded."""
+    types = [vs.ProcessorType("GPU"), vs.ProcessorType("CPU")]
+    center = vs.Datacenter([0, 0, 0, 0], [0] * 4, [0, 0, 1, 1], types, capacity=[1.0, 4.0, 1.0, 4.0])
+    work = vs.Workload([0, 0], [0, 1, 2], [0.0, 0.0], [10.0, 10.0], *np.zeros((3, 2)), [-1, -1], units=[2, 2],
+                       demand=[vs.WHOLE_UNIT] * 2, partition=[0, 0], partition_names=("p",),
+                       task_types=(vs.TaskType("T"),))  # fmt: skip
+    for most, second in ((8, 10.0), (10, 10.0), (16, 0.0)):
+        partitions = (vs.Partition("p", quota={"GPU": most}),)
+        case = vs.Scenario(center, work, affinity=[[1.0], [0.0]], partitions=partitions)
+        assert begins(case) == [0.0, second]
+    with pytest.raises(vs.InputError, match="at most 7, the quota of partition p on GPU, found 8"):
+        vs.simulate(replace(case, partitions=(vs.Partition("p", quota={"GPU": 7}),)), engine="reference")
+
+
 @dataclass(frozen=True)
 class Stubborn(OnlinePolicy):
     """Starts every task on the first unit."""
