@@ -112,6 +112,7 @@ def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
         ("submit,duration,mem,user", "0,1,64,a 0,1,32,", "arrival_s time_s memory_gib ignore"),
         ("submit,duration,mem_mb,job_id", "0,1,64,a 0,1,32,b", "arrival_s time_s memory_mb ignore"),
         ("submit,duration,cpu_milli,gpu_milli", "0,1,64,1 0,1,32,2", "arrival_s time_s cores_milli ignore"),
+        ("submit,duration,job,Partition", "0,1,64,a 0,1,32,b", "arrival_s time_s job_id ignore"),
         ("submit,duration,ram,priority", "0,1,4000,1 0,1,8000,-3", "arrival_s time_s memory_mib priority"),
     ],
 )

@@ -109,6 +109,8 @@ def _stem(meaning: str) -> str:
 
 def named(name: str) -> tuple[str, str, int]:
     """Return our name without unit, the unit's word, and how sure the name makes it (0 is surest); "" for no name."""
+    if name.lower() == "job":  # a row is a job: it is the log's own number
+        return "job_id", "", 0
     if name in NAMES:
         stem = _stem(name)
         return stem, name.removeprefix(stem).lstrip("_"), 0
@@ -214,6 +216,7 @@ def _without_superfluous(
         found[name] = Guess(f"arrival{found[name].meaning.removeprefix('start')}", why)
     elif "end" not in taken:
         left_out["start"] = "the simulated policy decides when a job starts"
+    left_out["partition"] = "name the partitions in a scenario first, then give it with --like"
     if "gpus" not in taken:
         left_out |= dict.fromkeys(("gpu_type", "gpu_share"), "there is no column of GPUs beside it")
     if "nodes" in taken and columns[taken["nodes"]].largest > 1 and found[taken["nodes"]].why != "as given":
