@@ -16,7 +16,7 @@ from benchmarks.report import Report, Table, Target
 
 QUICKSTART = Path(__file__).parents[1] / "examples" / "quickstart.yaml"
 SIZES = {2_500: 150.0, 100_000: None, 1_000_000: 1000.0}  # tasks: the most that the p95 may be, ms
-MOVES, MANY_MOVES = 40, 400
+MOVES, MANY_MOVES = 30, 300
 KNOB = "knob-arrivals.iat"
 
 # Move the slider, wait until its charts are drawn and the browser has painted them; ms.
