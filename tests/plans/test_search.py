@@ -7,6 +7,7 @@ from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
 from vinesim.plans.answer import front
 from vinesim.plans.proof import closed
+from vinesim.plans.race import race
 from vinesim.plans.search import is_small, search
 
 BUDGET = 1000  # runs: 2 % of 20 for each of 2,500 points
@@ -77,6 +78,21 @@ def test_a_search_leaves_a_plateau_where_all_points_are_the_same():
     }
     search(found)
     assert found.space.label(found.best.point)[GPUS] == 0
+
+
+def test_a_race_leaves_what_is_likely_worse_and_the_proof_does_not():
+    found = board(0, 300, limit=1000, minimize="jobs.latency_us.p99")
+    found.runs.latency = lambda point: 100 + point
+    noise = [0, 9, 4, 7, 2, 5, 1, 8]
+    found.runs.values = lambda point, replications, names: {
+        name: np.array([found.runs.latency(point) + noise[(r * (point + 1)) % 8] for r in replications], float)
+        for name in names
+    }
+    found.look([100], 20)
+    race(found, [110], 12)
+    assert found.candidates[110].n < 12
+    assert not found.is_open(found.candidates[110], likely=True)
+    assert found.is_open(found.candidates[110])
 
 
 def test_a_gap_ends_the_search_sooner():

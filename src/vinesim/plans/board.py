@@ -15,6 +15,7 @@ from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict, judged
 
 COMPARED = 20  # replications up to which objectives that seem equal are told apart
+LIKELY = 0.8  # confidence that a point is worse with which it is left for the time being
 SAME_AFTER = 5  # replications that must agree before objectives are believed to be the same
 AT_ONCE = 64  # runs asked for together, so that a stop loses little and the budget is kept
 
@@ -171,8 +172,8 @@ class Board:
         known = self.candidates.get(point)
         return known is None or (again and self.is_open(known))
 
-    def is_open(self, candidate: Candidate) -> bool:
-        """Whether more runs of a point may change the answer."""
+    def is_open(self, candidate: Candidate, *, likely: bool = False) -> bool:
+        """Whether more runs of a point may change the answer, or are ``likely`` to."""
         looks, best = self.looks(candidate.point), self.best
         if candidate.n >= looks[-1] or candidate.verdict is Verdict.FAILS or candidate.point in self.rejected:
             return False
@@ -181,7 +182,7 @@ class Board:
         if not self.could_win(candidate.point):
             return False
         is_random = candidate.is_random or best.is_random
-        worse = difference(best, candidate, 0, 1 - (1 - 0.95) / len(looks))
+        worse = difference(best, candidate, 0, LIKELY if likely else 1 - (1 - 0.95) / len(looks))
         if candidate.verdict is Verdict.HOLDS and candidate.n >= SAME_AFTER and are_same(candidate, best):
             return False
         if not is_random or worse.low > 0:
