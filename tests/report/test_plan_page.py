@@ -12,6 +12,7 @@ from tests.plans.conftest import CPUS, GPUS, MIX
 from tests.report.conftest import EVIL
 from vinesim.cli.main import app
 from vinesim.formats.study.text import as_yaml
+from vinesim.metrics.numbers import shown_number
 from vinesim.report.plan import plan_page, write_plan_page
 
 
@@ -76,9 +77,10 @@ def test_links_are_scenarios_that_give_the_point_s_first_run(front):
 def test_the_tables_say_what_the_answer_says(front):
     answer = json.loads((front / "plan.json").read_text())
     text = "".join(section.html for section in plan_page(front).sections)
-    assert f"{answer['recommended']['objectives'][0]['estimate']:,.5g}" in text
+    assert shown_number("cost.purchase", answer["recommended"]["objectives"][0]["estimate"]) in text
     for row in answer["front"]:
-        assert f"{row['objectives'][1]['estimate']:,.5g}" in text
+        assert shown_number("jobs.latency_us.mean", row["objectives"][1]["estimate"]) in text
+    assert "jobs.latency_us.p99 below 1.60 ms" in text
     assert answer["binding"] in text
     assert str(answer["counts"]["points"]) in text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vinesim.cli.shown import short_names, shown_label
-from vinesim.metrics.numbers import shown_number
+from vinesim.metrics.numbers import shown_limit, shown_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,7 +64,8 @@ def _print_recommended(console: "Console", found: "Answer", row: "Row") -> None:
     fresh = found.confirmation.fresh if found.confirmation is not None else None
     longer = found.confirmation.longer if found.confirmation is not None else None
     for i, judgement in enumerate(row.judgements):
-        console.print(f"  {judgement.limit}: {_judgement(judgement)}")
+        limit = judgement.limit
+        console.print(f"  {shown_limit(limit.number, limit.side, limit.value)}: {_judgement(judgement)}")
         if fresh is not None:
             console.print(f"    on fresh seeds: {_judgement(fresh.judgements[i])}")
         if longer is not None:
@@ -118,7 +119,8 @@ def _print_relaxed(console: "Console", found: "Answer") -> None:
     for relaxed in found.relaxed:
         sure = "" if relaxed.is_certain else ", if the mean of few runs is right"
         saves = "saves nothing" if relaxed.point is None else f"saves {shown_number(goal, relaxed.saving)}{sure}"
-        console.print(f"  {relaxed.limit.number} {relaxed.limit.side} {relaxed.value:.6g}: {saves}")
+        limit = shown_limit(relaxed.limit.number, relaxed.limit.side, relaxed.value)
+        console.print(f"  {limit}: {saves}")
 
 
 def _print_beside(console: "Console", found: "Answer") -> None:

@@ -56,3 +56,8 @@ def shown_number(name: str, value: float) -> str:
         return f"{value:.1%}"
     text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
     return f"{text} {unit}".rstrip()
+
+
+def shown_limit(name: str, side: str, value: float) -> str:
+    """Write a limit of a number, below or above a value."""
+    return f"{name} {side} {shown_number(name, value)}"

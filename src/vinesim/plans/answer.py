@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.plan import Limit, Plan
 from vinesim.plans.board import Board, Step
 from vinesim.plans.candidate import Candidate, are_same, difference
@@ -128,7 +129,8 @@ def runners(board: Board, best: Candidate) -> tuple[Row, ...]:
         more = difference(best, candidate)
         share = more.estimate / abs(best.value()) if best.value() else 0.0
         word = "more" if more.estimate > 0 else "less"
-        text = "the same" if more.estimate == 0 else f"{abs(more.estimate):.4g} {word} ({100 * abs(share):.2g} %)"
+        amount = shown_number(str(board.plan.objectives[0]), abs(more.estimate))
+        text = "the same" if more.estimate == 0 else f"{amount} {word} ({100 * abs(share):.2g} %)"
         if candidate.point in board.rejected:
             text += ", not confirmed on fresh seeds"
         rows.append(row_of(board, candidate, text))
@@ -152,7 +154,7 @@ def why_failed(candidate: Candidate) -> str:
     word = "misses" if worst.verdict is Verdict.FAILS else "undecided:"
     if worst.limit.share is not None:
         return f"{word} {number}: {100 * worst.estimate:.3g} % of runs keep it"
-    return f"{word} {number}: {worst.estimate:.4g}"
+    return f"{word} {number}: {shown_number(number, worst.estimate)}"
 
 
 def binding(board: Board, best: Candidate) -> str:
@@ -163,7 +165,8 @@ def binding(board: Board, best: Candidate) -> str:
         return text or "nothing"
     tight = max(best.judgements, key=lambda judgement: judgement.shortfall)
     margin = -tight.shortfall
-    own = f"{tight.limit} ({100 * margin:.2g} % to spare)"
+    limit = shown_limit(tight.limit.number, tight.limit.side, tight.limit.value)
+    own = f"{limit} ({100 * margin:.2g} % to spare)"
     if not text:
         return own
     return f"{text}; {own}" if 1 - load < margin else f"{own}; {text}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.formats.source.files import replacing
+from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.errors import InputError, Problem
 from vinesim.plans.record import PLAN_JSON, POINTS, point_file
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
@@ -100,14 +101,16 @@ def _answer(answer: Row) -> str:
     if row is None:
         return text + "<p>No point is recommended. Tables lists the points nearest to the limits.</p>"
     goals = zip(answer["plan"]["objectives"], row["objectives"], strict=True)
-    text += figures([(goal["of"], _number(value["estimate"]), _range(value)) for goal, value in goals])
+    text += figures(
+        [(goal["of"], _number(goal["of"], value["estimate"]), _range(goal["of"], value)) for goal, value in goals]
+    )
     text += facts([(name, _text(value)) for name, value in row["choice"].items()])
     fresh = (answer["confirmation"] or {}).get("fresh")
     longer = (answer["confirmation"] or {}).get("longer")
     rows = []
     for i, judgement in enumerate(row["judgements"]):
         limit = judgement["limit"]
-        wanted = f"{limit['number']} {limit['side']} {limit['value']:.6g}"
+        wanted = shown_limit(limit["number"], limit["side"], limit["value"])
         again = "-" if fresh is None else _judged(fresh["judgements"][i])
         of_longer = [] if longer is None else [j for j in longer["judgements"] if j["limit"] == limit]
         rows.append([wanted, _judged(judgement), again, _judged(of_longer[0]) if of_longer else "-"])
@@ -128,8 +131,8 @@ def _tables(answer: Row) -> str:
         rows = []
         for each in answer["relaxed"]:
             sure = "" if each["is_certain"] else ", if the mean of few runs is right"
-            saves = "nothing" if each["point"] is None else f"{_number(each['saving'])}{sure}"
-            rows.append([f"{each['limit']['number']} {each['limit']['side']} {each['value']:.6g}", saves])
+            saves = "nothing" if each["point"] is None else f"{_number(goals[0], each['saving'])}{sure}"
+            rows.append([shown_limit(each["limit"]["number"], each["limit"]["side"], each["value"]), saves])
         text += table(
             "What relaxing a limit by 10 % would save", ["limit", f"saves of {goals[0]}"], rows, has_texts=True
         )
@@ -137,7 +140,7 @@ def _tables(answer: Row) -> str:
         rows = []
         for each in answer["beside"]:
             change = each["change"]["estimate"]
-            words = "-" if change is None else f"{change:+.5g}"
+            words = ("+" if change is not None and change > 0 else "") + _number(goals[0], change)
             rows.append([f"{each['choice']} {_text(each['label'])}", words, each["row"]["why"] or "holds"])
         text += table("One step more or less of each choice", ["choice", goals[0], "limits"], rows, has_texts=True)
     return text
@@ -146,7 +149,8 @@ def _tables(answer: Row) -> str:
 def _rows(title: str, rows: list[Row], goals: list[str]) -> str:
     lines = []
     for row in rows:
-        values = [_number(value["estimate"]) for value in row["objectives"]] or ["-"] * len(goals)
+        found = zip(goals, row["objectives"], strict=False)
+        values = [_number(goal, value["estimate"]) for goal, value in found] or ["-"] * len(goals)
         choice = ", ".join(f"{name} {_text(label)}" for name, label in row["choice"].items())
         lines.append([choice, *values, row["why"] or row["verdict"]])
     return table(title, ["choice", *goals, "limits"], lines, has_texts=True)
@@ -172,16 +176,18 @@ def _judged(judgement: Row) -> str:
         low, high = judgement["low"], judgement["high"]
         bounds = "" if low is None else f" [{low:.1%}, {high:.1%}]"
         return f"{judgement['verdict']}: {judgement['estimate']:.1%} of runs{bounds}, {judgement['n']} runs"
-    return f"{judgement['verdict']}: {_number(judgement['estimate'])}{_range(judgement)}, {judgement['n']} runs"
+    name = judgement["limit"]["number"]
+    text = _number(name, judgement["estimate"]) + _range(name, judgement)
+    return f"{judgement['verdict']}: {text}, {judgement['n']} runs"
 
 
-def _range(value: Row) -> str:
+def _range(name: str, value: Row) -> str:
     low, high = value["low"], value["high"]
-    return "" if low is None or low == high else f" [{_number(low)}, {_number(high)}]"
+    return "" if low is None or low == high else f" [{_number(name, low)}, {_number(name, high)}]"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"
+def _number(name: str, value: float | None) -> str:
+    return "-" if value is None else shown_number(name, value)
 
 
 def _text(value: Any) -> str:
