@@ -13,7 +13,7 @@ from vinesim.metrics.activity import activity_of, find_stretches, stored_activit
 from vinesim.metrics.queue import mean_queues, queues_of
 from vinesim.metrics.tables import Tables
 from vinesim.policies.documents import read_scenario
-from vinesim.report.distributions import PROBABILITIES, distributions, distributions_of
+from vinesim.report.distributions import distributions, distributions_of
 from vinesim.report.racks import rack_view, racks_of
 from vinesim.report.usage import usage_of
 
@@ -36,18 +36,10 @@ SCENARIOS = {
 }
 
 
-def between(quantiles, ranks):
-    """Those whose rank is not whole."""
-    return [q for q, rank in zip(quantiles, ranks, strict=True) if abs(rank - round(rank)) > 1e-6]
-
-
 def equal(found, expected, at=""):
     """Equal but for the last of the digits that a page has."""
     if isinstance(expected, dict):
         assert found.keys() == expected.keys(), at
-        if "quantiles" in expected:  # where a rank is whole, the database takes it or the next: 0.55 x 2500 is no 1375
-            ranks = sum(expected["linear"]) * np.array(PROBABILITIES)
-            found, expected = (one | {"quantiles": between(one["quantiles"], ranks)} for one in (found, expected))
         for name, value in expected.items():
             equal(found[name], value, f"{at}.{name}")
     elif isinstance(expected, list) and expected and isinstance(expected[0], dict):

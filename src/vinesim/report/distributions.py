@@ -16,6 +16,7 @@ from vinesim.report.rounding import rounded
 N_BINS = 60
 MAX_GROUPS = 8
 PROBABILITIES = [*(i / 100 for i in range(100)), *(1 - 10 ** (-i / 5) for i in range(11, 31)), 1.0]
+ROUNDING = 1e-12  # of n x p: 0.56 x 2,500 is a little more than 1,400, and the database then takes rank 1,401
 _ENDS = "SELECT min(x), max(x), min(x) FILTER (x > 0) FROM measured"
 _COUNTS = """
 WITH placed AS (
@@ -57,7 +58,8 @@ class _Stored:
         return found["bin"], found["n"]
 
     def quantiles(self, code: int | None) -> list[float]:
-        return self._result.rows(_QUANTILES, {"probabilities": PROBABILITIES, "code": code})[0][0] or []
+        below = [max(0.0, p - ROUNDING) for p in PROBABILITIES]
+        return self._result.rows(_QUANTILES, {"probabilities": below, "code": code})[0][0] or []
 
 
 class _InMemory:
