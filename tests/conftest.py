@@ -51,9 +51,9 @@ def _loop_of(name: str) -> str:
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A headless Chromium, or a skip that says how to get one."""
+    """A headless Chromium, or a skip that says how to get one. Of one module: it keeps an event loop running."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed: make setup installs it"
     )

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,12 +31,6 @@ class Listener:
         return Watch(lambda told: self.told.append(dict(told)), lambda: len(self.told) >= self.stops_after)
 
 
-def apart(coroutine):
-    """Run it in a thread: the browser of other tests leaves an event loop in this one."""
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(asyncio.run, coroutine).result()
-
-
 def asked(app, method, path, headers, body=None):
     """Status, headers and text of what an ASGI application answers."""
     sent = []
@@ -51,6 +44,6 @@ def asked(app, method, path, headers, body=None):
     name, _, query = path.partition("?")
     scope = {"type": "http", "method": method, "path": name, "raw_path": name.encode(), "query_string": query.encode()}
     scope |= {"headers": [(k.encode(), v.encode()) for k, v in headers.items()], "http_version": "1.1", "root_path": ""}
-    apart(app(scope | {"scheme": "http", "server": ("127.0.0.1", 80), "client": None}, receive, send))
+    asyncio.run(app(scope | {"scheme": "http", "server": ("127.0.0.1", 80), "client": None}, receive, send))
     found = {key.decode(): value.decode() for key, value in sent[0]["headers"]}
     return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]).decode()

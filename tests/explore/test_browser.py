@@ -162,6 +162,7 @@ def test_pinned_variants_differ_with_intervals_and_a_curve_is_drawn(opened):
     curve.get_by_role("button", name="Draw the curve").click()
     curve.locator("[role=status]", has_text="4 points, 2 runs of each").wait_for()
     curve.locator("details summary").click()
+    curve.locator("tbody th").last.wait_for()
     assert curve.locator("tbody th").all_text_contents() == ["5", "10", "15", "20"]
 
 

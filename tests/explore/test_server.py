@@ -1,12 +1,13 @@
 """The server answers its own page only, with the token, and says what it may do."""
 
+import asyncio
 import json
 import re
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.explore.conftest import EXAMPLES, GPUS, apart, asked
+from tests.explore.conftest import EXAMPLES, GPUS, asked
 from vinesim.cli.errors import report_errors
 from vinesim.cli.main import app as commands
 from vinesim.explore.guard import MAX_BODY
@@ -108,7 +109,7 @@ def test_a_newer_job_replaces_an_older_one_and_a_dead_worker_is_replaced(quickst
     async def ends(ticket):
         return [message async for message in ticket.messages()][-1]
 
-    kinds, found, last, after, wrong = apart(run())
+    kinds, found, last, after, wrong = asyncio.run(run())
     assert kinds[-1] == "replaced"
     assert [kind for kind, _ in found] == ["done", "done"]
     assert json.loads(found[1][1])["counts"]["units"] == 23

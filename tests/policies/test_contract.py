@@ -29,6 +29,8 @@ from vinesim.engine.contract import (
     JUST_STARTED,
     NO_ROOM_BESIDE,
     NOT_RUNNING,
+    OUTSIDE_PARTITION,
+    OVER_QUOTA,
     RULES,
 )
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy
@@ -511,7 +513,8 @@ def test_every_rule_is_tried():
     of_ends = {NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED}  # tests/unit/engine/test_early_ends.py
     of_gangs = {IS_ATTACHED, IS_GANG}  # test_gangs.py there
     of_turns = {IN_PART}  # tests/properties/test_live_compiled.py
-    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs | of_turns
+    of_partitions = {OUTSIDE_PARTITION, OVER_QUOTA}  # tests/unit/engine/test_partitions.py
+    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs | of_turns | of_partitions
     here = {*BREACHES.values(), *(rule for _, rule in BATCH_BREACHES.values())}
     assert here | elsewhere == set(range(1, len(RULES)))
 

@@ -77,6 +77,12 @@ def cores(policy="easy_backfill", **more):
     return plain(policy, workload=workload(requests={"cores": np.full(8, 6.0)}), **more)
 
 
+def parted():
+    """Jobs of a partition of the first node, one at a time, and others."""
+    work = workload(partition=np.array([0, 0, -1, -1]), partition_names=("near",))
+    return plain("high", workload=work, partitions=(vs.Partition("near", [[0, 0]], {"A": 1}),))
+
+
 def interrupted():
     return plain("high", [vs.Outage(0, 0, 5.0, 9.0)])
 
@@ -278,6 +284,8 @@ DAMAGES = [
     ("gangs_start_at_once", requests, put("tasks", "init_us", 1, more(1.0))),
     ("gangs_start_at_once", requests, put("tasks", "shelf", 1, 0)),
     ("applications_stay_on_their_nodes", requests, put("tasks", "unit", 2, 0)),
+    ("jobs_stay_on_the_nodes_of_their_partition", parted, put("tasks", "unit", 1, 1)),
+    ("quotas_are_kept", parted, put("tasks", "init_us", 1, 0.5)),
     ("energy_is_the_integral_of_power", plain, put("units", "active_j", 0, more(1e-6))),
     ("energy_is_the_integral_of_power", plain, put("units", "wake_up_j", 0, more(1e-6))),
     ("energy_adds_up", plain, put("units", "energy_j", 0, more(1e-6))),

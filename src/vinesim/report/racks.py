@@ -22,9 +22,7 @@ def rack_view(result: ResultTables, type_order: Mapping[int, int]) -> dict[str, 
     return racks_of(stored_activity(result), type_order, result.place_names)
 
 
-def racks_of(
-    run: Activity, type_order: Mapping[int, int], places: PlaceNames, max_intervals: int = MAX_INTERVALS
-) -> dict[str, Any]:
+def racks_of(run: Activity, type_order: Mapping[int, int], places: PlaceNames) -> dict[str, Any]:
     """Return cells in (rack, shelf) order and what was allocated of them in equal intervals, as 8-bit fractions of
     ``scale``: 1, or the maximum if units were over-committed. If it can differ, also how long they were active.
 
@@ -39,7 +37,7 @@ def racks_of(
     level, cell = _cells(units["rack"], units["shelf"])
     first = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
     n_cells = len(first)
-    n_intervals = max(1, min(max_intervals, MAX_BYTES // n_cells // (1 + run.is_shared)))
+    n_intervals = max(1, min(MAX_INTERVALS, MAX_BYTES // n_cells // (1 + run.is_shared)))
     runs_tasks = run.runs_tasks
     group = cell if level == "unit" else np.where(runs_tasks, cell, -1)
     share = run.shares("allocated", group, n_cells, n_intervals)
