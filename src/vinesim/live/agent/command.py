@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,15 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before 
 
 
 def run(
-    words: list[str], order: dict[str, Any], folder: Path, on_start: Callable[[int, int, float | None], None]
+    words: list[str],
+    order: dict[str, Any],
+    folder: Path,
+    on_start: Callable[[int, int, float | None], None],
+    ending: AbstractContextManager[Any],
 ) -> dict[str, Any]:
-    """Run a command to its end. Returns what the attempt's end says; it is also written to the attempt's record."""
+    """Run a command to its end. Returns what the attempt's end says; it is also written to the attempt's record.
+
+    ``ending`` is a lock that nobody gets any more once the command is killed: it is not recorded as ended then."""
     attempt = order["attempt"]
     place = folder / "jobs" / f"{order['job']}"
     place.mkdir(parents=True, exist_ok=True)
@@ -43,7 +50,8 @@ def run(
         "exit_code": process.returncode,
         "usage": {"user_s": usage.ru_utime, "system_s": usage.ru_stime, "max_rss_kib": usage.ru_maxrss},
     }
-    write_record(folder, attempt, {"attempt": attempt, **end})
+    with ending:
+        write_record(folder, attempt, {"attempt": attempt, **end})
     return end
 
 

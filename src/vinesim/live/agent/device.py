@@ -74,12 +74,14 @@ class Device:
             self._process.stdin.write(LENGTH.pack(len(data)) + data)
 
     def kill(self, why: str) -> None:
-        """End the process, its group, and the command that it runs. ``over`` is done once it has ended."""
+        """End the process, its group, and the command that it runs. ``over`` is done once it has ended.
+
+        The process is first: it would report a command that is killed as one that has ended."""
         self.why = self.why or why
-        if self.command is not None:
-            end_group(*self.command)
         if self._process is not None:
             end_group(self._process.pid, self._started)
+        if self.command is not None:
+            end_group(*self.command)
 
     async def _read(self) -> None:
         """Pass on what the process says, until it ends."""
@@ -104,7 +106,7 @@ class Device:
             self.is_ready = True
         elif message["op"] == "started":
             self.command = (message["group"], message["started"])
-            write_process(self._folder, *self.command)
+            write_process(self._folder, *self.command, is_command=True)
         elif message["op"] == "ended" and self.command is not None:
             end_group(*self.command)  # what the command left behind
             forget_process(self._folder, self.command[0])

@@ -42,6 +42,7 @@ class Device:
 
     def __init__(self, outbox: BinaryIO):
         self._outbox, self._lock = outbox, threading.Lock()
+        self._ending = threading.Lock()  # of who records the end of a command, and of who ends it
         self.command_group = 0  # process group of the command that runs
         self._type, self._folder, self._limit_bytes = "", Path(), 0
         self._wrong = ""  # why the kernels could not be imported
@@ -101,7 +102,7 @@ class Device:
         words = order["commands"].get(self._type) or order["commands"].get("*")
         if not words:
             raise LookupError(f"the job has no command for {self._type}")
-        end = command.run(words, order, self._folder, self._started)
+        end = command.run(words, order, self._folder, self._started, self._ending)
         self.command_group = 0
         return end
 
@@ -110,7 +111,8 @@ class Device:
         self.say({"op": "started", "attempt": attempt, "group": group, "started": started})
 
     def end_all(self) -> None:
-        """End the command and this process's group."""
+        """End the command and this process's group. The command does not count as ended by itself."""
+        self._ending.acquire()  # for good
         if self.command_group:
             with contextlib.suppress(OSError):
                 os.killpg(self.command_group, signal.SIGKILL)

@@ -23,14 +23,15 @@ def forget_end(folder: Path, attempt: int) -> None:
     (folder / f"{END}-{attempt}.json").unlink(missing_ok=True)
 
 
-def write_process(folder: Path, pid: int, started: float | None) -> None:
+def write_process(folder: Path, pid: int, started: float | None, is_command: bool = False) -> None:
     """Note a process (the leader of a group) that this agent must end when it ends."""
-    _write(folder / f"{PROCESS}-{pid}.json", {"pid": pid, "started": started})
+    _write(folder / f"{PROCESS}-{pid}.json", {"pid": pid, "started": started, "is_command": is_command})
 
 
 def processes(folder: Path) -> Iterator[tuple[int, float | None]]:
-    """Return the processes that were noted."""
-    for record in _read(folder, PROCESS):
+    """Return the processes that were noted, commands last: a device that is still there would report its killed command
+    as one that has ended."""
+    for record in sorted(_read(folder, PROCESS), key=lambda record: record["is_command"]):
         yield record["pid"], record["started"]
 
 
