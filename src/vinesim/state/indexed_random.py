@@ -41,7 +41,7 @@ def count_in_block(model, state, kind, block):
 
 @kernel
 def random_among_fitting(model, state, task, kind):
-    """Check the units one by one, if there are no counts or if demands make room differ from task to task."""
+    """Check the units one by one, if there are no counts or if room differs from task to task."""
     n = np.int64(0)
     for w in range(state.free.shape[1]):
         word = word_of_types(model, state, kind, w)
@@ -63,12 +63,19 @@ def random_among_fitting(model, state, task, kind):
     return np.int64(-1)
 
 
+@inlined
+def is_room_alike(model):
+    """Whether a unit with any room has room for every task that its type can run."""
+    asks_more = model.job_gang.shape[0] > 0 or model.job_partition.shape[0] > 0 or model.quota_limit.shape[0] > 0
+    return model.task_demand.shape[0] == 0 and not asks_more
+
+
 @compiled_form_of(queries.random_free, inline=False)
 def random_free(model, state, task):
     kind = queries.task_type(model, state, task)
-    if model.task_demand.shape[0] > 0 or state.free_count.shape[1] == 0:
-        return random_among_fitting(model, state, task, kind)
-    return random_among_counted(model, state, kind)
+    if is_room_alike(model) and state.free_count.shape[1] > 0:
+        return random_among_counted(model, state, kind)
+    return random_among_fitting(model, state, task, kind)
 
 
 @kernel
