@@ -7,7 +7,7 @@ that the check and the start of an action that a query led to need not look agai
 import numpy as np
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
-from vinesim.state import places, queries
+from vinesim.state import node_index, places, queries
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_partitions
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
 from vinesim.state.kernel import has_gangs, inlined, kernel
@@ -383,6 +383,16 @@ def _offer(model, state, task, member, p, node, most, is_simple):
 
 
 @kernel
+def _next_open(model, state, task, p, node, end):
+    """Return the first of the nodes [node, end) that may have room for a task on type p; -1 if there is none."""
+    kind = queries.task_type(model, state, task)
+    if model.affinity[p, kind] > 0.0 and state.node_room.shape[0] > 0:
+        lead = np.int64(model.kind_lead[kind, p])
+        return node_index.next_node(model, state, kind, lead, node, end) if lead >= 0 else np.int64(-1)
+    return node if node < end else np.int64(-1)
+
+
+@kernel
 def _pack_alike(model, state, task, p, limit, low, high):
     """Members that demand the same: the node of the first one is filled, then those that offer room for most."""
     first = model.job_first[model.task_job[task]]
@@ -395,12 +405,14 @@ def _pack_alike(model, state, task, p, limit, low, high):
         left += 1
         other = next_member(model, state, other)
     is_simple = _is_simple(model, state, task, p)
-    for node in range(low, high):
-        offer = np.int64(0)
+    state.node_offer[low:high] = 0
+    node = _next_open(model, state, task, p, low, high)
+    while node >= 0:
         if node != home:
-            offer = _offer(model, state, task, member, p, np.int64(node), min(limit, left), is_simple)
-        state.node_offer[node] = offer
-        total, most = total + offer, max(most, offer)
+            offer = _offer(model, state, task, member, p, node, min(limit, left), is_simple)
+            state.node_offer[node] = offer
+            total, most = total + offer, max(most, offer)
+        node = _next_open(model, state, task, p, node + 1, high)
     if total < left:
         return False
     while member >= 0:
