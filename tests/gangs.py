@@ -20,6 +20,11 @@ def gang_scenario(seed: int, policy: Any = "high", options: Any = None, early: b
     else:
         case = build_scenario(SeededDice(seed), Limits(units=12, jobs=12, outages=early, early=early), policy, options)
         case = replace(case, applications=())
+    return with_gangs(case, dice)
+
+
+def with_gangs(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
+    """The scenario, some of whose jobs are gangs now; what is too large for the empty datacenter is none."""
     work, n_jobs = case.workload, case.workload.n_jobs
     if case.applications:
         case = replace(case, applications=())

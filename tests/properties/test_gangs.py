@@ -31,6 +31,9 @@ POLICIES = {
     "srtf": ("srtf", {}),
     "las": ("las", {"quantum_us": 20.0, "levels": 3}),
     "drf": ("drf", {}),
+    "rb_fifo": ("rb_fifo", {"sharing": True}),
+    "rb_ljf_ba": ("rb_ljf_ba", {"sharing": True, "two_phase": True}),
+    "rb_ljf_ocl": ("rb_ljf_ocl", {}),
 }
 
 

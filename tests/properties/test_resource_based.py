@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.gangs import with_gangs
 from tests.policies.kinds.resource_based_scan import TWINS
-from tests.strategies import Limits, all_options, seeded_scenario, with_policy
+from tests.strategies import Limits, SeededDice, all_options, seeded_scenario, with_policy
+from vinesim.model.workload import NO_GANG
 from vinesim.policies.registry import policies
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -65,6 +67,21 @@ def test_the_heaps_choose_as_a_plain_scan_does_with_deep_queues(name):
         options = choices[seed * 7919 % len(choices)]
         case = crowded(seed, name, options)
         assert tables(case) == tables(with_policy(case, TWINS[name], options)), (seed, options)
+
+
+@NAMES
+def test_the_heaps_choose_gangs_as_a_plain_scan_does(name):
+    """Tasks of gangs take whole units here, as the plain scan finds their places by counting free ones."""
+    choices, n_gangs = all_options(policies()[name]), 0
+    for seed in range(N_SCENARIOS):
+        options = choices[seed * 7919 % len(choices)]
+        case = crowded(seed, name, options)
+        types = tuple(replace(p, capacity=1.0, parallelism=None) for p in case.datacenter.processor_types)
+        case = replace(case, datacenter=replace(case.datacenter, processor_types=types))
+        case = with_gangs(case, SeededDice(seed))
+        n_gangs += 0 if case.workload.gang_within is None else int((case.workload.gang_within != NO_GANG).sum())
+        assert tables(case) == tables(with_policy(case, TWINS[name], options)), (seed, options)
+    assert n_gangs > N_SCENARIOS
 
 
 def test_without_aging_and_with_requests_that_fit_avoidance_is_longest_first():

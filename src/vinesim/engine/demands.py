@@ -35,13 +35,21 @@ def _remedy(policy: Policy) -> str:
     return f"{policy.why_single[0].upper()}{policy.why_single[1:]}. {others}" if policy.why_single else others
 
 
+def _may_share(scenario: Scenario) -> bool:
+    """Whether a unit can have room for two tasks."""
+    return scenario.workload.demand is not None or bool((scenario.datacenter.unit_capacity > 1.0).any())
+
+
 def _against_gangs(scenario: Scenario, policy: Policy) -> list[Problem]:
     """Find what does not go with jobs whose tasks start together."""
     problems, remedy = [], _remedy(policy)
     is_online = isinstance(policy, OnlinePolicy) and policy.takes_gangs and not policy.plans
-    if not is_online or not policy.takes_vectors or policy.may_overcommit:
+    if not is_online or policy.may_overcommit:
         expected = f"tasks that start one by one, for the policy {title_of(policy)}"
         problems.append(Problem("workload.gang_within", expected, "gangs", remedy))
+    elif isinstance(policy, OnlinePolicy) and policy.is_exclusive and _may_share(scenario):
+        expected = f"tasks of gangs that take whole units, for the policy {title_of(policy)}, whose tasks share none"
+        problems.append(Problem("workload.gang_within", expected, "units with room for several", "Set sharing=yes."))
     for application in scenario.applications:
         if application.gang_size > 1 or application.max_consolidated > 1 or application.nodes:
             expected = "applications without gangs, consolidation and nodes of their own, as jobs are gangs already"

@@ -172,6 +172,7 @@ class OnlinePolicy(Policy):
     takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
     preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
     takes_gangs: ClassVar[bool] = True  # is right where only a gang's first task is pending; if it keeps_tasks: False
+    is_exclusive: ClassVar[bool] = False  # gives each task units of its own, whatever it demands of them
     starts_gangs: ClassVar[bool] = False  # starts all members of a gang at one decision point
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 

@@ -316,7 +316,8 @@ def _group(
     unknown = set(keys) - set(GROUP_KEYS)
     if unknown:
         raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
-    gang = gang_codes(work, classes)
+    requests = _request_codes(work.requests) if work.requests and "requests" in keys else None
+    gang = gang_codes(work, classes, requests)
     is_by_job = classes is None and gang is None and not keys
     code = np.asarray(work.job_task_type, np.int64)
     if classes is not None:
@@ -333,7 +334,7 @@ def _group(
         ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
         ("user", None if work.user is None else np.repeat(work.user, counts)),
         ("demand", _codes(_shares(work)) if "demand" in keys and classes is None else None),
-        ("requests", _request_codes(work.requests) if work.requests and "requests" in keys else None),
+        ("requests", requests),
     ]
     stride, sizes = {"task_type": 1}, {}
     account = None if quotas is None else np.repeat(quotas.job_account + 1, counts)

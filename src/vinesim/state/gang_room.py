@@ -19,8 +19,9 @@ def gangs_of(work: Workload) -> np.ndarray:
     return np.where(np.diff(work.job_first) > 1, work.gang_within, NO_GANG).astype(np.int32)
 
 
-def gang_codes(work: Workload, classes: DemandClasses | None) -> np.ndarray | None:
-    """[N] int64: what keeps tasks of different gangs in different groups; None without gangs.
+def gang_codes(work: Workload, classes: DemandClasses | None, requests: np.ndarray | None = None) -> np.ndarray | None:
+    """[N] int64: what keeps tasks of different gangs in different groups; None without gangs. ``requests`` [N] is equal
+    for tasks that request the same, if that matters.
 
     0 for tasks alone; for each kind of gang a number for its first tasks, and one for the others, which are pending
     only when a gang goes on whose first tasks have finished.
@@ -29,12 +30,13 @@ def gang_codes(work: Workload, classes: DemandClasses | None) -> np.ndarray | No
         return None
     codes: dict[Hashable, int] = {}
     code = np.zeros(work.n_tasks, np.int64)
+    asked = [of_task for of_task in (None if classes is None else classes.of_task, requests) if of_task is not None]
     for job in np.flatnonzero(gangs_of(work) != NO_GANG).tolist():
         first, end = int(work.job_first[job]), int(work.job_first[job + 1])
         spread = work.gang_spread is not None and bool(work.gang_spread[job])
         per_node = 0 if work.tasks_per_node is None else int(work.tasks_per_node[job])
-        demands = [] if classes is None else classes.of_task[first:end].tolist()
-        key = (int(work.gang_within[job]), spread, per_node, end - first, *demands)
+        of_members = [of_task[first:end].tolist() for of_task in asked]
+        key = (int(work.gang_within[job]), spread, per_node, end - first, *map(tuple, of_members))
         number = codes.setdefault(key, 2 * len(codes) + 1)
         code[first], code[first + 1 : end] = number, number + 1
     return code

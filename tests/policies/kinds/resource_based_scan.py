@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.resource_based.family import ResourceBased
 from vinesim.policies.resource_based.ljf_ba import RbLjfBa
 from vinesim.policies.resource_based.ljf_ocl import RbLjfOcl
-from vinesim.state.layout import ARRIVAL, FINISH, FULL, OUTAGE, OVERFULL
+from vinesim.state.layout import ARRIVAL, ATTACHED, FINISH, FULL, OUTAGE, OVERFULL
 from vinesim.state.queries import demand, estimate_us, meets, more_at_once, nothing, start, wait_until
 
 RUNS: dict[int, "Memory"] = {}
@@ -49,6 +52,39 @@ class Room:
         self.load[unit] += demand(self.model, self.state, task, unit)
         self.n_tasks[unit] += 1
 
+    def place_of(self, task, unit):
+        """The units on which the task and those of its gang would start, of tasks that take whole units; or None."""
+        model, members = self.model, together(self.model, self.state, task)
+        if not self.takes(task, unit):
+            return None
+        if len(members) == 1:
+            return [unit]
+        job = model.task_job[task]
+        home, limit = model.unit_node[unit], model.job_per_node[job] or model.job_first[job + 1] - model.job_first[job]
+        scope = {NODE: model.unit_node == home, RACK: model.node_rack[model.unit_node] == model.node_rack[home]}
+        is_near = scope.get(model.job_gang[job], np.ones(len(model.unit_type), bool))
+        free = {int(node): [] for node in np.unique(model.unit_node[is_near])}
+        for other in np.flatnonzero(is_near & (model.unit_type == model.unit_type[unit])).tolist():
+            if other != unit and self.takes(task, other):
+                free[int(model.unit_node[other])].append(other)
+        free = {node: units[: limit - (node == home)] for node, units in free.items()}
+        if model.job_spread[job]:
+            rounds = [(i + (node == home), node, one) for node, units in free.items() for i, one in enumerate(units)]
+            found = [one for _, _, one in sorted(rounds)]
+        else:
+            left = len(members) - 1 - len(free[home])
+            order = sorted(free, key=lambda node: (node != home, -min(left, len(free[node])), node))
+            found = [one for node in order for one in free[node]]
+        return [unit, *found[: len(members) - 1]] if len(found) >= len(members) - 1 else None
+
+
+def together(model, state, task):
+    """The tasks that start with a pending one."""
+    if not len(model.job_gang) or model.job_gang[model.task_job[task]] == NO_GANG:
+        return [task]
+    end = model.job_first[model.task_job[task] + 1]
+    return [other for other in range(task, end) if other == task or state.task_unit[other] == ATTACHED]
+
 
 class Call:
     """One call of SCHEDULE, as the paper and docs/explanation/rbss.md put it."""
@@ -58,6 +94,7 @@ class Call:
         self.heuristic = heuristic
         self.room = Room(model, state, options)
         self.starts: list[tuple[int, int]] = []
+        self.got: set[int] = set()  # nodes that have got a job, or a task of a gang
         waiting = sorted(state.pending, key=self.key)
         self.queues = {True: [], False: []}  # by whether they are for a CPU
         for task in waiting:
@@ -70,6 +107,10 @@ class Call:
         return keys[self.heuristic], task
 
     def time(self, task, p):
+        """The time of a task on a type; of a gang, that of its longest."""
+        return max(self.time_alone(member, p) for member in together(self.model, self.state, task))
+
+    def time_alone(self, task, p):
         model, kind = self.model, self.state.task_type_of(task)
         if model.affinity[p, kind] <= 0:
             return float("inf")
@@ -87,17 +128,18 @@ class Call:
         """Whether the unit's type can run the task and provides a share of its requests."""
         p = self.model.unit_type[unit]
         able = self.model.affinity[p, self.state.task_type_of(task)] > 0
-        return able and meets(self.model, self.state, task, unit, share)
+        members = together(self.model, self.state, task)
+        return able and all(meets(self.model, self.state, member, unit, share) for member in members)
 
     def is_optimal(self, task, unit):
-        if not self.can_be(task, unit) or not self.room.takes(task, unit):
+        if not self.can_be(task, unit) or not self.room.place_of(task, unit):
             return False
         model, p = self.model, self.model.unit_type[unit]
         return self.options.node_rule.fit or not any(
             self.time(task, model.unit_type[other]) < self.time(task, p)
             and model.type_is_cpu[model.unit_type[other]] == model.type_is_cpu[p]
             and self.can_be(task, other)
-            and self.room.takes(task, other)
+            and self.room.place_of(task, other)
             for other in range(len(model.unit_type))
         )
 
@@ -115,7 +157,9 @@ class Call:
 
     def give(self, task, unit):
         self.starts.append((task, unit))
-        self.room.take(task, unit)
+        for one in self.room.place_of(task, unit):
+            self.room.take(task, one)
+            self.got.add(int(self.model.unit_node[one]))
         for queue in self.queues.values():
             if task in queue:
                 queue.remove(task)
@@ -159,7 +203,11 @@ class Call:
         for task in jobs:
             for unit in self.devices(node):
                 is_cpu = bool(self.model.type_is_cpu[self.model.unit_type[unit]])
-                if task in self.queues[is_cpu] and self.room.takes(task, unit) and self.can_be(task, unit, 0.5**passes):
+                if (
+                    task in self.queues[is_cpu]
+                    and self.room.place_of(task, unit)
+                    and self.can_be(task, unit, 0.5**passes)
+                ):
                     self.give(task, unit)
                     return True
         return False
@@ -170,16 +218,18 @@ class Call:
         counts = relaxes and bool(self.state.pending or self.options.count_empty)
         left = []
         for node in range(len(passes)):
-            if self.first_three(node):
+            if self.first_three(node) or node in self.got:
                 passes[node] = 0
             elif counts and any(self.room.is_free(unit) for unit in self.devices(node)):
                 passes[node] += 1
                 left.append(node)
-                if not self.options.two_phase and self.decay(node, passes[node]):
-                    passes[node] = 0
+                if not self.options.two_phase:
+                    self.decay(node, passes[node])
         for node in left if relaxes and self.options.two_phase else []:
-            if self.decay(node, passes[node]):
-                passes[node] = 0
+            if node not in self.got:
+                self.decay(node, passes[node])
+        for node in self.got:
+            passes[node] = 0
         return self.starts
 
 
@@ -249,7 +299,8 @@ def note(model, state, view, memory):
         if task not in memory.estimate:
             seen = memory.times.get(state.task_type_of(task), [])
             is_learned = view.options.estimate.learned and seen
-            memory.estimate[task] = sum(seen, 0.0) / len(seen) if is_learned else estimate_us(model, state, task)
+            longest = max(estimate_us(model, state, member) for member in together(model, state, task))
+            memory.estimate[task] = sum(seen, 0.0) / len(seen) if is_learned else longest
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def test_a_gang_waits_until_there_is_room_for_all_its_tasks():
     assert starts(alone) == [0, 0, 0, 1, 10]
 
 
-@pytest.mark.parametrize(("policy", "single"), [("flat", 2), ("high", 2), ("fcfs", 10)])
+@pytest.mark.parametrize(("policy", "single"), [("flat", 2), ("high", 2), ("fcfs", 10), ("rb_fifo", 2)])
 def test_a_single_task_passes_a_waiting_gang_as_the_policy_says(policy, single):
     assert starts(case([3, 2, 1], policy=policy)) == [0, 0, 0, 10, 10, single]
 
@@ -156,13 +156,31 @@ def test_a_gang_that_the_empty_datacenter_cannot_hold_is_an_error_before_the_run
         vs.simulate(scenario, engine="reference")
 
 
-@pytest.mark.parametrize("policy", ["earliest_completion", "rb_fifo", "symphony", "ff"])
+@pytest.mark.parametrize("policy", ["earliest_completion", "symphony", "ff"])
 def test_policies_that_do_not_take_gangs_say_so(policy):
     scenario = case([2], policy=policy)
     why = policies()[policy].why_single
     assert why.startswith("it")
     with pytest.raises(vs.InputError, match=f"tasks that start one by one.*{why[1:]}"):
         check_demands(scenario, resolve(scenario.policy, scenario.options))
+
+
+def test_tasks_that_get_units_of_their_own_are_gangs_only_if_they_take_whole_units():
+    scenario = case([2], policy="rb_fifo", demand=np.full(2, 0.5))
+    with pytest.raises(vs.InputError, match="found units with room for several"):
+        vs.simulate(scenario, engine="reference")
+    assert starts(replace(scenario, options={"sharing": "yes"})) == [0, 0]
+
+
+def test_resource_based_policies_order_gangs_by_their_longest_task_and_ask_for_the_requests_of_all():
+    types = (vs.ProcessorType("WEAK", attributes={"sms": 4.0}), vs.ProcessorType("STRONG", attributes={"sms": 8.0}))
+    scenario = case([2, 2, 2], policy="rb_sjf", operations=[1.0, 1.0, 2.0, 9.0, 3.0, 3.0])
+    center = replace(scenario.datacenter, processor_types=types, unit_type=np.array([0, 1, 0, 1]))
+    work = replace(scenario.workload, arrival_us=[0, 0, 0], requests={"sms": np.array([0, 0, 1, 8, 8, 8.0])})
+    scenario = replace(scenario, datacenter=center, workload=work, affinity=[[1.0], [1.0]])
+    done = vs.simulate(scenario, engine="reference")
+    assert done.tasks["init_us"].tolist() == [0, 0, 4, 4, 1, 1]
+    assert done.tasks["unit"].tolist() == [1, 3] * 3
 
 
 def test_a_workload_has_gangs_of_one_kind():

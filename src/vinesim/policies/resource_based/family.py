@@ -46,6 +46,9 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "aside": ("i4", "tasks"),  # chain of tasks temporarily removed from a heap
     "held": ("u1", "tasks"),  # heaps that hold the task; a started task stays until it reaches a root
     "for_accelerator": ("u1", "tasks"),
+    "gang": ("i8", "one"),  # the first task, from 1, of the gang that has just been started; 0: none
+    "gang_call": ("i8", "one"),  # the call that started it
+    "gang_us": ("f8", "one"),  # when
     "ended": ("i8", "task_types"),  # tasks that finished, and their times
     "ended_us": ("f8", "task_types"),
 }
@@ -66,7 +69,9 @@ class ResourceBased(OnlinePolicy):
     takes_back: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     takes_vectors: ClassVar[bool] = False
-    why_single: ClassVar[str] = "its source gives each job one device of a node, and says nothing of several at once"
+    takes_gangs: ClassVar[bool] = True
+    is_exclusive: ClassVar[bool] = True
+    why_single: ClassVar[str] = "its source gives each task one device of a node, and says nothing of several"
     groups: ClassVar[tuple[str, ...]] = ("requests",)
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = SCRATCH
     task_numbers: ClassVar[Mapping[str, str]] = {}  # the heaps are built anew
@@ -76,6 +81,9 @@ class ResourceBased(OnlinePolicy):
     sharing: bool = False
     polling_us: float = 0.0
     estimate: Literal["told", "learned"] = "told"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_exclusive", not self.sharing)
 
     @staticmethod
     def renumbered(model: Any, state: Any, view: Any) -> None:

@@ -13,8 +13,9 @@ from vinesim.policies.resource_based.flags import (
     STRICT,
     TO_MOVE,
 )
+from vinesim.policies.resource_based.together import any_is_empty, longest_estimate_us, longest_us
 from vinesim.state.layout import PENDING
-from vinesim.state.queries import arrival_us, estimate_us, n_arrived, task_type, time_on_type_us
+from vinesim.state.queries import arrival_us, n_arrived, task_type
 from vinesim.state.skew_heap import join, without_root
 
 
@@ -32,7 +33,7 @@ def fastest_us(model: Any, state: Any, task: int, on_cpu: bool) -> float:
         if p < 0:
             break
         if model.type_is_cpu[p] == on_cpu:
-            best_us = min(best_us, time_on_type_us(model, state, task, p))
+            best_us = min(best_us, longest_us(model, state, task, p))
     return best_us
 
 
@@ -54,7 +55,7 @@ def told(model: Any, state: Any, view: Any, task: int) -> float:
     kind = task_type(model, state, task)
     if view.options.estimate.learned and view.scratch.ended[kind] > 0:
         return view.scratch.ended_us[kind] / view.scratch.ended[kind]
-    return estimate_us(model, state, task)
+    return longest_estimate_us(model, state, task)
 
 
 def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: int, moving: int) -> None:
@@ -63,7 +64,7 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
     scratch.waiting[0] += 1
     scratch.changed[0] = 1
     scratch.move_from[0] = moving
-    if model.task_operations[task] == 0.0:
+    if any_is_empty(model, state, task):
         scratch.has_empty[0] = 1
     if scratch.held[task] == 0:
         scratch.estimate[task] = told(model, state, view, task)

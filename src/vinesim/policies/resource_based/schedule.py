@@ -11,7 +11,9 @@ from typing import Any
 from vinesim.policies.resource_based.flags import RELAXES, SKIPS_EMPTY, STAYS, STRICT, TWO_PHASE
 from vinesim.policies.resource_based.queues import enter
 from vinesim.policies.resource_based.selection import first_job, look_at_queues, moved_job, next_free, relaxed_job
-from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE
+from vinesim.policies.resource_based.together import n_together
+from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, PENDING
+from vinesim.state.places import end_of_members
 from vinesim.state.queries import (
     all_arrived,
     first_interrupted,
@@ -32,6 +34,7 @@ MOST_PASSES = 1100  # 0.5 to this power is 0: nothing remains of a request
 def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> Any:
     """Decide, for every policy of the family."""
     scratch = view.scratch
+    count_passes_of_gang(model, state, scratch)
     if scratch.in_call[0] == 0:
         hear(model, state, view, order, relaxing, moving)
         if more_at_once(model, state) or not is_time_to_call(view):
@@ -52,14 +55,28 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
         scratch.stuck[0] += 1  # until something happens, the next call differs only by the free passes
         return later(view) if relaxing != STRICT and scratch.stuck[0] < MOST_PASSES else nothing()
     scratch.passed[model.node_first[model.unit_node[unit]]] = scratch.calls[0]
+    n_started = n_together(model, state, task)
+    if n_started > 1:
+        scratch.gang[0], scratch.gang_call[0], scratch.gang_us[0] = task + 1, scratch.calls[0], view.now_us
     scratch.waiting[0] -= 1
-    scratch.running[0] += 1
+    scratch.running[0] += n_started
     scratch.stuck[0] = 0
     scratch.started[0] = 1
     scratch.changed[0] = 1
     if scratch.waiting[0] == 0:
         scratch.in_call[0] = 0  # the loop does not ask again
     return start(task, unit)
+
+
+def count_passes_of_gang(model: Any, state: Any, scratch: Any) -> None:
+    """Reset the free passes of all nodes of the gang that started last, now that its units are known."""
+    first = int(scratch.gang[0]) - 1
+    if first >= 0:
+        scratch.gang[0] = 0
+        for member in range(first, end_of_members(model, state, first)):
+            unit = int(state.task_unit[member])
+            if unit >= 0 and state.task_init_us[member] == scratch.gang_us[0]:
+                scratch.passed[model.node_first[model.unit_node[unit]]] = scratch.gang_call[0]
 
 
 def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
@@ -72,7 +89,8 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
         first, end = int(model.job_first[view.job]), int(model.job_first[view.job + 1])
         scratch.stuck[0] = 0
         for task in range(first, end):
-            enter(model, state, view, task, order, relaxing, moving)
+            if state.task_unit[task] == PENDING:
+                enter(model, state, view, task, order, relaxing, moving)
     elif view.event == OUTAGE:
         hear_outages(model, state, view, order, relaxing, moving)
     elif view.event == FINISH:
@@ -97,7 +115,7 @@ def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, m
     scratch.stuck[0] = 0
     task = first_interrupted(model, state)
     while task >= 0:
-        scratch.running[0] -= 1
+        scratch.running[0] -= n_together(model, state, task)
         enter(model, state, view, task, order, relaxing, moving)
         task = next_interrupted(model, state, task)
     for node in range(len(model.node_first) - 1):

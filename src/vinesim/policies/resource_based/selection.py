@@ -8,8 +8,9 @@ from typing import Any
 
 from vinesim.policies.resource_based.flags import BY_CPU_TIME, BY_LENGTH, FROM_HEAD, IN_ORDER, STAYS, STRICT, TO_MOVE
 from vinesim.policies.resource_based.queues import without_started
+from vinesim.policies.resource_based.together import all_meet, longest_us
 from vinesim.state.layout import PENDING
-from vinesim.state.queries import fits, meets_on_type, next_with_room, task_type, time_on_type_us, unit_tasks
+from vinesim.state.queries import fits, job_of, next_with_room, task_type, unit_tasks
 from vinesim.state.skew_heap import comes_before, join, without_root
 
 ANY_FIT, OPTIMAL, IN_TIME = range(3)  # what is required besides fitting; IN_TIME requires optimal too
@@ -58,7 +59,7 @@ def look_at_queues(model: Any, state: Any, scratch: Any, relaxing: int, moving: 
             if root > 0 and is_able(model, p, group):
                 if relaxing != STRICT:
                     scratch.wanted[p] = 1
-                if meets_on_type(model, state, root - 1, p):
+                if all_meet(model, state, root - 1, p):
                     scratch.wanted[p] = 1
                     head = int(scratch.head[p])
                     if head == 0 or comes_before(scratch.order_key, 1, root, head):
@@ -101,15 +102,15 @@ def look_for_moves(model: Any, state: Any, scratch: Any, moving: int) -> None:
         quickest = int(scratch.cpu_root[group])
         if quickest > 0 and scratch.cpu_us[quickest - 1] <= limit_us:
             for p in range(len(model.affinity)):
-                if model.type_is_cpu[p] and is_able(model, p, group) and meets_on_type(model, state, quickest - 1, p):
+                if model.type_is_cpu[p] and is_able(model, p, group) and all_meet(model, state, quickest - 1, p):
                     scratch.wanted[p] = 1
 
 
 def accelerator_us(model: Any, state: Any, task: int, processor_type: int) -> float:
     """Return the task's time on a type of accelerator that meets its requests, else infinite."""
-    if model.type_is_cpu[processor_type] or not meets_on_type(model, state, task, processor_type):
+    if model.type_is_cpu[processor_type] or not all_meet(model, state, task, processor_type):
         return float("inf")
-    return time_on_type_us(model, state, task, processor_type)
+    return longest_us(model, state, task, processor_type)
 
 
 def limit_of_node(model: Any, state: Any, scratch: Any, first: int, end: int) -> float:
@@ -131,12 +132,12 @@ def limit_of_node(model: Any, state: Any, scratch: Any, first: int, end: int) ->
 
 def faster_is_free(model: Any, state: Any, options: Any, task: int, processor_type: int) -> bool:
     """Whether another free device of the same kind, which meets the task's requests, is faster for it."""
-    own_us = time_on_type_us(model, state, task, processor_type)
+    own_us = longest_us(model, state, task, processor_type)
     for p in range(len(model.affinity)):
         if (
             model.type_is_cpu[p] == model.type_is_cpu[processor_type]
-            and time_on_type_us(model, state, task, p) < own_us
-            and meets_on_type(model, state, task, p)
+            and longest_us(model, state, task, p) < own_us
+            and all_meet(model, state, task, p)
         ):
             unit = next_free(model, state, options, p, 0)
             while unit >= 0:
@@ -150,7 +151,7 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
     """Whether the task may start on the unit, given that its requests are met."""
     if not fits(model, state, task, unit):
         return False
-    if rule == IN_TIME and time_on_type_us(model, state, task, int(model.unit_type[unit])) > limit_us:
+    if rule == IN_TIME and longest_us(model, state, task, int(model.unit_type[unit])) > limit_us:
         return False
     return (
         rule == ANY_FIT
@@ -160,7 +161,9 @@ def is_accepted(model: Any, state: Any, options: Any, task: int, unit: int, rule
 
 
 def are_all_alike(model: Any, state: Any, scratch: Any, task: int, rule: int) -> bool:
-    """Whether a refusal of one task of a group holds for all of them."""
+    """Whether a refusal of one task of a group holds for all of them. Of what is left of gangs it says nothing."""
+    if len(model.job_gang) > 0 and task != model.job_first[job_of(model, state, task)]:
+        return False
     if rule == IN_TIME or len(model.task_demand) > 0 or len(model.task_times_us) > 0 or scratch.has_empty[0] == 1:
         return False
     kind = task_type(model, state, task)
@@ -222,7 +225,7 @@ def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
     for group in range(len(model.group_task_type)):
         queue = 2 * group + (0 if model.type_is_cpu[p] else 1)
         root = int(scratch.order_root[queue])
-        if root > 0 and is_able(model, p, group) and meets_on_type(model, state, root - 1, p):
+        if root > 0 and is_able(model, p, group) and all_meet(model, state, root - 1, p):
             found = first_accepted(
                 model,
                 state,
@@ -254,7 +257,7 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
             quickest > 0
             and scratch.cpu_us[quickest - 1] <= limit_us
             and is_able(model, p, group)
-            and meets_on_type(model, state, quickest - 1, p)
+            and all_meet(model, state, quickest - 1, p)
         ):
             found = first_accepted(
                 model,
@@ -288,7 +291,7 @@ def relaxed_job(model: Any, state: Any, view: Any, first: int, end: int, share: 
             for group in range(len(model.group_task_type)):
                 queue = 2 * group + (0 if model.type_is_cpu[p] else 1)
                 root = int(scratch.short_root[queue])
-                if root > 0 and is_able(model, p, group) and meets_on_type(model, state, root - 1, p, share):
+                if root > 0 and is_able(model, p, group) and all_meet(model, state, root - 1, p, share):
                     found = first_accepted(
                         model,
                         state,
