@@ -211,7 +211,7 @@ def commands() -> str:
     text = ["# Commands", "`vinesim COMMAND --help` prints the same. `vinesim --version` prints the version."]
     for name, callback in _commands(app, "vinesim"):
         usage, rows = [name], []
-        for parameter in inspect.signature(callback).parameters.values():
+        for parameter in _parameters(name, callback):
             info = parameter.default
             if type(info).__name__ == "ArgumentInfo":
                 shown = (info.metavar or parameter.name).upper()
@@ -227,6 +227,14 @@ def commands() -> str:
         text += [f"## {name}", f"`{' '.join(usage)} [OPTIONS]`", _prose(callback.__doc__)]
         text.append(table(("argument or option", "meaning"), rows) if rows else "No options.")
     return "\n\n".join(text)
+
+
+def _parameters(command: str, callback: Callable[..., Any]) -> list[inspect.Parameter]:
+    from vinesim.cli.item_options import item_options
+
+    found = [*inspect.signature(callback).parameters.values()]
+    found += item_options().values() if command == "vinesim reproduce" else ()
+    return [parameter for parameter in found if parameter.name != "ctx"]
 
 
 def _commands(app: Any, prefix: str) -> Iterable[tuple[str, Callable[..., Any]]]:

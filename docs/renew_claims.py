@@ -1,6 +1,6 @@
 """Run papers or items again and put their rows into docs/claims.json: ``python docs/renew_claims.py vinesim rbss``.
 
-The rows of the others stay as they are, those of claims that no longer exist go. ``fgd`` needs the files of its trace:
+The rows of the others stay as they are, those of claims that no longer exist go. Items that need files get them:
 ``python docs/renew_claims.py fgd nodes=FILE pods=FILE``.
 """
 
@@ -19,7 +19,7 @@ def main(names: list[str]) -> None:
     made: dict[Path, object] = {}
     files = {name: Path(path) for name, sep, path in (word.partition("=") for word in names) if sep}
     for item in chosen([name for name in names if "=" not in name]):
-        inputs = files if item.inputs else None
+        inputs = {one.name: files[one.name] for one in item.inputs if one.name in files}
         rows |= {judged.claim.id: judged.row() for judged in reproduce(item, made=made, inputs=inputs).judged}
     known = [rows[claim.id] for item in items().values() for claim in item.claims]
     CLAIMS.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n")

@@ -5,13 +5,11 @@ Run it:  python examples/plans/llm_requests.py code.csv.gz -o examples/plans/llm
 """
 
 import argparse
-import csv
-import gzip
 import sys
-from datetime import datetime
 from pathlib import Path
 
-CLASSES = ((16, "SHORT"), (64, "MEDIUM"))  # by the most tokens; all others are LONG
+import vinesim as vs
+from vinesim.papers.vinesim.llm_requests import write_requests
 
 
 def main() -> None:
@@ -20,21 +18,11 @@ def main() -> None:
     words.add_argument("log", type=Path)
     words.add_argument("-o", "--output", type=Path, required=True)
     given = words.parse_args()
-    opened = gzip.open if given.log.suffix == ".gz" else open
-    with opened(given.log, "rt", newline="") as file:
-        rows = [(_seconds(row["TIMESTAMP"]), int(row["GeneratedTokens"])) for row in csv.DictReader(file)]
-    first = min(time for time, _ in rows)
-    with given.output.open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["arrival_s", "task_type", "application", "operations"])
-        for time, tokens in sorted(rows):
-            kind = next((name for most, name in CLASSES if tokens <= most), "LONG")
-            out.writerow([f"{time - first:.6f}", kind, kind, max(1, tokens)])
-    sys.stdout.write(f"wrote {given.output}: {len(rows):,} requests\n")
-
-
-def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text[:26]).timestamp()  # more than 6 digits of a second are cut off
+    try:
+        n_requests = write_requests(given.log, given.output)
+    except vs.InputError as error:
+        sys.exit(str(error))
+    sys.stdout.write(f"wrote {given.output}: {n_requests:,} requests\n")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from vinesim.cli.main import app
 from vinesim.model.errors import InputError
 from vinesim.papers.fgd.curves import MOST_LOAD, POLICIES, by_load, curve, curves
 from vinesim.papers.fgd.trace import LOAD, drawn, read_trace
+from vinesim.papers.inputs import inputs_of
 from vinesim.papers.registry import items
-from vinesim.papers.reproduce import check_inputs, reproduce
+from vinesim.papers.reproduce import reproduce
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "openb2023"
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -102,7 +103,7 @@ def test_the_command_judges_and_draws(files, tmp_path):
     pytest.importorskip("matplotlib")
     item = items()["fgd"]
     inputs = dict(zip(("nodes", "pods"), files, strict=True))
-    report = reproduce(item, tmp_path / "out", inputs=inputs, seeds=2, workers=1)
+    report = reproduce(item, tmp_path / "out", inputs={**inputs, "seeds": 2}, workers=1)
     assert [judged.claim.id for judged in report.judged] == ["FGD1", "FGD2", "FGD3"]
     assert {path.name for path in (tmp_path / "out" / "fgd").iterdir()} == {"fgd.png", "fgd.svg", "claims.json"}
     words = ["reproduce", "fgd", "--nodes", str(files[0]), "--pods", str(files[1]), "--seeds", "2", "--json"]
@@ -113,26 +114,33 @@ def test_the_command_judges_and_draws(files, tmp_path):
 def test_what_is_missing_or_not_taken_is_told(files):
     nodes, pods = files
     fgd, other = items()["fgd"], items()["table2"]
-    with pytest.raises(InputError, match=r"--nodes FILE.*\n.*--pods FILE"):
-        check_inputs(fgd, {}, None)
+    with pytest.raises(InputError, match=r"--nodes FILE.*vinesim import openb.*\n.*--pods FILE"):
+        inputs_of([fgd], {})
     with pytest.raises(InputError, match=r"no file .*none\.csv"):
-        check_inputs(fgd, {"nodes": nodes, "pods": Path("none.csv")}, None)
+        inputs_of([fgd], {"nodes": nodes, "pods": Path("none.csv")})
     with pytest.raises(InputError, match="--seeds: expected at least 1"):
-        check_inputs(fgd, {"nodes": nodes, "pods": pods}, 0)
-    with pytest.raises(InputError, match="no scenario file"):
+        inputs_of([fgd], {"nodes": nodes, "pods": pods, "seeds": 0})
+    with pytest.raises(InputError, match="it makes its scenarios of its files"):
         reproduce(fgd, inputs={"nodes": nodes, "pods": pods}, changes={"policy": "flat"})
-    with pytest.raises(InputError, match="no files and seeds, found --nodes, --seeds"):
-        check_inputs(other, {"nodes": nodes}, 2)
+    with pytest.raises(InputError, match=r"--nodes: .*found table2.*\n--seeds: .*found table2"):
+        reproduce(other, inputs={"nodes": nodes, "seeds": 2})
+    assert inputs_of([other, fgd], {"nodes": nodes, "pods": pods}) == {
+        "table2": {},
+        "fgd": {"nodes": nodes, "pods": pods, "seeds": 3},
+    }
 
 
-def test_all_leaves_out_what_needs_files(monkeypatch, files):
-    wanted: list[list[str]] = []
-    monkeypatch.setattr(command, "_reproduce", lambda items, *others: wanted.append([item.id for item in items]))
-    done = CliRunner().invoke(app, ["reproduce", "--all"])
-    assert "fgd is left out: it needs --nodes FILE and --pods FILE" in done.stderr
-    CliRunner().invoke(app, ["reproduce", "--all", "--nodes", str(files[0]), "--pods", str(files[1])])
-    assert "fgd" not in wanted[0]
-    assert set(wanted[1]) == {*wanted[0], "fgd"}
+def test_what_needs_files_is_left_out_unless_it_is_named_or_gets_one(monkeypatch, files):
+    wanted: list[set[str]] = []
+    monkeypatch.setattr(command, "_reproduce", lambda items, *others: wanted.append({item.id for item in items}))
+    given = ["--nodes", str(files[0])]
+    words = (["--all"], ["--all", *given], ["vinesim"], ["fgd"])
+    errors = [CliRunner().invoke(app, ["reproduce", *some]).stderr for some in words]
+    assert "fgd is left out: it needs --nodes FILE and --pods FILE" in errors[0]
+    assert "fgd" not in errors[1]
+    assert errors[2] == "vinesim-plan-llm is left out: it needs --requests FILE\n"
+    every = {item.id for item in items().values()} - {"vinesim-plan-llm"}
+    assert wanted == [every - {"fgd"}, every, {item for item in every if items()[item].paper == "vinesim"}, {"fgd"}]
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the trace is not at ../shared/data/openb2023")

@@ -1,8 +1,11 @@
+import inspect
 import json
 from pathlib import Path
 
 import pytest
 
+from vinesim.cli.item_options import item_options
+from vinesim.cli.reproduce import reproduce
 from vinesim.formats.study.file import read_study
 from vinesim.model.errors import InputError
 from vinesim.papers.claim import Kind
@@ -50,6 +53,16 @@ def test_every_item_is_complete(item):
     for claim in item.claims:
         assert claim.statement
         assert claim.expected
+
+
+def test_an_input_of_several_items_is_one_option_and_none_is_an_option_of_the_command_itself():
+    declared = [one for item in items().values() for one in item.inputs]
+    assert {one.name for one in declared} == set(item_options())
+    for one in declared:
+        assert all(other.is_file == one.is_file for other in declared if other.name == one.name)
+        assert one.remedy or not one.is_file
+    own = set(inspect.signature(reproduce).parameters) | {"list", "all", "json", "help"}
+    assert not own & set(item_options())
 
 
 def written() -> dict[str, dict[str, str]]:

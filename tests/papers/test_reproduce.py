@@ -79,6 +79,11 @@ def test_list_names_every_item(command):
         ([], "expected IDs, or --all, found neither"),
         (["fig4", "--all"], "found both"),
         (["table2", "--workers", "0"], "--workers: expected at least 1"),
+        (["vinesim-plan-llm"], "--requests FILE, a log of language-model requests"),
+        (["vinesim-plan-llm"], "github.com/Azure/AzurePublicDataset"),
+        (["vinesim-plan-llm", "--requests", "no.csv"], "found no file no.csv"),
+        (["vinesim-plan-llm", "--requests", "no.csv", "--seeds", "3"], "--seeds: expected an item that takes it"),
+        (["table2", "--requests", "log.csv"], "--requests: expected an item that takes it, found table2"),
     ],
 )
 def test_wrong_words_are_told(command, words, message):

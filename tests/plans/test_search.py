@@ -95,6 +95,43 @@ def test_a_race_leaves_what_is_likely_worse_and_the_proof_does_not():
     assert found.is_open(found.candidates[110])
 
 
+def with_values(of: dict[int, list[float]]):
+    """A board whose points have these latencies, repeated over the replications."""
+    found = board(0, 300, limit=1000, minimize="jobs.latency_us.p99")
+    found.runs.values = lambda point, replications, names: {
+        name: np.array([of[point][r % len(of[point])] for r in replications], float) for name in names
+    }
+    return found
+
+
+def test_a_best_point_that_was_lucky_in_few_runs_is_found_out():
+    lucky, better = [90, 105, 99] + 17 * [120, 118, 122], 20 * [100, 98, 99]
+    found = with_values({100: lucky, 110: better})
+    found.look([100], 3)
+    race(found, [110], 20)
+    assert found.best.point == 110
+    assert found.candidates[100].n > 3
+
+
+def test_the_place_of_a_lucky_point_goes_to_the_best_of_all_that_were_run():
+    lucky, worse, better = [90, 92, 91] + 17 * [120, 118, 122], 20 * [110, 107, 108], 20 * [100, 98, 99]
+    found = with_values({100: lucky, 105: worse, 110: better})
+    found.look([100, 105, 110], 3)
+    found.look([105, 110], 20)
+    assert found.best.point == 100
+    found.look([100], 20)
+    assert found.best.point == 110
+
+
+def test_no_run_is_spent_on_a_best_point_whose_objective_is_no_matter_of_chance():
+    found = board(0, 300, limit=1000)
+    price = {int(p): found.screened.known[p]["cost.purchase"] for p in found.screened.left}
+    cheap, dear = min(price, key=price.get), max(price, key=price.get)
+    found.look([dear], 3)
+    race(found, [cheap], 20)
+    assert found.candidates[dear].n == 3
+
+
 def test_a_gap_ends_the_search_sooner():
     exact, rough = board(0, BUDGET, 115), board(0, BUDGET, 115, budget={"runs": BUDGET, "gap": "20 %"})
     search(exact)

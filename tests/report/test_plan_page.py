@@ -2,8 +2,11 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -125,3 +128,100 @@ def test_the_command_writes_the_page(tmp_path):
 def test_a_folder_without_an_answer_is_refused(tmp_path):
     with pytest.raises(vs.InputError, match=r"plan\.json"):
         plan_page(tmp_path)
+
+
+def close_to(text: str) -> Any:
+    """A number as the page shows it: with 5 digits."""
+    return pytest.approx(float(text.replace(",", "")), rel=1e-4)
+
+
+@pytest.fixture
+def clicked(browser, front):
+    """Open the page of the front; afterwards it must have said nothing on the console."""
+    wrong: list[str] = []
+    page = browser.new_page(viewport={"width": 1200, "height": 1600})
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(write_plan_page(front).as_uri())
+    page.locator("#points .scatter").scroll_into_view_if_needed()
+    yield page
+    page.close()
+    assert wrong == []
+
+
+def places(page: Any, mark: str) -> list[tuple[float, float]]:
+    """The middles of circles of the scatter plot, in the window."""
+    boxes = [circle.bounding_box() for circle in page.locator(f"#points .scatter circle.{mark}").all()]
+    return [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes]
+
+
+def opened_point(page: Any, rows: list[dict]) -> dict:
+    """The row of plan.json whose choice the panel names; the panel must have its numbers."""
+    panel = page.locator("#points .panel")
+    facts = dict(zip(panel.locator("dt").all_inner_texts(), panel.locator("dd").all_inner_texts(), strict=True))
+    (row,) = (row for row in rows if all(facts[key] == str(value) for key, value in row["choice"].items()))
+    choice = ", ".join(f"{key} {value}" for key, value in row["choice"].items())
+    assert panel.locator("h3").inner_text() == page.locator("#points [role=status]").inner_text() == choice
+    shown = {name: re.match(r"([\d.,]+)(?: \[([\d.,]+), ([\d.,]+)\])?(?: \((\w+):)?", facts[name]) for name in NUMBERS}
+    for name, value in zip(NUMBERS, [*row["objectives"], *row["judgements"]], strict=True):
+        assert value["estimate"] == close_to(shown[name][1])
+        if shown[name][2]:
+            assert [value["low"], value["high"]] == [close_to(shown[name][2]), close_to(shown[name][3])]
+        assert shown[name][4] == value.get("verdict")
+    assert facts["runs"] == str(row["n"])
+    assert facts["limits"].split(":")[0] == row["verdict"]
+    return row
+
+
+NUMBERS = ("cost.purchase", "jobs.latency_us.mean", "jobs.latency_us.p99")
+
+
+def test_a_click_on_a_point_opens_it_with_the_numbers_of_plan_json(clicked, front):
+    rows = [row for row in json.loads((front / "plan.json").read_text())["evaluated"] if row["objectives"]]
+    found = []
+    for x, y in places(clicked, "target"):
+        clicked.mouse.click(x, y)
+        assert places(clicked, "ring") == [pytest.approx((x, y), abs=9)]  # of a point that covers it
+        found.append((*places(clicked, "ring")[0], opened_point(clicked, rows)))
+    assert len({row["point"] for *_, row in found}) == len(rows) > 4
+    for (x, y, one), (to_x, to_y, other) in pairwise(found):
+        before, after = ([goal["estimate"] for goal in row["objectives"]] for row in (one, other))
+        assert np.sign(to_x - x) == np.sign(after[0] - before[0])
+        assert np.sign(y - to_y) == np.sign(after[1] - before[1])
+
+
+def test_a_click_opens_the_point_on_other_axes_too(clicked, front):
+    rows = [row for row in json.loads((front / "plan.json").read_text())["evaluated"] if row["objectives"]]
+    clicked.get_by_label("Across").select_option("jobs.latency_us.p99 (limit: below)")
+    for x, y in places(clicked, "target"):
+        clicked.mouse.click(x, y)
+        assert places(clicked, "ring") == [pytest.approx((x, y), abs=9)]
+        opened_point(clicked, rows)
+
+
+def test_the_arrow_keys_open_the_points_in_order(clicked, front):
+    rows = [row for row in json.loads((front / "plan.json").read_text())["evaluated"] if row["objectives"]]
+    clicked.locator("#points .scatter").focus()
+    found = []
+    for _ in rows:
+        clicked.keyboard.press("ArrowRight")
+        found.append(opened_point(clicked, rows))
+    assert {row["point"] for row in found} == {row["point"] for row in rows}
+    prices = [row["objectives"][0]["estimate"] for row in found]
+    first = prices.index(min(prices), prices.index(max(prices)) + 1) if prices[0] > min(prices) else 0
+    assert prices[first:] + prices[:first] == sorted(prices)
+    clicked.keyboard.press("ArrowLeft")
+    assert opened_point(clicked, rows) == found[-2]
+
+
+def test_the_link_of_a_point_opens_its_scenario(clicked, front):
+    link = clicked.locator("#points .panel a")
+    files = set()
+    for x, y in places(clicked, "target"):
+        clicked.mouse.click(x, y)
+        if link.count():
+            files.add(link.get_attribute("href"))
+            assert f"vinesim run {link.get_attribute('href')}" in clicked.locator("#points .panel").inner_text()
+    best = json.loads((front / "plan.json").read_text())["recommended"]["point"]
+    others = {f"points/{file.name}" for file in (front / "points").iterdir() if file.stem != str(best)}
+    assert files == others | {"recommendation.yaml"}

@@ -6,22 +6,22 @@ from typing import Any
 
 import typer
 
+from vinesim.cli.item_options import WithItemOptions
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("reproduce")(reproduce)
+    app.command("reproduce", cls=WithItemOptions)(reproduce)
 
 
 def reproduce(
+    ctx: typer.Context,
     ids: list[str] = typer.Argument(None, metavar="ID...", help="Such as fig11, table4, text; or a paper: vinesim."),
     as_list: bool = typer.Option(False, "--list", help="List what can be reproduced."),
     every: bool = typer.Option(False, "--all", help="Reproduce all papers."),
     as_json: bool = typer.Option(False, "--json", help="Print the claims as JSON and nothing else."),
     out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to one folder per ID."),
     workers: int = typer.Option(None, metavar="N", help="Number of processes; default: as many as are worthwhile."),
-    nodes: Path = typer.Option(None, metavar="FILE", help="fgd: the nodes of the trace, CSV."),
-    pods: Path = typer.Option(None, metavar="FILE", help="fgd: its pods, CSV."),
-    seeds: int = typer.Option(None, metavar="N", help="fgd: number of seeds; default: 3."),
 ) -> None:
     """Reproduce figures, tables and statements of the papers: run the experiments and judge every claim."""
     from vinesim.model.errors import InputError, Problem
@@ -37,29 +37,31 @@ def reproduce(
         )
     if workers is not None and workers < 1:
         raise InputError([Problem("--workers", "at least 1", f"{workers}")])
-    inputs = {name: path for name, path in (("nodes", nodes), ("pods", pods)) if path is not None}
     wanted = list(items().values()) if every else chosen(ids)
-    if every and not inputs:
-        for item in (item for item in wanted if item.inputs):
-            files = " and ".join(f"--{name} FILE" for name in item.inputs)
-            typer.echo(f"{item.id} is left out: it needs {files}", err=True)
-        wanted = [item for item in wanted if not item.inputs]
-    _reproduce(wanted, as_json, out, workers, inputs, seeds)
+    _reproduce(_with_files(wanted, ids or [], ctx.obj), as_json, out, workers, ctx.obj)
 
 
-def _reproduce(
-    wanted: list[Any], as_json: bool, out: Path | None, workers: int | None, inputs: dict[str, Path], seeds: int | None
-) -> None:
+def _with_files(wanted: list[Any], named: list[str], given: dict[str, Any]) -> list[Any]:
+    """Return the items without those that need files of which none is given, unless they are named; say which."""
+    from vinesim.papers.inputs import files_of
+
+    found = []
+    for item in wanted:
+        files = files_of(item)
+        if files and item.id not in named and not any(file.name in given for file in files):
+            typer.echo(f"{item.id} is left out: it needs {' and '.join(file.option for file in files)}", err=True)
+        else:
+            found.append(item)
+    return found
+
+
+def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int | None, given: dict[str, Any]) -> None:
     from vinesim.cli.claims import print_hint, print_report
     from vinesim.cli.claims_progress import following
-    from vinesim.papers.reproduce import check_inputs, prepare, reproduce, to_json
+    from vinesim.papers.inputs import inputs_of
+    from vinesim.papers.reproduce import prepare, reproduce, to_json
 
-    takes_files = any(item.inputs for item in wanted)
-    options: dict[str, dict[str, Any]] = {  # files for one item of several are no mistake; files for none are
-        item.id: {"inputs": inputs, "seeds": seeds} if item.inputs or not takes_files else {} for item in wanted
-    }
-    for item in wanted:
-        check_inputs(item, options[item.id].get("inputs", {}), options[item.id].get("seeds"))
+    inputs = inputs_of(wanted, given)
     if out is not None:
         for item in wanted:
             prepare(out, item)
@@ -74,7 +76,7 @@ def _reproduce(
                 on_progress=on_progress,
                 on_message=on_message,
                 made=made,
-                **options[item.id],
+                inputs=inputs[item.id],
             )
         judged += report.judged
         if not as_json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.data import Data
+from vinesim.papers.inputs import Input
 
 if TYPE_CHECKING:
     from vinesim.plots.style import Figure
@@ -20,7 +21,8 @@ class Item:
 
     ``studies`` are swept. ``runs`` are single runs for what a sweep's numbers do not contain (a task table, a time
     series); each is a function of the changes to its scenario and is called when a claim or figure first requests it.
-    ``inputs`` are files that are not part of the package: then the runs are functions of these and of the options.
+    ``inputs`` are files that are not part of the package, and numbers: then the runs are functions of these by name and
+    of the number of ``workers``.
     ``draw`` returns the figures by file name without suffix.
     """
 
@@ -31,7 +33,7 @@ class Item:
     claims: tuple[Claim, ...]
     studies: Mapping[str, str] = field(default_factory=dict)  # name -> study file in the paper's folder
     runs: Mapping[str, Callable[[Changes], Any]] = field(default_factory=dict)
-    inputs: Mapping[str, str] = field(default_factory=dict)  # name -> what the file holds
+    inputs: tuple[Input, ...] = ()
     draw: Callable[[Data], Mapping[str, "Figure"]] | None = None
 
     def of_kind(self, kind: Kind) -> tuple[Claim, ...]:

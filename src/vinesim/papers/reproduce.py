@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vinesim.model.errors import InputError, Problem
 from vinesim.papers.claim import Judged
 from vinesim.papers.data import Data
+from vinesim.papers.inputs import Given, inputs_of
 from vinesim.papers.item import Item
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def reproduce(
     on_progress: Callable[..., Any] | None = None,
     on_message: Callable[[str], None] | None = None,
     made: dict[Path, "Sweep"] | None = None,
-    inputs: Mapping[str, Path] | None = None,
-    seeds: int | None = None,
+    inputs: Given | None = None,
 ) -> Report:
     """Run what the item needs and judge its claims.
 
@@ -52,11 +52,14 @@ def reproduce(
     found there are not repeated. ``workers`` is the number of processes; None means this process for small studies, all
     cores for others. ``changes`` are made to every scenario, as with ``--set``, except for what a study's axes set.
     ``made`` holds sweeps with the same changes by study file, which are reused; new ones are added. ``inputs`` are the
-    files that the item needs, and ``seeds`` how many seeds it runs with; items without such files take neither.
+    files that the item needs, and its numbers, by name.
     Raises :class:`InputError`; if figures are wanted and Matplotlib is missing, before any run.
     """
     begun = time.perf_counter()
-    check_inputs(item, inputs or {}, seeds, changes or {})
+    inputs = inputs_of([item], inputs or {})[item.id]
+    if item.inputs and changes:
+        found = ", ".join(changes)
+        raise InputError([Problem(f"changes to {item.id}", "none: it makes its scenarios of its files", found)])
     folder = None if out is None else prepare(out, item)
     data = gather(
         item,
@@ -67,7 +70,6 @@ def reproduce(
         on_message=on_message,
         made=made,
         inputs=inputs,
-        seeds=seeds,
     )
     judged = tuple(claim.check(data) for claim in item.claims)
     files = () if folder is None else _write(item, data, judged, folder)
@@ -84,8 +86,7 @@ def gather(
     on_message: Callable[[str], None] | None = None,
     made: dict[Path, "Sweep"] | None = None,
     replications: int | None = None,
-    inputs: Mapping[str, Path] | None = None,
-    seeds: int | None = None,
+    inputs: Given | None = None,
 ) -> Data:
     """Return the rows of the item's sweeps; its single runs follow when a claim or a figure requests them.
 
@@ -116,31 +117,8 @@ def gather(
         if swept.failures:
             raise InputError([Problem(f"{item.id}: {named(f.point)}", "numbers", f.message) for f in swept.failures])
         tables[name] = swept.table
-    given = {**(inputs or {}), "seeds": seeds, "workers": workers} if item.inputs else changes
+    given = {**(inputs or {}), "workers": workers} if item.inputs else changes
     return Data(tables, {name: partial(run, given) for name, run in item.runs.items()})
-
-
-def check_inputs(
-    item: Item, inputs: Mapping[str, Path], seeds: int | None, changes: Mapping[str, Any] | None = None
-) -> None:
-    """Raise :class:`InputError` for missing files of an item, and for options that it does not have."""
-    problems = []
-    for name, what in item.inputs.items():
-        if name not in inputs:
-            remedy = "It is not part of VineSim; `vinesim import openb --help` says what it holds."
-            problems.append(Problem(f"vinesim reproduce {item.id}", f"--{name} FILE, {what}", "none", remedy))
-        elif not inputs[name].is_file():
-            problems.append(Problem(f"--{name}", f"a file: {what}", f"no file {inputs[name]}", "Check the path."))
-    if seeds is not None and seeds < 1:
-        problems.append(Problem("--seeds", "at least 1", f"{seeds}"))
-    if not item.inputs:
-        given = [f"--{name}" for name in inputs] + (["--seeds"] if seeds is not None else [])
-        if given:
-            problems.append(Problem(f"vinesim reproduce {item.id}", "no files and seeds", ", ".join(given)))
-    elif changes:
-        problems.append(Problem(f"changes to {item.id}", "none: it has no scenario file", ", ".join(changes)))
-    if problems:
-        raise InputError(problems)
 
 
 def _is_small(study: "Study") -> bool:

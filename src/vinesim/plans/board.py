@@ -84,6 +84,11 @@ class Board:
             size += cost
         return found + (self._run(batch, n) if batch else [])
 
+    def look_at_best(self, n: int) -> None:
+        """Run the best point up to ``n`` replications too, since it may only be the best by the chance of few runs."""
+        if self.best is not None and self.best.is_random and n <= COMPARED:
+            self.look([self.best.point], n)
+
     def _run(self, points: list[int], n: int) -> list[Candidate]:
         wanted = {point: range(min(n, self.looks(point)[-1])) for point in points}
         cost = sum(len(all_) - self._n(point) for point, all_ in wanted.items())
@@ -124,13 +129,13 @@ class Board:
 
     def _compare(self, candidate: Candidate) -> None:
         """Note a new best point."""
-        best = self.best
+        best, contenders = self.best, [candidate]
         if best is not None and best.point == candidate.point:
-            self.best = candidate if self._may_be_best(candidate) else None
-            if self.best is None:
-                self.best = min(filter(self._may_be_best, self.candidates.values()), key=_order, default=None)
-        elif self._may_be_best(candidate) and (best is None or replaces(candidate, best)):
-            self.best = candidate
+            self.best = None
+            contenders = [candidate, *sorted(self.candidates.values(), key=_order)]
+        for one in filter(self._may_be_best, contenders):
+            if self.best is None or replaces(one, self.best):
+                self.best = one
         if self.best is not None and (best is None or best.point != self.best.point):
             self.course.append(Step(self.runs.n_asked, self.stage, self.best.value(), self.best.point))
 

@@ -14,5 +14,6 @@ def race(board: Board, points: Iterable[int], most: int | None = None) -> None:
     for n in board.plan.looks:
         if n > last or not left:
             break
+        board.look_at_best(n)
         found = board.look([point for point in left if point not in board.ruled_out], n)
         left = [candidate.point for candidate in found if board.is_open(candidate, likely=last < board.plan.looks[-1])]

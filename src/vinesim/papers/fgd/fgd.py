@@ -9,6 +9,7 @@ from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Each, Share
 from vinesim.papers.data import Data
 from vinesim.papers.fgd.curves import MOST_LOAD, POLICIES, Curves, curves
+from vinesim.papers.inputs import Input
 from vinesim.papers.item import Changes, Item
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from vinesim.plots.style import Figure
 
 FGD = POLICIES.index("fgd")
-SEEDS = 3  # by default
+REMEDY = "It is not part of VineSim; `vinesim import openb --help` says what it holds."
 
 
 def _curves(given: Changes) -> Curves:
-    return curves(given["nodes"], given["pods"], given["seeds"] or SEEDS, given["workers"])
+    return curves(given["nodes"], given["pods"], given["seeds"], given["workers"])
 
 
 def _at_the_end(data: Data) -> np.ndarray:
@@ -77,7 +78,11 @@ ITEM = Item(
     paper="fgd",
     title="GPUs allocated against the load that has arrived",
     source="section 6",
-    inputs={"nodes": "the nodes of the trace, CSV", "pods": "its pods, CSV"},
+    inputs=(
+        Input("nodes", "the nodes of the trace, CSV", REMEDY),
+        Input("pods", "its pods, CSV", REMEDY),
+        Input("seeds", "number of seeds", default=3),
+    ),
     runs={"curves": _curves},
     draw=_draw,
     claims=(

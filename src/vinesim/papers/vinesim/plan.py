@@ -1,12 +1,14 @@
 """The utility function as plans: the best deployment, the best policy, both; each held against every point run.
 
-What a plan recommends is compared with the best of a sweep over all points of its space, with the same seeds.
+What a plan recommends is compared with the best of all points of its space that are not overloaded, each run with the
+same seeds.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,21 +20,21 @@ from vinesim.papers.claim import Claim, Kind
 from vinesim.papers.criteria import Above, Between, Each, Equal, Within
 from vinesim.papers.item import Item
 from vinesim.plans.answer import Answer
-from vinesim.plans.costs import with_costs
+from vinesim.plans.runs import Runs
 from vinesim.plans.screen import screened
 from vinesim.plans.solve import plan
 from vinesim.plans.space import Space
-from vinesim.studies.sweep import sweep
 
 HERE = Path(__file__).parent
 QUESTIONS = ("deployment", "policy", "both", "energy")
 REPLICATIONS = 8  # of each point whose runs depend on the seed
+IN_PROCESS = ("loky", 1, None)
 GPUS = "datacenter.racks[0].units.GPU"
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A plan's answer, and the objective of every point that keeps the limits in a sweep over all points."""
+    """A plan's answer, and the objective of every point that keeps the limits, of all that were run."""
 
     answer: Answer
     every: dict[int, float]
@@ -51,6 +53,12 @@ class Answered:
         """What is recommended."""
         assert self.answer.recommended is not None
         return self.answer.recommended.choice
+
+    @property
+    def best(self) -> list[dict[str, Any]]:
+        """The choices of the points with the best objective of all."""
+        space, least = Space(self.answer.plan), min(self.every.values(), default=np.nan)
+        return [space.label(point) for point, value in self.every.items() if value == least]
 
     def ratio(self, name: str, label: Any) -> float:
         """Return the best objective with a label of a choice, as a multiple of the best of all."""
@@ -77,18 +85,17 @@ def every_point(asked: Plan) -> dict[int, float]:
     """Return the mean objective of each point that keeps all limits in the mean and finishes its jobs, all run."""
     space = Space(asked)
     known = screened(asked, space)
-    study = replace(asked.space, replications=REPLICATIONS if known.is_random[known.left].any() else 1)
-    table = sweep(study, workers=1).table
+    left = [int(point) for point in known.left]
     found = {}
-    for point in known.left.tolist():
-        rows = np.flatnonzero(table["point"] == point)
-        if (table["jobs.finished"][rows] < table["jobs.count"][rows]).any():
-            continue
-        runs = [{name: table[name][i] for name in table} for i in rows]
-        costed = [with_costs(run, known.known[point], asked.costs) for run in runs]
-        values = {name: np.array([float(run[name]) for run in costed]) for name in asked.names}
-        if all(limit.margin(values[limit.number].mean()) >= 0 for limit in asked.limits):
-            found[point] = float(np.mean(asked.objectives[0].expression.value(values)))
+    with TemporaryDirectory() as folder, Runs(asked, space, known, Path(folder), IN_PROCESS, in_memory=True) as runs:
+        replications = range(REPLICATIONS if known.is_random[left].any() else 1)
+        runs.ask((point, replications) for point in left)
+        for point in left:
+            if runs.why(point, replications):
+                continue
+            values = runs.values(point, replications, asked.names)
+            if all(limit.margin(values[limit.number].mean()) >= 0 for limit in asked.limits):
+                found[point] = float(np.mean(asked.objectives[0].expression.value(values)))
     return found
 
 
@@ -96,9 +103,9 @@ def _run(name: str) -> Callable[[Mapping[str, Any]], Answered]:
     return partial(ask, name)
 
 
-def _units(answered: Answered) -> str:
-    """Return the units of a recommendation in words."""
-    counts = ((name.rpartition(".")[2], n) for name, n in answered.choice.items() if ".units." in name)
+def units(choice: Mapping[str, Any]) -> str:
+    """Return the units that are chosen in words."""
+    counts = ((name.rpartition(".")[2], n) for name, n in choice.items() if ".units." in name)
     return ", ".join(f"{n} {name}" for name, n in counts)
 
 
@@ -126,7 +133,7 @@ ITEM = Item(
             source="section 4.6, the best deployment for a policy",
             statement="The cheapest deployment for HIGH at an IAT of 7 us has GPUs only: slow CPUs add to the latency",
             expected="0 CPU_INTEL, 18 GPU",
-            measure=lambda data: _units(data.result("deployment")),
+            measure=lambda data: units(data.result("deployment").choice),
             judge=Equal("0 CPU_INTEL, 18 GPU"),
             note="5 tasks of 25 us every 7 us need 17.9 GPUs",
         ),
