@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+import vinesim as vs
 from tests.gangs import gang_scenario
 from tests.policies.kinds.urgent import Urgent
 from tests.properties.equivalence import Refused, run, unlike
@@ -63,6 +64,19 @@ def test_the_engines_agree_and_gangs_begin_together(name):
             n_lost += 0 if early is None else len(early.task)
     assert n_gangs > N_SCENARIOS / 2
     assert n_lost > 0 or resolve(policy, options).keeps_tasks
+
+
+@pytest.mark.slow
+def test_a_unit_is_drawn_at_random_only_where_the_whole_gang_has_room():
+    """Of two units of their own one is taken when the gang of two arrives."""
+    n_tasks = 3
+    work = vs.Workload([0, 0], [0, 1, n_tasks], [0.0, 1.0], [5.0] * n_tasks, *np.zeros((3, n_tasks)), [-1] * n_tasks,
+                       task_types=(vs.TaskType("T"),), gang_within=[NO_GANG, RACK])  # fmt: skip
+    center = vs.Datacenter.of([("P", 0, 0), ("P", 0, 1)], (vs.ProcessorType("P"),))
+    case = vs.Scenario(center, work, policy="flat", affinity=[[1.0]])
+    compiled = run(case, "compiled")
+    assert unlike(compiled, run(case, "reference")) == []
+    assert compiled.tasks["init_us"].tolist() == [0.0, 5.0, 5.0]
 
 
 def segments(done):

@@ -41,7 +41,7 @@ def count_in_block(model, state, kind, block):
 
 @kernel
 def random_among_fitting(model, state, task, kind):
-    """Check the units one by one, if there are no counts or if demands make room differ from task to task."""
+    """Check the units one by one, if there are no counts or if demands or gangs make room differ from task to task."""
     n = np.int64(0)
     for w in range(state.free.shape[1]):
         word = word_of_types(model, state, kind, w)
@@ -66,14 +66,15 @@ def random_among_fitting(model, state, task, kind):
 @compiled_form_of(queries.random_free, inline=False)
 def random_free(model, state, task):
     kind = queries.task_type(model, state, task)
-    if model.task_demand.shape[0] > 0 or state.free_count.shape[1] == 0:
+    is_as_any = model.task_demand.shape[0] == 0 and model.job_gang.shape[0] == 0
+    if not is_as_any or state.free_count.shape[1] == 0:
         return random_among_fitting(model, state, task, kind)
     return random_among_counted(model, state, kind)
 
 
 @kernel
 def random_among_counted(model, state, kind):
-    """For whole-unit tasks: skip block by block, then word by word, to the unit that was drawn."""
+    """For whole-unit tasks that start alone: skip block by block, then word by word, to the unit that was drawn."""
     n = np.int64(0)
     for block in range(state.free_count.shape[1]):
         n += count_in_block(model, state, kind, block)
