@@ -5,29 +5,24 @@ failures, under every policy that takes them, one after another. Each runs on bo
 bit for bit, and every rule of ``tests.invariants`` must hold.
 """
 
-import argparse
 import sys
-import time
-import warnings
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.invariants import violations
 from tests.partitions import partition_scenario
 from tests.properties.equivalence import Checked, Refused, run, unlike
-from verification.scenarios import FIRST_SEED, MOST_TOLD, Found
-from vinesim import InputWarning
+from verification import each_policy
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
 
 
-def names() -> list[str]:
-    """The policies that take nodes and gangs."""
-    return [
+def shares(n: int) -> dict[str, int]:
+    """How many of n scenarios each policy gets that takes nodes and gangs: all as many."""
+    names = [
         name
         for name, policy in policies().items()
         if issubclass(policy, OnlinePolicy) and policy.takes_vectors and policy.takes_gangs and not policy.plans
     ]
+    return dict.fromkeys(names, -(-n // len(names)))
 
 
 def check(seed: int, name: str) -> Checked:
@@ -41,41 +36,8 @@ def check(seed: int, name: str) -> Checked:
     return Checked({}, str(compiled.exit_reason), differ, violations(case, compiled, resolve(name, {})))
 
 
-def look_at(name: str, n: int, first_seed: int) -> Found:
-    """Run n scenarios of one policy, in a process that compiles it once for each kind of loop."""
-    warnings.simplefilter("ignore", InputWarning)  # ill-ordered networks are meant
-    begun, ends, different, violating, texts = time.perf_counter(), Counter[str](), 0, 0, []
-    for seed in range(first_seed, first_seed + n):
-        checked = check(seed, name)
-        ends[checked.end] += 1
-        different += bool(checked.differences)
-        violating += bool(checked.violations)
-        texts += [f"seed {seed}, {name}: {text}" for text in checked.all]
-    return Found(name, ends, different, violating, texts, time.perf_counter() - begun)
-
-
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("n", nargs="?", type=int, default=10_000, help="scenarios in all (default 10000)")
-    parser.add_argument("--policy", choices=names(), help="only this one, with all of them")
-    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
-    parser.add_argument("--workers", type=int, default=2)
-    given = parser.parse_args(arguments)
-    chosen = [given.policy] if given.policy else names()
-    found = []
-    with ProcessPoolExecutor(given.workers) as team:
-        each = -(-given.n // len(chosen))
-        for done in as_completed(team.submit(look_at, name, each, given.first_seed) for name in chosen):
-            one = done.result()
-            found.append(one)
-            ends = ", ".join(f"{n} {end}" for end, n in sorted(one.ends.items()))
-            print(f"{one.policy:24} {one.ends.total():6} scenarios in {one.took_s:5.0f} s: {ends}", flush=True)
-            for text in one.texts[:MOST_TOLD]:
-                print(f"  {text[:1000]}", flush=True)
-    different, violating = (sum(getattr(one, name) for one in found) for name in ("n_different", "n_violating"))
-    n = sum(one.ends.total() for one in found)
-    print(f"{n} scenarios of {len(found)} policies: the engines differ in {different}, a rule is broken in {violating}")
-    return 1 if different or violating else 0
+    return each_policy.main(__doc__, check, shares, arguments)
 
 
 if __name__ == "__main__":

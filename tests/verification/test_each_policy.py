@@ -1,0 +1,40 @@
+"""The loop over policies that the checks of random scenarios share."""
+
+import pytest
+
+from tests.properties.equivalence import Checked
+from verification import each_policy, nodes, scenarios
+
+
+def check(seed, name):
+    if seed == 3:
+        raise ValueError("no such scenario")
+    return Checked({}, "ALL_DONE", ["tasks"] if seed == 4 else [], [])
+
+
+def shares(n):
+    return {"flat": n, "high": n}
+
+
+def test_a_crash_is_told_with_its_seed_and_the_others_are_checked():
+    found = each_policy.look_at(check, "high", 6, 0)
+    assert found.ends == {"ALL_DONE": 5, "crashed": 1}
+    assert (found.n_different, found.n_violating) == (1, 1)
+    crash, difference = found.texts
+    assert "seed 3, high" in crash
+    assert "ValueError: no such scenario" in crash
+    assert "seed 4, high" in difference
+
+
+def test_one_policy_gets_all_of_them(capsys):
+    assert each_policy.main(None, check, shares, ["3", "--workers", "1"]) == 0
+    assert "6 scenarios of 2 policies" in capsys.readouterr().out
+    assert each_policy.main(None, check, shares, ["4", "--workers", "1", "--policy", "high", "--first-seed", "0"]) == 1
+    assert "a rule is broken in 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [scenarios, nodes])
+def test_an_unknown_policy_is_refused(kind, capsys):
+    with pytest.raises(SystemExit):
+        kind.main(["--policy", "nobody"])
+    assert "'nobody'" in capsys.readouterr().err
