@@ -6,20 +6,25 @@ from typing import Any
 import numpy as np
 
 import vinesim as vs
+from tests.rates import every_second_with_rates
 from tests.real_nodes import real_scenario
 from tests.strategies import Limits, SeededDice, build_scenario
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE, RACK
 from vinesim.state.build import build_model
 
 
-def gang_scenario(seed: int, policy: Any = "high", options: Any = None, early: bool = False) -> vs.Scenario:
-    """The scenario of a seed; what is too large for the empty datacenter is no gang."""
+def gang_scenario(
+    seed: int, policy: Any = "high", options: Any = None, early: bool = False, has_rates: bool = False
+) -> vs.Scenario:
+    """The scenario of a seed; what is too large for the empty datacenter is no gang. Rates as in ``real_scenario``."""
     dice = SeededDice(seed + 10_000)
     if dice.integer(0, 1):
-        case = replace(real_scenario(seed, policy, has_outages=early), options=dict(options or {}))
+        case = real_scenario(seed, policy, has_outages=early, has_rates=has_rates)
+        case = replace(case, options=dict(options or {}))
     else:
         case = build_scenario(SeededDice(seed), Limits(units=12, jobs=12, outages=early, early=early), policy, options)
         case = replace(case, applications=())
+        case = every_second_with_rates(case, seed) if has_rates else case
     work, n_jobs = case.workload, case.workload.n_jobs
     if case.applications:
         case = replace(case, applications=())

@@ -13,10 +13,12 @@ from vinesim.model.workload import NO_GANG, NO_PARTITION
 from vinesim.state.build import build_model
 
 
-def partition_scenario(seed: int, policy: Any = "high", options: Any = None, early: bool = False) -> vs.Scenario:
-    """The scenario of a seed; a job that its partition could never run has none."""
+def partition_scenario(
+    seed: int, policy: Any = "high", options: Any = None, early: bool = False, has_rates: bool = False
+) -> vs.Scenario:
+    """The scenario of a seed; a job that its partition could never run has none. Rates as in ``real_scenario``."""
     dice = SeededDice(seed + 20_000)
-    case = gang_scenario(seed, policy, options, early)
+    case = gang_scenario(seed, policy, options, early, has_rates)
     center, work, n_jobs = case.datacenter, case.workload, case.workload.n_jobs
     if work.user is None:
         work = replace(work, user=np.array([dice.integer(0, 1) for _ in range(n_jobs)]), user_names=("ada", "bob"))

@@ -12,6 +12,7 @@ import numpy as np
 
 import vinesim as vs
 from tests.demands import demands_of, taken
+from tests.rates import at_full_speed, every_second_with_rates
 from tests.strategies import Limits, SeededDice, build_scenario
 from vinesim.model.workload import ANY_LEAD, NOT_PLACED
 
@@ -20,7 +21,7 @@ LIMITS = Limits(units=20, jobs=12)
 
 
 def shares_speed(case: vs.Scenario, kind: int) -> bool:
-    center, limit = case.datacenter, case.datacenter.processor_types[kind].parallelism
+    center, limit = case.datacenter, at_full_speed(case.datacenter.processor_types[kind])
     mine = center.unit_capacity[center.unit_type == kind]
     return limit is not None and any(capacity > limit for capacity in mine)
 
@@ -57,11 +58,18 @@ def is_possible(case: vs.Scenario, task: int) -> bool:
 
 
 def real_scenario(
-    seed: int, policy: Any = "high", has_outages: bool = False, early: bool = False, options: Any = None
+    seed: int,
+    policy: Any = "high",
+    has_outages: bool = False,
+    early: bool = False,
+    options: Any = None,
+    has_rates: bool = False,
 ) -> vs.Scenario:
-    """The scenario of a seed: few nodes with several units each; what no node could ever hold is taken back."""
+    """The scenario of a seed: few nodes with several units each; what no node could ever hold is taken back. With
+    ``has_rates`` every second one has speed curves."""
     dice = SeededDice(seed)
     base = build_scenario(dice, replace(LIMITS, outages=has_outages, early=early), policy, options)
+    base = every_second_with_rates(base, seed) if has_rates else base
     center, n, placed = base.datacenter, base.workload.n_tasks, base.workload.placed
     base = replace(base, workload=replace(base.workload, placed=None))
     if not has_outages:  # which name nodes

@@ -1,8 +1,8 @@
 """Random scenarios of real nodes: ``python -m verification.nodes [N] [--policy NAME]``.
 
-Tasks that hold several units, gangs, partitions and quotas, preemption, limits, withdrawals, checkpoints, outages and
-failures, under every policy that takes them, one after another. Each runs on both engines; their results must be equal
-bit for bit, and every rule of ``tests.invariants`` must hold.
+Tasks that hold several units, gangs, partitions and quotas, speed curves, preemption, limits, withdrawals, checkpoints,
+outages and failures, under every policy that takes them, one after another. Each runs on both engines; their results
+must be equal bit for bit, and every rule of ``tests.invariants`` must hold.
 """
 
 import sys
@@ -28,7 +28,7 @@ def shares(n: int) -> dict[str, int]:
 def check(seed: int, name: str) -> Checked:
     """Run the scenario of a seed on both engines, compare them, and check what they tell; every second one ends
     early."""
-    case = partition_scenario(seed, name, early=seed % 2 == 1)
+    case = partition_scenario(seed, name, early=seed % 2 == 1, has_rates=True)
     compiled, reference = run(case, "compiled"), run(case, "reference")
     differ = unlike(compiled, reference)
     if isinstance(compiled, Refused):

@@ -120,6 +120,43 @@ def birth_death_response(rate: float, rates: tuple[float, ...], states: int = 10
     return float((np.arange(states + 1) * weights).sum() / weights.sum() / rate)
 
 
+CURVES = {"*": (1.0, 0.9, 0.6), "B": (1.0, 0.5)}  # three others get 1.8 done together, two of B no more than one
+OF_EACH = (0.6, 0.3)  # arrivals of A and of B
+
+
+def responses_by_type(
+    arrivals: tuple[float, float], curves: tuple[tuple[float, ...], tuple[float, ...]], most: int = 40
+) -> tuple[float, float]:
+    """The mean times of exponential work of mean 1 of two types that share a unit, where each of n tasks runs at the
+    rate of its type's curve: balance equations of the chain of both numbers, each up to ``most``, and Little's law."""
+    n_states = (most + 1) ** 2
+    flows = np.zeros((n_states, n_states))
+    counts = np.stack(np.divmod(np.arange(n_states), most + 1))
+    for state in range(n_states):
+        for kind, step in enumerate((most + 1, 1)):
+            mine, together = int(counts[kind, state]), int(counts[:, state].sum())
+            if mine < most:
+                flows[state + step, state] += arrivals[kind]
+            if mine > 0:
+                known = min(together, len(curves[kind]))
+                flows[state - step, state] += mine * curves[kind][known - 1] * known / together
+    flows -= np.diag(flows.sum(axis=0))
+    flows[0] = 1.0
+    share = np.linalg.solve(flows, np.eye(n_states)[0])
+    of_a, of_b = counts @ share / arrivals
+    return float(of_a), float(of_b)
+
+
+def two_types(random: np.random.Generator, n: int) -> vs.Scenario:
+    """Poisson arrivals of tasks of A and of B, which share a unit by curves of their own."""
+    base = scenario(random, n, sum(OF_EACH), random.exponential(1.0, n), capacity=1e6)
+    types = tuple(replace(one, rates=CURVES) for one in base.datacenter.processor_types)
+    kinds = random.random(n) < OF_EACH[1] / sum(OF_EACH)
+    work = replace(base.workload, job_task_type=kinds.astype(int), task_types=(vs.TaskType("A"), vs.TaskType("B")))
+    center = replace(base.datacenter, processor_types=types)
+    return replace(base, datacenter=center, workload=work, affinity=np.ones((1, 2)))
+
+
 def scenario(
     random: np.random.Generator,
     n: int,
@@ -244,6 +281,13 @@ def systems() -> list[System]:
             "birth-death chain",
             birth_death_response(1.2, RATES),
             lambda random, n: scenario(random, n, 1.2, random.exponential(1.0, n), capacity=1e6, rates=RATES),
+            "sojourn",
+        ),
+        System(
+            "M/M processor sharing, rates by task type",
+            "balance equations",
+            float(np.dot(OF_EACH, responses_by_type(OF_EACH, tuple(CURVES.values()))) / sum(OF_EACH)),
+            two_types,
             "sojourn",
         ),
         *(

@@ -11,6 +11,7 @@ import numpy as np
 import vinesim as vs
 from tests.demands import demands_of, taken
 from tests.properties.held_plainly import Folder, Hold
+from tests.rates import at_full_speed, rates_of
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import BatchPolicy
 
@@ -58,17 +59,20 @@ class Facts:
         return self.sizes[unit]
 
     def parallelism(self, unit: int) -> float:
-        kind, size = self.types[self.unit_type[unit]], self.capacity(unit)
-        limit = kind.parallelism if kind.rates is None else kind.rates.count(1.0)
+        """The load up to which all its tasks run at full speed."""
+        limit, size = at_full_speed(self.types[self.unit_type[unit]]), self.capacity(unit)
         return size if limit is None else min(limit, size)
 
-    def share_of_speed(self, unit: int, load: float) -> float:
-        """The speed of each task on the unit, relative to one alone."""
-        rates = self.types[self.unit_type[unit]].rates
+    def share_of_speed(self, task: int, unit: int, load: float) -> float:
+        """The speed of a task on the unit, relative to one alone."""
+        kind = self.types[self.unit_type[unit]]
         if load <= self.parallelism(unit):
             return 1.0
-        if rates is None:
+        if kind.rates is None:
             return self.parallelism(unit) / load
+        rates = rates_of(kind, self.work.task_types[self.kind[task]].name)
+        if rates is None:
+            return 1.0
         together = [n * rate for n, rate in enumerate(rates, 1)]
         return float(np.interp(load, range(1, len(rates) + 1), together)) / load
 
@@ -214,8 +218,8 @@ class Facts:
         """What is held of the unit right after a time."""
         return sum(h.amount for h in self.holds_on[unit] if h.begin <= time < h.end)
 
-    def service(self, unit: int, begin: float, end: float) -> float:
-        """Us of full speed that a task got that was on the unit all that time."""
+    def service(self, task: int, unit: int, begin: float, end: float) -> float:
+        """Us of full speed that a task got if it was on the unit all that time."""
         if not self.shares_speed(unit):
             return end - begin
         others = [h for h in self.holds_on[unit] if h.begin < end and h.end > begin]
@@ -223,7 +227,7 @@ class Facts:
         done = 0.0
         for low, high in itertools.pairwise(cuts):
             load = sum(h.amount for h in others if h.begin <= low and h.end >= high)
-            done += (high - low) * self.share_of_speed(unit, load)
+            done += (high - low) * self.share_of_speed(task, unit, load)
         return done
 
     def is_down(self, unit: int, time: float) -> bool:

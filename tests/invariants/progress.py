@@ -20,7 +20,7 @@ def work_done_is_work_asked(facts: Facts) -> Iterator[str]:
             whole = (facts.overhead(task, hold.unit) + facts.computing(task, hold.unit)) * facts.factor(task)
             before = facts.transfer(task, hold.unit) + _of(facts.work.restart_us, task, 0.0) * (number > 0)
             work = whole * left if whole < math.inf else math.inf
-            got = facts.service(hold.unit, hold.begin, hold.end)
+            got = facts.service(task, hold.unit, hold.begin, hold.end)
             slack = 1e-8 * (before + (work if work < math.inf else 0.0)) + 1e-12 * facts.makespan
             if hold.outcome == "finished" and abs(got - before - work) > slack:
                 yield f"task {task} got {got} us on unit {hold.unit} at its end, not {before + work}"

@@ -86,11 +86,11 @@ def service_time(facts: Facts) -> Iterator[str]:
         finish, needed = begin + transfer + execution, transfer + execution
         slack = 1e-9 * needed + 1e-14 * facts.makespan * (1 + 2 * len(facts.holds_on[unit]))
         if facts.is_missing(row["finish_us"]):
-            got = facts.service(unit, begin, facts.makespan)
+            got = facts.service(task, unit, begin, facts.makespan)
             if run[-1].unit == unit and got > needed + slack:
                 yield f"task {task} had {got} us of the {needed} that it needs and has no finish"
         elif facts.shares_speed(unit):
-            got = facts.service(unit, begin, row["finish_us"])
+            got = facts.service(task, unit, begin, row["finish_us"])
             if abs(got - needed) > slack:
                 yield f"task {task} got {got} us of service, not {needed}"
         elif row["finish_us"] != finish and (len(tasks) == 1 or abs(row["finish_us"] - finish) > slack):

@@ -40,7 +40,7 @@ MUTATIONS = (
         "a lease does not allow for units that share their speed",
         LEASES,
         "live/state.py",
-        "alone * max(1.0, full / float(queries.throughput(model, state, unit, full)))",
+        "alone * float(slowdown_at(model, state, tasks[0], unit, full))",
         "alone",
     ),
     mutation(

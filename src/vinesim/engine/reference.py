@@ -192,30 +192,45 @@ class ReferenceState:
     def is_shared(self, unit: int) -> bool:
         return bool(self.model.unit_parallelism[unit] < self.model.unit_capacity[unit])
 
-    def speed(self, unit: int, load: float) -> float:
+    def speed(self, task: int, unit: int, load: float) -> float:
         if load <= self.model.unit_parallelism[unit]:
             return 1.0
-        return float(queries.throughput(self.model, self, unit, load) / load)
+        return float(queries.throughput(self.model, self, task, unit, load) / load)
 
     def advance_work(self, unit: int) -> None:
-        self.work_done[unit] += (self.now_us - self.work_at_us[unit]) * self.speed(unit, self.unit_load[unit])
+        took_us = self.now_us - self.work_at_us[unit]
+        if queries.has_speed_curves(self.model, unit):
+            for task in self.running[unit]:
+                self.work_due[task] -= took_us * self.speed(task, unit, self.unit_load[unit])
+        else:
+            self.work_done[unit] += took_us * self.speed(-1, unit, self.unit_load[unit])
         self.work_at_us[unit] = self.now_us
+
+    def first_due(self, unit: int, load: float) -> int:
+        """The running task that is done first."""
+
+        def order(task: int) -> tuple[float, float]:
+            if not queries.has_speed_curves(self.model, unit):
+                return self.work_due[task], 0.0
+            return max(0.0, self.work_due[task]) / self.speed(task, unit, load), self.work_due[task]
+
+        return min(self.running[unit], key=order)
 
     def requeue_first(self, unit: int, load: float) -> None:
         for task in self.running[unit]:
             self.queued.pop(task, None)
             self.task_finish_us[task] = math.inf  # unknown: others may join
         if self.running[unit]:
-            first = min(self.running[unit], key=lambda task: self.work_due[task])
+            first = self.first_due(unit, load)
             left = max(0.0, self.work_due[first] - self.work_done[unit])
-            finish_us = self.now_us + left / self.speed(unit, load)
+            finish_us = self.now_us + left / self.speed(first, unit, load)
             finish_us = max(finish_us, self.task_start_us[first])  # rounding must not put it before
             if self.progress is not None:
                 first, finish_us = self.progress.or_killed(unit, first, finish_us)
             if finish_us == math.inf:
                 if self.work_due[first] == math.inf:
                     return  # none of them ever ends
-                raise OutOfTime(first, unit, left / self.speed(unit, load))
+                raise OutOfTime(first, unit, left / self.speed(first, unit, load))
             self.task_finish_us[first] = finish_us
             self.queue_finish(first)
 

@@ -48,9 +48,8 @@ class Progress:
         unit = state.task_unit[task]
         served = state.now_us - state.task_init_us[task]
         if state.is_shared(unit):
-            done = state.work_done[unit] + (state.now_us - state.work_at_us[unit]) * state.speed(
-                unit, state.unit_load[unit]
-            )
+            speed = state.speed(task, unit, state.unit_load[unit])
+            done = state.work_done[unit] + (state.now_us - state.work_at_us[unit]) * speed
             served = before + work - max(0.0, state.work_due[task] - done) if work < math.inf else 0.0
         return min(max(served - before, 0.0), work)
 

@@ -5,6 +5,9 @@ tasks has had (``work_done``); a task is due when that clock has advanced by its
 first has its finish in the event queue; the event moves when a task joins or leaves. The finish of the others is
 infinite, that is, unknown. Source: Symphony paper, section on the resource map (a CPU runs several requests);
 egalitarian processor sharing.
+
+Where task types have speed curves of their own, the tasks of a unit get different shares. There the clock of the unit
+stands still, and ``work_due`` is what is left of each task, which is brought up to date when a task joins or leaves.
 """
 
 import numpy as np
@@ -17,19 +20,46 @@ from vinesim.state.kernel import inlined, kernel
 
 
 @inlined
-def speed(model, state, unit, load):
-    """Return the share of full speed of each task on the unit."""
+def speed(model, state, task, unit, load):
+    """Return the share of full speed of a task on the unit; -1 stands for any task, where all have the same."""
     if load <= model.unit_parallelism[unit]:
         return 1.0
-    return queries.throughput(model, state, unit, load) / load
+    return queries.throughput(model, state, task, unit, load) / load
 
 
 @inlined
 def advance(model, state, unit):
-    """Advance the unit's work clock to now."""
+    """Advance the unit's work clock, or the work of each of its tasks, to now."""
     now = state.run[0].now_us
-    state.work_done[unit] += (now - state.work_at_us[unit]) * speed(model, state, unit, state.unit_load[unit])
+    if queries.has_speed_curves(model, unit):
+        _advance_each(model, state, unit)
+    else:
+        took_us = now - state.work_at_us[unit]
+        state.work_done[unit] += took_us * speed(model, state, np.int64(-1), unit, state.unit_load[unit])
     state.work_at_us[unit] = now
+
+
+@kernel
+def _advance_each(model, state, unit):
+    took_us = state.run[0].now_us - state.work_at_us[unit]
+    task = np.int64(state.work_first[unit])
+    while task >= 0:
+        state.work_due[task] -= took_us * speed(model, state, task, unit, state.unit_load[unit])
+        task = np.int64(state.work_next[task])
+
+
+@kernel
+def _first_of_each(model, state, unit, load):
+    """Return the task of the unit that is done first, where they have different speeds; -1 if there is none."""
+    first, first_us = np.int64(-1), np.inf
+    task = np.int64(state.work_first[unit])
+    while task >= 0:
+        left_us = max(0.0, state.work_due[task]) / speed(model, state, task, unit, load)
+        is_sooner = left_us < first_us or (left_us == first_us and state.work_due[task] < state.work_due[first])
+        if first < 0 or is_sooner:
+            first, first_us = task, left_us
+        task = np.int64(state.work_next[task])
+    return first
 
 
 @inlined
@@ -40,15 +70,24 @@ def note_out_of_time(state, task, unit, service_us):
 
 
 @inlined
-def requeue(model, state, unit, load):
-    """Put the finish of the task that is due first into the event queue, replacing the present one. Returns whether it
-    is a finite number."""
+def _first_due(model, state, unit, load):
+    """Return the task of the unit that is done first, -1 if there is none."""
+    if queries.has_speed_curves(model, unit):
+        return _first_of_each(model, state, unit, load)
     first = np.int64(-1)
-    task = state.work_first[unit]
+    task = np.int64(state.work_first[unit])
     while task >= 0:
         if first < 0 or state.work_due[task] < state.work_due[first]:
             first = task
-        task = state.work_next[task]
+        task = np.int64(state.work_next[task])
+    return first
+
+
+@inlined
+def requeue(model, state, unit, load):
+    """Put the finish of the task that is due first into the event queue, replacing the present one. Returns whether it
+    is a finite number."""
+    first = _first_due(model, state, unit, load)
     queued = state.work_event[unit]
     if queued >= 0:
         event_queue.cancel(state, queued)
@@ -56,7 +95,7 @@ def requeue(model, state, unit, load):
     state.work_event[unit] = first
     if first >= 0:
         left = max(0.0, state.work_due[first] - state.work_done[unit])
-        finish_us = state.run[0].now_us + left / speed(model, state, unit, load)
+        finish_us = state.run[0].now_us + left / speed(model, state, first, unit, load)
         finish_us = max(finish_us, state.task_start_us[first])  # rounding must not put it before
         first, finish_us = _or_killed(model, state, unit, first, finish_us)
         state.work_event[unit] = first
@@ -64,7 +103,7 @@ def requeue(model, state, unit, load):
             if state.work_due[first] == np.inf:  # none of them ever ends
                 state.work_event[unit] = -1
                 return True
-            note_out_of_time(state, first, unit, left / speed(model, state, unit, load))
+            note_out_of_time(state, first, unit, left / speed(model, state, first, unit, load))
             return False
         state.task_finish_us[first] = finish_us
         event_queue.push(state, first)

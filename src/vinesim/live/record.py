@@ -22,6 +22,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import Network
 from vinesim.model.result import ExitReason, Outcome, Result
 from vinesim.model.scenario import Scenario
+from vinesim.model.speed_curves import curves_of
 from vinesim.model.version import VERSION
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.identity import content_id
@@ -247,7 +248,7 @@ def _type(one: Any) -> dict[str, Any]:
     if one.parallelism is not None:
         found["parallelism"] = one.parallelism
     if one.rates is not None:
-        found["rates"] = list(one.rates)
+        found["rates"] = {name: list(curve) for name, curve in curves_of(one.rates).items()}
     if one.attributes:
         found["attributes"] = dict(one.attributes)
     return found

@@ -5,6 +5,7 @@ from typing import Any
 
 from vinesim.engine.reference import ReferenceState
 from vinesim.live.columns import Requests, gone
+from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.state import queries
 
 
@@ -71,4 +72,4 @@ def expected_us(model: Any, state: LiveState, tasks: list[int], unit: int) -> fl
     overhead = float(model.overhead_us[model.unit_type[unit], kind])
     alone = overhead + sum(float(queries.execution_us(model, state, task, unit)) - overhead for task in tasks)
     full = float(model.unit_capacity[unit])
-    return alone * max(1.0, full / float(queries.throughput(model, state, unit, full)))
+    return alone * float(slowdown_at(model, state, tasks[0], unit, full))

@@ -1,5 +1,7 @@
 """A lower bound on the number of deadlines that any scheduler misses."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from vinesim.model.alone import alone_us
@@ -31,15 +33,34 @@ def least_missed(scenario: Scenario, windows_us: tuple[float, ...] = WINDOWS_US)
     room = work.deadline_us - work.arrival_us
     deployed = distinct(center.unit_type)
     alone = ~(time[:, deployed] <= room[:, None] * (1 + 1e-12)).any(axis=1)
-    most = (max(p.throughput, default=p.parallelism) for p in center.processor_types)
-    parallelism = np.array([np.inf if at_most is None else at_most for at_most in most])
-    at_once = np.minimum(center.unit_capacity, parallelism[center.unit_type])
-    speed = np.bincount(center.unit_type, at_once, minlength=len(parallelism))
-    share = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)[:, deployed] / speed[deployed]
+    speed = _speeds(scenario)[work.job_task_type]
+    needed = np.where(time <= room[:, None], added * _amounts(scenario), np.inf)
+    share = needed[:, deployed] / speed[:, deployed]
     least = share.min(axis=1)  # share of 1 us of all capacity, summed over types
     crowded = max(_crowded(work.arrival_us, work.deadline_us, least, alone, w, len(deployed)) for w in windows_us)
     n_alone = int(alone.sum())
     return {"alone": n_alone, "crowded": crowded, "missed": n_alone + crowded}
+
+
+def _speeds(scenario: Scenario) -> np.ndarray:
+    """[T, P] the most that tasks of each type get done together on all units of a processor type.
+
+    Where task types have speed curves of their own, every unit counts as the largest one: on units of several sizes
+    what one task uses of a unit would otherwise count for more than what another one does.
+    """
+    center, types = scenario.datacenter, scenario.datacenter.processor_types
+    n_units = np.bincount(center.unit_type, minlength=len(types))
+    has_own = np.array([isinstance(p.rates, Mapping) for p in types])
+    found = []
+    for task_type in scenario.workload.task_types:
+        most = (p.most_together(task_type.name) for p in types)
+        together = np.array([np.inf if at_most is None else at_most for at_most in most])
+        at_once = np.minimum(center.unit_capacity, together[center.unit_type])
+        largest = np.zeros(len(types))
+        np.maximum.at(largest, center.unit_type, at_once)
+        together = np.bincount(center.unit_type, at_once, minlength=len(types))
+        found.append(np.where(has_own, n_units * largest, together))
+    return np.array(found)
 
 
 def _amounts(scenario: Scenario) -> np.ndarray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.speed_curves import ANY_TASK, Rates, curves_of, full_speed, plain_rates, throughput, wrong_rates
 
 CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a power curve
 
@@ -20,7 +21,8 @@ class ProcessorType:
 
     The tasks of a unit share its ``capacity``: a task takes its ``demand`` while it is there, by default one slot (1).
     Tasks run at full speed while their demands add up to at most ``parallelism``; above that they share the speed.
-    ``rates`` says the same as a table: the speed of each of n tasks, relative to that of one alone, by n - 1.
+    ``rates`` says the same as a table: the speed of each of n tasks, relative to that of one alone, by n - 1; or such a
+    table by the name of the task type, where ``"*"`` stands for all others. Without it these never slow down.
     """
 
     name: str
@@ -32,7 +34,7 @@ class ProcessorType:
     capacity: float = 1.0
     parallelism: float | None = None  # None: equal to the capacity, so the unit never slows down
     attributes: Mapping[str, float] = field(default_factory=dict)  # cores, sms, memory_bytes ...
-    rates: tuple[float, ...] | None = field(default=None, metadata=IF_GIVEN)  # of each of 1, 2 ... tasks; 1 first
+    rates: Rates | None = field(default=None, metadata=IF_GIVEN)  # of each of 1, 2 ... tasks; 1 first
 
     @property
     def has_own_power(self) -> bool:
@@ -46,15 +48,14 @@ class ProcessorType:
 
     @property
     def full_speed(self) -> float | None:
-        """The demand up to which tasks run at full speed; None: the capacity of the unit."""
-        if self.rates is None:
-            return self.parallelism
-        return float(next((n for n, rate in enumerate(self.rates) if rate < 1.0), len(self.rates)))
+        """The demand up to which all tasks run at full speed; None: the capacity of the unit."""
+        return min(map(full_speed, curves_of(self.rates).values()), default=self.parallelism)
 
-    @property
-    def throughput(self) -> tuple[float, ...]:
-        """What 1, 2 ... tasks get done together, relative to one; empty without a table."""
-        return tuple((n + 1) * rate for n, rate in enumerate(self.rates or ()))
+    def most_together(self, task_type: str) -> float | None:
+        """The most that tasks of a type get done together on a unit, relative to one; None: the unit's capacity."""
+        curves = curves_of(self.rates)
+        curve = curves.get(task_type, curves.get(ANY_TASK))
+        return self.parallelism if curve is None else max(throughput(curve))
 
     @property
     def is_shared(self) -> bool:
@@ -80,18 +81,12 @@ class ProcessorType:
             object.__setattr__(self, "idle_power_w", self.power_curve_w[0])
 
     def _wrong_rates(self) -> list[Problem]:
-        rates, where = self.rates, f"processor type {self.name}, rates"
-        if rates is None:
+        if self.rates is None:
             return []
-        object.__setattr__(self, "rates", tuple(float(rate) for rate in rates))
-        problems = []
-        if not rates or rates[0] != 1.0 or not all(0 < rate <= 1 for rate in rates):
-            problems.append(Problem(where, "numbers above 0 and at most 1, the first 1", f"{list(rates)}"))
-        if len(rates) > math.ceil(self.capacity):
-            expected = f"at most {math.ceil(self.capacity)} numbers, as its capacity is {self.capacity:g}"
-            problems.append(Problem(where, expected, f"{len(rates)}", "Give it more capacity."))
+        object.__setattr__(self, "rates", plain_rates(self.rates))
+        problems = wrong_rates(self.name, self.rates, self.capacity)
         if self.parallelism is not None:
-            problems.append(Problem(where, "rates or a parallelism", "both", "Keep one."))
+            problems.append(Problem(f"processor type {self.name}", "rates or a parallelism", "both", "Keep one."))
         return problems
 
     def _wrong_curve(self) -> list[Problem]:

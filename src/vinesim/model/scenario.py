@@ -23,6 +23,7 @@ from vinesim.model.failure import Failures, wrong_failures
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.partition import Partition, wrong_partitions
+from vinesim.model.speed_curves import unknown_task_types
 from vinesim.model.workload import NO_PARTITION, NOT_PLACED, Workload
 
 MAX_SAMPLES = 10_000_000  # of the utilisation over time
@@ -238,12 +239,16 @@ class Scenario:
         ]
 
     def _unknown_types(self) -> list[Problem]:
-        """Find names of processor types in the workload that the datacenter does not define."""
+        """Find names of processor types in the workload, and of task types in the datacenter, that nothing defines."""
         work, known = self.workload, [p.name for p in self.datacenter.processor_types]
         named = [(f"workload.companions.{name}", name) for name in work.companions or ()]
         named += [(f"workload.lead_sets[{i}]", name) for i, names in enumerate(work.lead_sets) for name in names]
         expected = "a processor type, one of " + ", ".join(known)
-        return [Problem(where, expected, repr(name)) for where, name in named if name not in known][:10]
+        problems = [Problem(where, expected, repr(name)) for where, name in named if name not in known]
+        task_types = [one.name for one in work.task_types]
+        for one in self.datacenter.processor_types:
+            problems += unknown_task_types(one.name, one.rates, task_types)
+        return problems[:10]
 
     def _wrong_placed(self) -> list[Problem]:
         """Find tasks that run from the beginning on a unit that does not exist or cannot run them."""

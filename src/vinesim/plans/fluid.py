@@ -56,10 +56,11 @@ def _work(scenario: Scenario) -> Work:
         if scenario.overhead_us is not None:
             time = time + scenario.overhead_us[p][kind]
         time = np.where(speed > 0, time * factor, np.inf)
+        most = (processor.most_together(t.name) for t in work.task_types)
+        together = np.array([processor.capacity if n is None else n for n in most])
         share = np.minimum(
             1.0,
-            _demand(work.demand, processor.capacity)
-            / (max(processor.throughput, default=processor.parallelism) or processor.capacity),
+            _demand(work.demand, processor.capacity) / together[kind],
         )
         busy = np.bincount(kind, time * share, n_types)
         units[:, p] = busy / span if span > 0 else np.inf

@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.model.application import listed_by_code, nodes_by_type
 from vinesim.model.arrays import distinct
-from vinesim.model.catalog import ANY_PROCESSOR, ProcessorType
+from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.consolidation import largest_sizes
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PREEMPTION, Scenario
@@ -19,6 +19,7 @@ from vinesim.state.gang_room import check_gangs, gang_codes, gangs_of
 from vinesim.state.layout import ATTACHED, ENDED, PENDING, RUN, Model, State, has_shared_speed
 from vinesim.state.node_rooms import node_rooms, ranked
 from vinesim.state.partitions import Quotas, over_quota, partition_columns, quotas_of
+from vinesim.state.speed_curves import speed_curves
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
@@ -86,7 +87,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         unit_node=unit_node.astype(np.int32),
         unit_capacity=capacity,
         unit_parallelism=np.where(np.isnan(parallelism), capacity, parallelism),
-        **_throughputs(types),
+        **speed_curves(types, _task_type_names(work, classes)),
         unit_order=order.astype(np.int64),
         node_rack=node_rack.astype(np.int32),
         node_shelf=node_shelf.astype(np.int32),
@@ -143,14 +144,10 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     return Model(*map(_read_only, model))
 
 
-def _throughputs(types: Sequence[ProcessorType]) -> dict[str, np.ndarray]:
-    """Return the columns of the model about units whose tasks share their speed by a table."""
-    tables = [p.throughput for p in types]
-    if not any(tables):
-        return {"type_rates": NOTHING_I8, "type_throughput": np.empty((0, 0))}
-    most = max(map(len, tables))
-    rows = [[*table, *[np.nan] * (most - len(table))] for table in tables]
-    return {"type_rates": np.array(list(map(len, tables))), "type_throughput": np.array(rows, np.float64)}
+def _task_type_names(work: Workload, classes: DemandClasses | None) -> list[str]:
+    """Return the names of the scenario's task types, for each of the model's."""
+    names = [one.name for one in work.task_types]
+    return names if classes is None else [names[code] for code in classes.task_type]
 
 
 def _nodes(unit_place: np.ndarray, data_place: np.ndarray, n_places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

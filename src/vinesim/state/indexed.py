@@ -24,6 +24,7 @@ for same in (
     queries.deadline_us,
     queries.has_room,
     queries.has_room_for,
+    queries.has_speed_curves,
     queries.is_up,
     queries.meets_on_type,
     queries.operations,

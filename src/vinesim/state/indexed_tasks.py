@@ -144,7 +144,7 @@ def work_done_us(model, state, task):
     served = now - state.task_init_us[task]
     if model.unit_parallelism[unit] < model.unit_capacity[unit]:
         load = state.unit_load[unit]
-        together = queries.throughput(model, state, unit, load)
+        together = queries.throughput(model, state, task, unit, load)
         speed = 1.0 if load <= model.unit_parallelism[unit] else together / load
         done = state.work_done[unit] + (now - state.work_at_us[unit]) * speed
         served = before + work - max(0.0, state.work_due[task] - done) if work < np.inf else 0.0

@@ -227,22 +227,31 @@ def demand(model: Any, state: Any, task: int, unit: int) -> float:
     return amount_of(model.task_demand[task], model.unit_capacity[unit])
 
 
-def throughput(model: Any, state: Any, unit: int, load: float) -> float:
-    """Return what the tasks of a unit get done together, relative to one alone, if their demands add up to ``load``.
+def throughput(model: Any, state: Any, task: int, unit: int, load: float) -> float:
+    """Return what tasks of a task's type get done together on a unit, relative to one alone, if they are all that runs
+    there and their demands add up to ``load``.
 
     That is the load up to the unit's parallelism, which is then the limit; or it goes by the table of rates, linear
-    between whole numbers and constant beyond its end. Each task has the speed throughput / load."""
-    full, p = model.unit_parallelism[unit], model.unit_type[unit]
+    between whole numbers and constant beyond its end. Each task has the speed throughput / load, also beside tasks of
+    other types."""
+    full, curve = model.unit_parallelism[unit], model.unit_type[unit]
     if load <= full:
         return load
-    n = model.type_rates[p] if len(model.type_rates) > 0 else 0
-    if n == 0:
-        return full
+    if has_speed_curves(model, unit):
+        curve = model.type_curve[curve, task_type(model, state, task)]
+    n = model.curve_length[curve] if len(model.curve_length) > 0 else 0
+    if n <= 0:
+        return full if n == 0 else load
     whole = int(load)
     if whole >= n:
-        return model.type_throughput[p, n - 1]
-    below = model.type_throughput[p, whole - 1]
-    return below + (load - whole) * (model.type_throughput[p, whole] - below)
+        return model.curve_throughput[curve, n - 1]
+    below = model.curve_throughput[curve, whole - 1]
+    return below + (load - whole) * (model.curve_throughput[curve, whole] - below)
+
+
+def has_speed_curves(model: Any, unit: int) -> bool:
+    """Whether task types have speed curves of their own on the unit."""
+    return len(model.type_curve) > 0 and model.type_curve[model.unit_type[unit], 0] >= 0
 
 
 def has_room(model: Any, state: Any, unit: int) -> bool:

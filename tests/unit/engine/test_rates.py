@@ -8,13 +8,13 @@ import pytest
 import vinesim as vs
 from tests.invariants import violations
 from tests.properties.equivalence import alike, differences, run, told
+from tests.rates import with_rates
 from tests.strategies import Limits, SeededDice, seeded_scenario
 from verification.queues import RATES, birth_death_response, scenario
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-TABLES = ((1.0, 0.75), (1.0, 1.0, 0.5), (1.0, 0.4, 0.4, 0.1), (1.0,), (1.0, 0.9))
 
 
 def finishes(rates, sizes, arrivals, capacity=4.0, demand=None, **more):
@@ -26,16 +26,10 @@ def finishes(rates, sizes, arrivals, capacity=4.0, demand=None, **more):
     return vs.simulate(case, engine="reference").tasks["finish_us"].tolist()
 
 
-def with_rates(seed, policy="high", early=False):
-    """A random scenario whose types have tables of rates instead of a parallelism."""
-    dice = SeededDice(seed + 30_000)
+def random_case(seed, policy="high", early=False):
+    """A random scenario with tables of rates, in every second one by task type."""
     case = seeded_scenario(seed, policy, limits=Limits(jobs=10, early=early))
-    tables = [dice.pick(TABLES) for _ in case.datacenter.processor_types]
-    types = [
-        replace(kind, parallelism=None, rates=table[: int(np.ceil(kind.capacity))])
-        for kind, table in zip(case.datacenter.processor_types, tables, strict=True)
-    ]
-    return replace(case, datacenter=replace(case.datacenter, processor_types=tuple(types)))
+    return with_rates(case, SeededDice(seed + 30_000), by_task_type=seed % 2 == 1)
 
 
 def test_each_of_n_tasks_has_the_rate_of_n():
@@ -74,7 +68,7 @@ def test_a_parallelism_is_a_table_of_ones():
 
 def test_both_engines_give_the_same_and_every_rule_holds():
     for seed in range(80):
-        case = with_rates(seed)
+        case = random_case(seed)
         assert differences(case) == [], seed
         done = run(case, "reference")
         assert isinstance(done, vs.Result), seed
@@ -82,16 +76,16 @@ def test_both_engines_give_the_same_and_every_rule_holds():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["priority", "fcfs", "deadline_consolidation"])
+@pytest.mark.parametrize("name", ["priority", "fcfs", "deadline_consolidation", "symphony", "las"])
 def test_both_engines_give_the_same_where_tasks_end_early(name):
     for seed in range(120):
-        assert differences(with_rates(seed, name, early=True)) == [], seed
+        assert differences(random_case(seed, name, early=True)) == [], seed
 
 
 def test_tasks_that_are_preempted_keep_what_they_got_done():
     n_lost = 0
     for seed in range(60):
-        case = with_rates(seed, "priority", early=True)
+        case = random_case(seed, "priority", early=True)
         done = run(case, "reference")
         if isinstance(done, vs.Result):
             assert violations(case, done, resolve("priority", {})) == [], seed
@@ -145,10 +139,10 @@ def test_a_table_in_a_file(tmp_path):
     changed = read_scenario(tmp_path / "s.yaml", ["processor_types[0].rates=[1, 0.5]"])
     assert changed.content_id != case.content_id
     for rates, message in (
-        ("rates: [0.5]", "rates that begin with 1"),
-        ("rates: [1, 1, 1, 1]", "at most 3 rates"),
+        ("rates: [0.5]", "numbers above 0 and at most 1, the first 1"),
+        ("rates: [1, 1, 1, 1]", "at most 3 numbers"),
         ("rates: [1, 2]", "at most 1"),
-        ("rates: [1], parallelism: 2", "rates or parallelism, found both"),
+        ("rates: [1], parallelism: 2", "rates or a parallelism, found both"),
     ):
         (tmp_path / "s.yaml").write_text(FILE.replace("RATES", rates))
         with pytest.raises(vs.InputError, match=rf"s.yaml:2:.*{message}"):

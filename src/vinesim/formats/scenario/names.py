@@ -20,6 +20,7 @@ from vinesim.model.catalog import (
     codes_of,
 )
 from vinesim.model.errors import InputError
+from vinesim.model.speed_curves import ANY_TASK
 from vinesim.workloads.registry import known_generator
 from vinesim.workloads.spec import GeneratorSpec
 
@@ -47,6 +48,7 @@ class Names:
 def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Names:
     """The types by code: those of the generator if it adds its own, else the document's."""
     names = Names(_processor_types(source, document), _task_types(source, document), folder)
+    _check_rates(source, document, names)
     spec = generator_with_types(document, folder)
     if spec is not None:
         names = replace(names, processors=tuple(spec.processor_types or ()), tasks=tuple(spec.task_types or ()))
@@ -85,12 +87,13 @@ def _processor_types(source: YamlSource, document: ScenarioDocument) -> tuple[Pr
         return built_in
     types = {} if document.extends == "none" else {p.name: p for p in built_in}
     _check_once(source, [(("processor_types", i, "name"), part.name) for i, part in enumerate(parts)])
-    types.update({part.name: _processor_type(part) for part in parts})
+    types.update({part.name: _processor_type(source, i, part) for i, part in enumerate(parts)})
     return tuple(types.values())
 
 
-def _processor_type(part: ProcessorTypePart) -> ProcessorType:
-    return ProcessorType(
+def _processor_type(source: YamlSource, i: int, part: ProcessorTypePart) -> ProcessorType:
+    """Return the type that a part describes; without its speeds, with the problems added, if these are wrong."""
+    plain = ProcessorType(
         name=part.name,
         price=part.price,
         idle_power_w=part.idle_power,
@@ -98,10 +101,21 @@ def _processor_type(part: ProcessorTypePart) -> ProcessorType:
         sleep_power_w=part.sleep_power,
         power_curve_w=None if part.power_curve is None else tuple(part.power_curve),
         capacity=part.capacity,
-        parallelism=part.parallelism,
-        rates=None if part.rates is None else tuple(part.rates),
         attributes=part.attributes,
     )
+    try:
+        return replace(plain, parallelism=part.parallelism, rates=part.rates)
+    except InputError as error:
+        source.adopt(error, ("processor_types", i, "rates"))
+        return plain
+
+
+def _check_rates(source: YamlSource, document: ScenarioDocument, names: Names) -> None:
+    """Report the task types of rates that do not exist."""
+    for i, part in enumerate(document.processor_types or []):
+        for task_type in part.rates or {}:
+            if task_type != ANY_TASK and task_type not in names.task_names:
+                source.add_unknown(("processor_types", i, "rates", task_type), names.task_names, "a task type")
 
 
 def _task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType, ...]:

@@ -8,12 +8,12 @@ import numpy as np
 from vinesim.formats.papers.tables import read_affinity, read_power
 from vinesim.formats.scenario.names import Names, read, unknown_rows
 from vinesim.formats.scenario.type_parts import AffinityPart, ConsolidatedTimesPart
-from vinesim.formats.scenario.values import ANY_TASK
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model import affinity as affinity_table
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, codes_of
 from vinesim.model.consolidation import times_of_sizes
 from vinesim.model.errors import InputError
+from vinesim.model.speed_curves import ANY_TASK
 
 FORMS = ("absolute", "peak", "times")
 

@@ -1,13 +1,13 @@
 """Sections of the scenario file about types: processors, affinity, power, overhead, prices."""
 
-import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
-from vinesim.formats.scenario.values import ANY_TASK, FileName, Name, Number, NumberRow, Positive, Time, TimeRow
+from vinesim.formats.scenario.values import CurveRow, FileName, Name, Number, NumberRow, Positive, Time, TimeRow
 from vinesim.formats.source.parts import Part, wrong
 from vinesim.model.consolidation import MOST_SIZES
+from vinesim.model.speed_curves import ANY_TASK
 
 
 class ProcessorTypePart(Part):
@@ -29,25 +29,15 @@ class ProcessorTypePart(Part):
     parallelism: Positive | None = Field(
         None, description="Sum of demands up to which tasks run at full speed; above it they share. Default: capacity."
     )
-    rates: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)] | None = Field(
+    rates: CurveRow | None = Field(
         None,
         description="Instead of parallelism: the speed of each of 1, 2, 3 ... tasks on a unit, relative to one alone: "
-        "[1, 0.95, 0.8]. Linear between whole loads; beyond its end the tasks share what the last number allows.",
+        "[1, 0.95, 0.8]. Linear between whole loads; beyond its end the tasks share what the last number allows. "
+        'Or by task type, "*" for all others: {"*": [1, 0.95], SPMV: [1, 0.6]}. Without "*" these never slow down.',
     )
     attributes: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
         default_factory=dict, description="Other numbers of the type, such as cores, sms, memory_bytes."
     )
-
-    @model_validator(mode="after")
-    def _one_speed(self) -> "ProcessorTypePart":
-        if self.rates is not None and self.parallelism is not None:
-            raise wrong("rates or parallelism", "both", "Keep one.")
-        if self.rates is not None and self.rates[0] != 1:
-            raise wrong("rates that begin with 1, the speed of one task alone", f"{self.rates[0]:g}")
-        if self.rates is not None and len(self.rates) > math.ceil(self.capacity):
-            expected = f"at most {math.ceil(self.capacity)} rates, as the capacity is {self.capacity:g}"
-            raise wrong(expected, f"{len(self.rates)}", "Give it more capacity.")
-        return self
 
     @model_validator(mode="after")
     def _one_power(self) -> "ProcessorTypePart":

@@ -8,9 +8,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 from vinesim.formats.source import quantities
 from vinesim.formats.source.parts import wrong
 from vinesim.model.errors import InputError
+from vinesim.model.speed_curves import ANY_TASK
 
 MAX_UNITS = 10_000_000
-ANY_TASK = "*"  # as a task type in a row: every type that the row does not name
 
 
 def _with_unit(read: Callable[[Any, str], float]) -> Callable[[Any], float]:
@@ -68,6 +68,13 @@ def _spread(value: Any) -> Any:
     return value if isinstance(value, dict | list | None) else {ANY_TASK: value}
 
 
+def _spread_list(value: Any) -> Any:
+    """Do the same where a value is a list."""
+    if not isinstance(value, dict | list | None):
+        raise wrong("a list, or a list for each of some task types", f"{value}")
+    return {ANY_TASK: value} if isinstance(value, list) else value
+
+
 def _row_schema(value_type: Any) -> WithJsonSchema:
     schema = TypeAdapter(value_type).json_schema()
     return WithJsonSchema({"anyOf": [schema, {"type": "object", "additionalProperties": schema}]})
@@ -75,3 +82,5 @@ def _row_schema(value_type: Any) -> WithJsonSchema:
 
 NumberRow = Annotated[dict[str, Number], BeforeValidator(_spread), _row_schema(Number)]
 TimeRow = Annotated[dict[str, Time], BeforeValidator(_spread), _row_schema(Time)]
+Curve = Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=1)]
+CurveRow = Annotated[dict[str, Curve], BeforeValidator(_spread_list), _row_schema(Curve)]

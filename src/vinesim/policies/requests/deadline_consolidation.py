@@ -16,6 +16,7 @@ from vinesim.policies.requests.gang import (
     next_member,
 )
 from vinesim.policies.requests.registered import max_consolidated
+from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.state.queries import (
     consolidated_us,
     deadline_us,
@@ -29,7 +30,6 @@ from vinesim.state.queries import (
     nothing,
     oldest_pending,
     task_type,
-    throughput,
     time_on_type_us,
 )
 
@@ -94,7 +94,7 @@ def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float
         if is_available(model, state, task, p):
             unit = least_busy(model, state, task, p)
             load = state.unit_load[unit] + demand(model, state, task, unit)
-            slowdown = max(1.0, load / throughput(model, state, unit, load)) if load > 0.0 else 1.0
+            slowdown = slowdown_at(model, state, task, unit, load)
             total, count, last = time_on_type_us(model, state, task, p), 1, task
             while consolidated_us(model, state, task, p, count, total) * slowdown <= room_us:
                 if count == most:

@@ -9,6 +9,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, has_next_member, is_available, issue, next_member
 from vinesim.policies.requests.registered import average_load, can_use, max_consolidated
+from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.policies.symphony.consolidation import consolidated_operations, trimmed
 from vinesim.policies.symphony.history import HISTORY_SCRATCH, LONGEST, is_known, observe, predict
 from vinesim.policies.symphony.urgency import load_of, slack_us, urgency
@@ -27,7 +28,6 @@ from vinesim.state.queries import (
     operations_started,
     started_us,
     task_type,
-    throughput,
 )
 from vinesim.state.scratch import TASK_FROM_1
 
@@ -151,19 +151,14 @@ def learn(model: Any, state: Any, view: Any) -> None:
     took = view.now_us - started_us(model, state, view.task)
     if view.options.contention:
         left = state.unit_load[view.unit] + demand(model, state, view.task, view.unit)
-        took /= 0.5 * (max(1.0, scratch.slowdown[view.task]) + slowdown_at(model, state, view.unit, left))
+        took /= 0.5 * (max(1.0, scratch.slowdown[view.task]) + slowdown_at(model, state, view.task, view.unit, left))
     row = row_of(model, group(model, state, view.task), model.unit_type[view.unit])
     observe(scratch, row, view.options.window, operations_started(model, state, view.task), took)
 
 
-def slowdown_at(model: Any, state: Any, unit: int, load: float) -> float:
-    """Return how much slower than alone a task is on a unit with that load."""
-    return max(1.0, load / throughput(model, state, unit, load)) if load > 0.0 else 1.0
-
-
 def slowdown_with(model: Any, state: Any, task: int, unit: int) -> float:
-    """Return the same if the task joins those that run on the unit."""
-    return slowdown_at(model, state, unit, state.unit_load[unit] + demand(model, state, task, unit))
+    """Return how much slower than alone the task is if it joins those that run on the unit."""
+    return slowdown_at(model, state, task, unit, state.unit_load[unit] + demand(model, state, task, unit))
 
 
 def candidate(model: Any, state: Any, view: Any, g: int, task: int) -> tuple[int, float]:

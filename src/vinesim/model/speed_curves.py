@@ -1,0 +1,68 @@
+"""Speed curves: how fast each of 1, 2, 3 ... tasks runs that share a unit, for all task types or by task type."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from vinesim.model.errors import Problem
+
+ANY_TASK = "*"  # as a task type: every type that is not named beside it
+
+Curve = Sequence[float]  # the speed of each of 1, 2 ... tasks, relative to that of one alone
+Rates = Curve | Mapping[str, Curve]  # of all tasks, or by task type
+
+
+def plain_rates(rates: Any) -> Rates:
+    """Return rates as numbers: those of all tasks as one curve, even if they were given by task type."""
+    if not isinstance(rates, Mapping):
+        return _numbers(rates)
+    curves = {name: _numbers(curve) for name, curve in rates.items()}
+    return curves[ANY_TASK] if list(curves) == [ANY_TASK] else curves
+
+
+def _numbers(curve: Curve) -> Curve:
+    return tuple(float(rate) for rate in curve)
+
+
+def curves_of(rates: Rates | None) -> Mapping[str, Curve]:
+    """Return the curves by task type, ``ANY_TASK`` for those without one of their own; empty without rates."""
+    if rates is None:
+        return {}
+    return rates if isinstance(rates, Mapping) else {ANY_TASK: rates}
+
+
+def full_speed(curve: Curve) -> float:
+    """Return how many tasks run at full speed."""
+    return float(next((n for n, rate in enumerate(curve) if rate < 1.0), len(curve)))
+
+
+def throughput(curve: Curve) -> tuple[float, ...]:
+    """Return what 1, 2 ... tasks get done together, relative to one."""
+    return tuple((n + 1) * rate for n, rate in enumerate(curve))
+
+
+def wrong_rates(name: str, rates: Rates, capacity: float) -> list[Problem]:
+    """Find what is wrong with the rates of a processor type."""
+    where, curves = f"processor type {name}, rates", curves_of(rates)
+    if not curves:
+        return [Problem(where, "a list of rates, or one for each of some task types", "none")]
+    problems = []
+    for task_type, curve in curves.items():
+        of = f"{where}.{task_type}" if isinstance(rates, Mapping) else where
+        if not curve or curve[0] != 1.0 or not all(0 < rate <= 1 for rate in curve):
+            problems.append(Problem(of, "numbers above 0 and at most 1, the first 1", f"{list(curve)}"))
+        if len(curve) > math.ceil(capacity):
+            expected = f"at most {math.ceil(capacity)} numbers, as its capacity is {capacity:g}"
+            problems.append(Problem(of, expected, f"{len(curve)}", "Give it more capacity."))
+    return problems
+
+
+def unknown_task_types(name: str, rates: Rates | None, known: Iterable[str]) -> list[Problem]:
+    """Find task types of the rates of a processor type that do not exist."""
+    known = list(known)
+    expected = "a task type, one of " + ", ".join(known)
+    return [
+        Problem(f"processor type {name}, rates", expected, repr(task_type))
+        for task_type in curves_of(rates)
+        if task_type != ANY_TASK and task_type not in known
+    ]
