@@ -4,6 +4,8 @@ Each function here and in the other files ``indexed_*`` is the compiled form of 
 the same answer; property tests compare the two over whole runs.
 """
 
+from typing import Any
+
 import numpy as np
 
 import vinesim.state.indexed_closest
@@ -14,6 +16,7 @@ import vinesim.state.indexed_tasks  # noqa: F401
 from vinesim.state import queries, skew_heap
 from vinesim.state.compiled_form import compiled_form_of
 from vinesim.state.demand import amount_of
+from vinesim.state.kernel import has_speed_curves
 from vinesim.state.layout import DROP, MOVE, NOTHING, PREEMPT, START, Action
 
 # These bodies work in both engines: the queries that they call are answered from the indexes here.
@@ -24,7 +27,6 @@ for same in (
     queries.deadline_us,
     queries.has_room,
     queries.has_room_for,
-    queries.has_speed_curves,
     queries.is_up,
     queries.meets_on_type,
     queries.operations,
@@ -69,6 +71,13 @@ def preempt(task):
 @compiled_form_of(queries.move)
 def move(task, unit):
     return Action(np.int64(MOVE), np.int64(task), np.int64(1), np.int64(unit), np.inf)
+
+
+def all_alike(model: Any, unit: int) -> bool:
+    return False
+
+
+compiled_form_of(queries.has_speed_curves, without=all_alike, where=has_speed_curves)(queries.has_speed_curves)
 
 
 for _function, _inline in (

@@ -66,6 +66,12 @@ def is_partitioned(model: Any, *others: Any) -> bool:
     return bool(arrays.types[arrays.fields.index("job_partition")].dtype != types.int8)
 
 
+def has_speed_curves(model: Any, *others: Any) -> bool:
+    """Whether task types have speed curves of their own, in the same way."""
+    arrays = model.target
+    return bool(arrays.types[arrays.fields.index("type_curve")].dtype != types.int8)
+
+
 def ends_early(model: Any, state: Any, *others: Any) -> bool:
     """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
     arrays = state.target

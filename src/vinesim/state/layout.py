@@ -33,7 +33,7 @@ class Model(NamedTuple):
     unit_parallelism: np.ndarray  # [U] float64: demand up to which tasks run at full speed
     curve_length: np.ndarray  # [C] int64: tasks that a speed curve knows, 0 = by parallelism, -1 = never slower; or [0]
     curve_throughput: np.ndarray  # [C, K] float64: what so many tasks get done together, by their number - 1; or [0, 0]
-    type_curve: np.ndarray  # [P, T] int32: its curve for each task type, -1 = one for all, its own row; or [0, 0]
+    type_curve: np.ndarray  # [P, T] int32: its curve for each task type, -1 = one for all, its own row; or [0, 0] int8
     unit_order: np.ndarray  # [U] int64: this unit's row in the deployment
     node_rack: np.ndarray  # [V] int32
     node_shelf: np.ndarray  # [V] int32

@@ -9,6 +9,7 @@ from vinesim.model.speed_curves import ANY_TASK, curves_of, throughput
 
 BY_PARALLELISM, FULL_SPEED = 0, -1  # lengths of what is no curve: up to the unit's parallelism, or never slower
 ONE_FOR_ALL = -1  # in place of a curve of a task type
+NONE = np.empty((0, 0), np.int8)  # by its type loops are compiled without what follows from such curves
 
 
 def speed_curves(types: Sequence[ProcessorType], task_types: Sequence[str]) -> dict[str, np.ndarray]:
@@ -18,7 +19,7 @@ def speed_curves(types: Sequence[ProcessorType], task_types: Sequence[str]) -> d
         return {
             "curve_length": np.empty(0, np.int64),
             "curve_throughput": np.empty((0, 0)),
-            "type_curve": np.empty((0, 0), np.int32),
+            "type_curve": NONE,
         }
     tables = [throughput(curves.get(ANY_TASK, ())) for curves in known]
     lengths = [_length(curves) for curves in known]
@@ -34,11 +35,10 @@ def speed_curves(types: Sequence[ProcessorType], task_types: Sequence[str]) -> d
                 lengths.append(len(curve))
     most = max(map(len, tables))
     rows = [[*table, *[np.nan] * (most - len(table))] for table in tables]
-    has_own = bool((of_type != ONE_FOR_ALL).any())
     return {
         "curve_length": np.array(lengths, np.int64),
         "curve_throughput": np.array(rows, np.float64),
-        "type_curve": of_type if has_own else np.empty((0, 0), np.int32),
+        "type_curve": of_type if (of_type != ONE_FOR_ALL).any() else NONE,
     }
 
 
