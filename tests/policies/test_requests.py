@@ -461,3 +461,11 @@ def test_the_rule_is_its_definition(name):
         rules, told, in_parts = Rules(scenario, policy), -1, 0
         watched(scenario, compare)
     assert started > 500
+
+
+def test_a_request_without_end_lets_those_go_first_that_have_a_deadline():
+    work = vs.Workload([0, 0], range(3), [0.0, 0.0], [math.inf, 4.0], *np.zeros((3, 2)), [-1, -1],
+                       application=[0, 1], deadline_us=[math.inf, 10.0], task_types=(vs.TaskType("T"),))  # fmt: skip
+    center = vs.Datacenter.of([("P", 0, 0)], (vs.ProcessorType("P"),))
+    case = vs.Scenario(center, work, policy="deadline_consolidation", affinity=[[1.0]], horizon_us=20.0)
+    assert vs.simulate(case, engine="reference").tasks["init_us"].tolist() == [4.0, 0.0]

@@ -47,8 +47,8 @@ MUTATIONS = (
         "if first < 0 or state.work_due[task] < state.work_due[first]:",
         "if first < 0 or state.work_due[task] <= state.work_due[first]:",
         "engine/reference.py",
-        "first = min(self.running[unit], key=",
-        "first = min(reversed(self.running[unit]), key=",
+        "return min(self.running[unit], key=order)",
+        "return min(reversed(self.running[unit]), key=order)",
         added=f"{RULES}::test_of_tasks_that_are_due_together_the_first_one_started_leaves_first",
     ),
     mutation(

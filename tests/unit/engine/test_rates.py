@@ -76,10 +76,17 @@ def test_both_engines_give_the_same_and_every_rule_holds():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["priority", "fcfs", "deadline_consolidation", "symphony", "las"])
+@pytest.mark.parametrize("name", ["priority", "fcfs", "deadline_consolidation", "las"])
 def test_both_engines_give_the_same_where_tasks_end_early(name):
     for seed in range(120):
         assert differences(random_case(seed, name, early=True)) == [], seed
+
+
+@pytest.mark.slow
+def test_both_engines_give_the_same_where_symphony_expects_a_slowdown():
+    for seed in range(120):
+        case = replace(random_case(seed, "symphony"), options={"contention": True})
+        assert differences(case) == [], seed
 
 
 def test_tasks_that_are_preempted_keep_what_they_got_done():

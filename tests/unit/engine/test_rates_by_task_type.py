@@ -189,6 +189,7 @@ def test_tables_by_task_type_in_a_file(tmp_path):
             ["rates.SPMV: expected numbers above 0", "rates.INT: expected at most 3"],
         ),
         ("rates: {SPMV: [1, 2]}", ["at most 1"]),
+        ("rates: 0.5", ["rates: expected a list, or a list for each of some task types, found 0.5"]),
         ("rates: {SPMV: [1]}, parallelism: 2", ["rates or a parallelism, found both"]),
     ],
 )

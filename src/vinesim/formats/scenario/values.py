@@ -70,6 +70,8 @@ def _spread(value: Any) -> Any:
 
 def _spread_list(value: Any) -> Any:
     """Do the same where a value is a list."""
+    if not isinstance(value, dict | list | None):
+        raise wrong("a list, or a list for each of some task types", f"{value}")
     return {ANY_TASK: value} if isinstance(value, list) else value
 
 

@@ -72,10 +72,11 @@ class DeadlineConsolidation(OnlinePolicy):
                 due, fastest = deadline_us(model, state, task), fastest_us(model, state, task)
                 if view.now_us + fastest > due:
                     return give_up(model, state, view, task)
-                if best < 0 or due - fastest < best_us or (due - fastest == best_us and g < best_group):
+                latest_us = due - fastest if due < math.inf else math.inf  # a task without end takes as long
+                if best < 0 or latest_us < best_us or (latest_us == best_us and g < best_group):
                     processor_type, count = in_time(model, state, view, g, task, due - view.now_us)
                     if processor_type >= 0:
-                        best, best_group, best_us = task, g, due - fastest
+                        best, best_group, best_us = task, g, latest_us
                         best_type, best_count = processor_type, count
             task = next_pending(model, state, task)
         if best < 0:
