@@ -22,10 +22,11 @@ check: .venv/dev.done  ## lint, types, import contracts
 bench: .venv/dev.done  ## measure, beside the peers
 	$(BIN)/python -m benchmarks
 
-verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps, damaged files, slow tests: an hour
+verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps and plans, damaged files, slow tests: an hour
 	$(BIN)/python -m verification
 	$(BIN)/python -m verification.scenarios
 	$(BIN)/python -m verification.kill 40
+	$(BIN)/python -m verification.kill 20 --of plan
 	$(BIN)/python -m verification.bitflips
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
 

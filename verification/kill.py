@@ -1,9 +1,10 @@
-"""Kill sweeps at random moments and let them go on: ``python -m verification.kill [KILLS]``.
+"""Kill sweeps or plans at random moments and let them go on: ``python -m verification.kill [KILLS] [--of plan]``.
 
-A sweep of 1,000 runs in worker processes is ended by SIGKILL, the process alone or all its processes at once, at a
-random moment between its start and its end, and started again in its folder. Each time it comes to its end its data set
-must equal, byte for byte, that of a sweep which nobody disturbed; then the next folder begins. After each kill every
-file of rows must be whole, and no finished run may be lost.
+A sweep of 1,000 runs in worker processes, or a plan of 500, is ended by SIGKILL, the process alone or all its
+processes at once, at a random moment between its start and its end, and started again in its folder. Each time it comes
+to its end, what it made must be what it makes when nobody disturbs it: the data set of a sweep byte for byte; of a plan
+its whole answer and the runs behind it. Then the next folder begins. After each kill every file of rows must be whole,
+and no finished run may be lost.
 """
 
 import argparse
@@ -16,7 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -33,42 +37,90 @@ STUDY = {
     },
     "replications": 100,
 }
+UNITS = "datacenter.racks[0].units"
+PLAN = {
+    "scenario": {
+        "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 2}}]},
+        "workload": {
+            "generator": "mix",
+            "options": {"n_jobs": 40, "tasks_per_job": 3, "operations": 5e6, "shares": {"INT": 1, "MEM": 2}},
+        },
+        "affinity": {"absolute": {"CPU_INTEL": {"INT": 5e4, "MEM": 4e4}, "GPU": {"INT": 3e5, "MEM": 1.5e4}}},
+        "arrivals": {"poisson": {"mean": 60}},
+        "prices": {"CPU_INTEL": 2000, "GPU": 3000},
+    },
+    "choose": {
+        f"{UNITS}.CPU_INTEL": {"from": 0, "to": 24},
+        f"{UNITS}.GPU": {"from": 0, "to": 14},
+        "policy": ["high", "earliest_completion"],
+    },
+    "minimize": {"utility": "cost.purchase / 1000 + 0.1 * jobs.latency_us.p99"},
+    "limits": {"jobs.latency_us.p99": {"below": "600 us"}},
+    "budget": {"runs": 400},
+    "confirm": {"replications": 100, "horizon": 2},
+}
 BEFORE_S = 0.5  # of a start, in which nothing of interest happens
-LATEST = 0.9  # of an undisturbed sweep's time, so that most sweeps are killed several times
+LATEST = 0.9  # of an undisturbed time, so that most are killed several times
+
+
+@dataclass(frozen=True)
+class Target:
+    """A command that is killed: its name, its file, and what it has made in a folder."""
+
+    command: str
+    document: Mapping[str, Any]
+    made: Callable[[Path], Any]
+
+
+def _rows(folder: Path) -> dict[str, Any]:
+    files = {file.name: file.read_bytes() for file in (folder / "runs").iterdir()}
+    return {**files, "journal": (folder / "journal").exists()}
+
+
+def _answer(folder: Path) -> dict[str, Any]:
+    answer = json.loads((folder / "plan.json").read_text())
+    answer["counts"].pop("runs_done_now")
+    scenario = (folder / "recommendation.yaml").read_text()
+    return {"answer": answer, "scenario": scenario, "runs": _finished(folder)[0]}
+
+
+TARGETS = {target.command: target for target in (Target("sweep", STUDY, _rows), Target("plan", PLAN, _answer))}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m verification.kill", description=__doc__)
     parser.add_argument("kills", nargs="?", type=int, default=200, help="how many (default 200)")
+    parser.add_argument("--of", choices=TARGETS, default="sweep", help="what is killed (default sweep)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = kill(Path(folder), STUDY, arguments.kills, arguments.workers, random.Random(arguments.seed))
-    print(
-        f"{arguments.kills} kills in {time.perf_counter() - begun:.0f} s: {found['sweeps']} sweeps came to their end,"
-    )
-    print(f"{found['at_work']} of the kills hit while runs were done; data sets that differ: {found['different']},")
+        found = kill(
+            Path(folder), TARGETS[arguments.of], arguments.kills, arguments.workers, random.Random(arguments.seed)
+        )
+    seconds = time.perf_counter() - begun
+    print(f"{arguments.kills} kills in {seconds:.0f} s: {found['ended']} of {arguments.of} came to their end,")
+    print(f"{found['at_work']} of the kills hit while runs were done; results that differ: {found['different']},")
     print(f"files that could not be read: {found['unreadable']}, finished runs that were lost: {found['lost']}")
     return 1 if found["different"] or found["unreadable"] or found["lost"] else 0
 
 
-def kill(folder: Path, study: dict, n_kills: int, workers: int, dice: random.Random) -> dict[str, int]:
-    """Kill sweeps of a study ``n_kills`` times; what was found."""
-    (folder / "study.yaml").write_text(json.dumps(study))
-    _start(folder, "whole", workers).wait()  # compiles what is not compiled yet
+def kill(folder: Path, target: Target, n_kills: int, workers: int, dice: random.Random) -> dict[str, int]:
+    """Kill a command ``n_kills`` times; what was found."""
+    (folder / f"{target.command}.yaml").write_text(json.dumps(target.document))
+    _start(folder, target, "whole", workers).wait()  # compiles what is not compiled yet
     shutil.rmtree(folder / "whole")
     begun = time.perf_counter()
-    _start(folder, "whole", workers).wait()
+    _start(folder, target, "whole", workers).wait()
     length = time.perf_counter() - begun
-    whole = _files(folder / "whole")
-    found = {"sweeps": 0, "different": 0, "unreadable": 0, "lost": 0, "at_work": 0}
+    whole = target.made(folder / "whole")
+    found = {"ended": 0, "different": 0, "unreadable": 0, "lost": 0, "at_work": 0}
     killed = 0
     finished: set[str] = set()
     groups: list[int] = []
     while killed < n_kills or finished:
-        process = _start(folder, "out", workers)
+        process = _start(folder, target, "out", workers)
         groups.append(process.pid)
         try:
             process.wait(dice.uniform(BEFORE_S, LATEST * length) if killed < n_kills else None)
@@ -85,31 +137,22 @@ def kill(folder: Path, study: dict, n_kills: int, workers: int, dice: random.Ran
         found["at_work"] += process.returncode == -signal.SIGKILL and now > finished
         finished = now
         if process.returncode == 0:
-            found["sweeps"] += 1
-            found["different"] += _files(folder / "out") != whole or (folder / "out" / "journal").exists()
+            found["ended"] += 1
+            found["different"] += target.made(folder / "out") != whole
             while groups:
                 _wait_for_workers(groups.pop())
             shutil.rmtree(folder / "out")
             finished = set()
         elif process.returncode != -signal.SIGKILL:
-            raise RuntimeError(f"the sweep ended with {process.returncode}: {(folder / 'log').read_text()[-2000:]}")
+            log = (folder / "log").read_text()[-2000:]
+            raise RuntimeError(f"the {target.command} ended with {process.returncode}: {log}")
     return found
 
 
-def _start(folder: Path, out: str, workers: int) -> subprocess.Popen:
+def _start(folder: Path, target: Target, out: str, workers: int) -> subprocess.Popen:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
-    command = [
-        sys.executable,
-        "-m",
-        "vinesim",
-        "sweep",
-        "study.yaml",
-        "--out",
-        out,
-        "--workers",
-        str(workers),
-        "--json",
-    ]
+    command = [sys.executable, "-m", "vinesim", target.command, f"{target.command}.yaml"]
+    command += ["--out", out, "--workers", str(workers), "--json"]
     with open(folder / "log", "w") as log:
         return subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
@@ -117,7 +160,7 @@ def _start(folder: Path, out: str, workers: int) -> subprocess.Popen:
 
 
 def _wait_for_workers(group: int) -> None:
-    """Wait until no worker of a killed sweep is left that might still write."""
+    """Wait until no killed worker is left that might still write."""
     while True:
         try:
             os.killpg(group, 0)
@@ -126,20 +169,16 @@ def _wait_for_workers(group: int) -> None:
         time.sleep(0.05)
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in (folder / "runs").iterdir()}
-
-
 def _finished(folder: Path) -> tuple[set[str], int]:
     """The ids of the runs that are finished, read as plainly as can be, and how many files cannot be read."""
     found: set[str] = set()
     unreadable = 0
-    for file in (folder / "runs").glob("*.parquet"):
+    for file in folder.rglob("runs/*.parquet"):
         try:
             found |= {row[0] for row in duckdb.sql(f"SELECT run_id FROM read_parquet('{file}')").fetchall()}
         except duckdb.Error:
             unreadable += file.exists()
-    for file in (folder / "journal").glob("*.jsonl"):
+    for file in folder.rglob("journal/*.jsonl"):
         try:
             lines = file.read_text().split("\n")[:-1]
         except FileNotFoundError:  # a worker has just finished the chunk

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -57,9 +58,31 @@ def test_the_answer_fits_a_terminal_and_says_what_to_do(vinesim, file, tmp_path)
     assert document["recommended"]["verdict"] == "holds"
     assert document["plan"]["description"] == "A little plan"
     assert vinesim("run", out / "recommendation.yaml").code == 0
-    assert vinesim("report", out).code == 0
+    page = (out / "plan.html").read_bytes()
+    (out / "plan.html").unlink()
+    told = vinesim("report", out).out
+    assert f"wrote {out / 'report.html'}" in told
+    assert f"wrote {out / 'plan.html'}: the answer of the plan" in told
+    assert (out / "plan.html").read_bytes() == page
+    (out / "plan.html").unlink()
+    vinesim("report", out, "-o", tmp_path / "other.html")
+    assert not (out / "plan.html").exists()
     by = "datacenter.racks[0].units.CPU_INTEL"
     assert vinesim("compare", out, "--by", by, "--of", "jobs.latency_us.mean").code == 0
+
+
+def test_a_utility_has_no_unit(vinesim, file, tmp_path):
+    """What its parts are measured in says nothing about the whole."""
+    utility = "cost.purchase / 1000 + jobs.latency_us.mean"
+    file.write_text(PLAN.replace("minimize: cost.purchase", f"minimize: {{utility: {utility}}}"))
+    done = vinesim("plan", file, "--out", tmp_path / "out", "--workers", 1)
+    value = json.loads((tmp_path / "out" / "plan.json").read_text())["recommended"]["objectives"][0]["estimate"]
+    assert f"  {utility} (least): {value:.4g} [" in done.out
+    beside = done.out.partition("One step more or less")[2].replace("\n", " ")
+    assert re.search(rf"{re.escape(utility)} [+-][\d.]+; ", beside)
+    html = (tmp_path / "out" / "plan.html").read_text()
+    tables = html.partition('id="tables"')[2]
+    assert not re.search(r"<td[^>]*>[\d.,]+ (us|ms)</td>", tables.partition("relaxing")[0])
 
 
 def test_json_is_all_that_is_printed(vinesim, file, tmp_path):

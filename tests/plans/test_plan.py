@@ -242,7 +242,8 @@ def test_a_longer_workload_shows_that_the_horizon_was_too_short(mapping):
 def test_the_answer_is_plain_data(mapping):
     document = as_document(vs.plan(mapping, workers=1))
     json.dumps(document, allow_nan=False)
-    assert document["plan"]["objectives"] == [{"of": "cost.purchase", "is_maximized": False}]
+    goal = {"of": "cost.purchase", "number": "cost.purchase", "is_maximized": False}
+    assert document["plan"]["objectives"] == [goal]
     assert document["counts"]["points"] == 48
 
 

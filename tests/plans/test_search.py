@@ -6,6 +6,7 @@ import pytest
 from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
 from vinesim.plans.answer import front
+from vinesim.plans.moves import improve
 from vinesim.plans.proof import closed
 from vinesim.plans.race import race
 from vinesim.plans.search import is_small, search
@@ -121,6 +122,20 @@ def test_the_place_of_a_lucky_point_goes_to_the_best_of_all_that_were_run():
     assert found.best.point == 100
     found.look([100], 20)
     assert found.best.point == 110
+
+
+def test_moves_go_to_none_of_a_type_at_once():
+    """Which may change everything, while a few units more or less change nothing."""
+    found = board(0, 1000, limit=1000, minimize="jobs.latency_us.p99")
+    found.runs.latency = lambda point: 100 if found.space.label(point)[GPUS] == 0 else 140
+    found.runs.values = lambda point, replications, names: {
+        name: found.runs.latency(point) + np.asarray(replications, float) % 7 for name in names
+    }
+    start = found.space.number((24, 23, 0))
+    found.look([start], 20)
+    improve(found)
+    assert found.space.label(found.best.point)[GPUS] == 0
+    assert list(found.space.ends(start)) == [found.space.number(at) for at in ((0, 23, 0), (24, 0, 0), (24, 24, 0))]
 
 
 def test_no_run_is_spent_on_a_best_point_whose_objective_is_no_matter_of_chance():

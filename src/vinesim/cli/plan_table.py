@@ -60,7 +60,7 @@ def _print_recommended(console: "Console", found: "Answer", row: "Row") -> None:
     console.print(f"  {named(row)}")
     for goal, value in zip(found.plan.objectives, row.objectives, strict=True):
         word = "most" if goal.is_maximized else "least"
-        console.print(f"  {goal} ({word}): {interval(str(goal), value)}")
+        console.print(f"  {goal} ({word}): {interval(goal.number, value)}")
     fresh = found.confirmation.fresh if found.confirmation is not None else None
     longer = found.confirmation.longer if found.confirmation is not None else None
     for i, judgement in enumerate(row.judgements):
@@ -103,7 +103,7 @@ def _print_rows(console: "Console", found: "Answer", title: str, rows: "Sequence
         table.add_column("why", overflow="fold", ratio=2)
     for row in rows:
         goals: list[Any] = [
-            shown_number(str(goal), value.estimate)
+            shown_number(goal.number, value.estimate)
             for goal, value in zip(found.plan.objectives, row.objectives, strict=False)
         ]
         goals += ["-"] * (len(found.plan.objectives) - len(goals))
@@ -115,7 +115,7 @@ def _print_relaxed(console: "Console", found: "Answer") -> None:
     if not found.relaxed:
         return
     console.print("Relaxing a limit by 10 %, by the runs that were done:")
-    goal = str(found.plan.objectives[0])
+    goal = found.plan.objectives[0].number
     for relaxed in found.relaxed:
         sure = "" if relaxed.is_certain else ", if the mean of few runs is right"
         saves = "saves nothing" if relaxed.point is None else f"saves {shown_number(goal, relaxed.saving)}{sure}"
@@ -127,10 +127,10 @@ def _print_beside(console: "Console", found: "Answer") -> None:
     if not found.beside:
         return
     console.print("One step more or less of each choice, simulated with the same seeds:")
-    goal = str(found.plan.objectives[0])
+    goal = found.plan.objectives[0]
     short = short_names([each.choice for each in found.beside])
     for each in found.beside:
-        change = "-" if math.isnan(each.change.estimate) else _signed(goal, each.change.estimate)
+        change = "-" if math.isnan(each.change.estimate) else _signed(goal.number, each.change.estimate)
         why = f"; {each.row.why}" if each.row.why else "; holds"
         console.print(f"  {short[each.choice]} {shown_label(each.label)}: {goal} {change}{why}")
 

@@ -66,6 +66,11 @@ class Objective:
         """The factor that makes less better."""
         return -1.0 if self.is_maximized else 1.0
 
+    @property
+    def number(self) -> str:
+        """The number of a run that it is, which may have a unit; empty for arithmetic, which has none."""
+        return self.expression.text if self.expression.names == (self.expression.text,) else ""
+
     def __str__(self) -> str:
         return self.expression.text
 

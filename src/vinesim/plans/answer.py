@@ -129,7 +129,7 @@ def runners(board: Board, best: Candidate) -> tuple[Row, ...]:
         more = difference(best, candidate)
         share = more.estimate / abs(best.value()) if best.value() else 0.0
         word = "more" if more.estimate > 0 else "less"
-        amount = shown_number(str(board.plan.objectives[0]), abs(more.estimate))
+        amount = shown_number(board.plan.objectives[0].number, abs(more.estimate))
         text = "the same" if more.estimate == 0 else f"{amount} {word} ({100 * abs(share):.2g} %)"
         if candidate.point in board.rejected:
             text += ", not confirmed on fresh seeds"

@@ -1,4 +1,4 @@
-"""Improve the best point by moves: one choice a step up or down, two choices against each other, another policy."""
+"""Improve the best point by moves: one choice by steps or to its end, two against each other, another policy."""
 
 from vinesim.plans.board import Board
 from vinesim.plans.race import race
@@ -17,7 +17,9 @@ def improve(board: Board) -> None:
     surface = Surface(board.space, board.screened)
     while board.best is not None:
         best = board.best.point
-        around = dict.fromkeys([*board.space.neighbors(best, STEPS), *board.space.swaps(best, SWAPS)])
+        around = dict.fromkeys(
+            [*board.space.neighbors(best, STEPS), *board.space.ends(best), *board.space.swaps(best, SWAPS)]
+        )
         moves = [point for point in around if point not in tried and board.is_candidate(point)]
         if not moves:
             return

@@ -55,7 +55,9 @@ def as_document(answer: Answer) -> dict[str, Any]:
     plan = answer.plan
     question = {
         "description": plan.description,
-        "objectives": [{"of": str(goal), "is_maximized": goal.is_maximized} for goal in plan.objectives],
+        "objectives": [
+            {"of": str(goal), "number": goal.number, "is_maximized": goal.is_maximized} for goal in plan.objectives
+        ],
         "limits": [_plain(limit) for limit in plan.limits],
         "looks": list(plan.looks),
         "budget": _plain(plan.budget),

@@ -40,7 +40,8 @@ def plan(
     """Search for the best choices of a plan (or of a plan file, or its mapping) within its limits.
 
     ``out`` is the folder of the runs, a sweep's: finished runs in it are kept and not repeated; ``plan.json``,
-    ``recommendation.yaml`` and the scenarios of the answer's other rows are written there. ``backend``, ``workers`` and
+    ``recommendation.yaml`` and the scenarios of the answer's other rows are written there; ``vinesim report`` makes the
+    pages of them. ``backend``, ``workers`` and
     ``address`` are those of ``sweep``. Ctrl-C ends the search with the answer so far. Raises :class:`InputError` for a
     plan or folder that cannot be used.
     """

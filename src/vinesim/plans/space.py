@@ -83,6 +83,17 @@ class Space:
                     if found is not None:
                         yield found
 
+    def ends(self, number: int) -> Iterator[int]:
+        """Yield the points that differ in one ordered choice, and have its first or last label: none of a type."""
+        row = self.positions[number].tolist()
+        for c, choice in enumerate(self.choices):
+            if not choice.is_ordered or row[c] == NOT_MADE:
+                continue
+            for position in sorted({0, len(choice) - 1} - {row[c]}):
+                found = self.number((*row[:c], position, *row[c + 1 :]))
+                if found is not None:
+                    yield found
+
     def swaps(self, number: int, steps: tuple[int, ...] = (1,)) -> Iterator[int]:
         """Yield the points with less of one ordered choice and more of another."""
         row = self.positions[number].tolist()

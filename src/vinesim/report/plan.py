@@ -32,6 +32,8 @@ def plan_page(folder: Path) -> Content:
     except (OSError, ValueError) as error:
         expected = f"the folder of a plan with {PLAN_JSON}"
         raise InputError([Problem(str(folder), expected, str(error)[:80], "vinesim plan writes one.")]) from None
+    for goal in answer["plan"]["objectives"]:
+        goal.setdefault("number", goal["of"])  # answers of earlier versions have none
     sections = [Section("answer", "Answer", _answer(answer))]
     if any(row["objectives"] for row in answer["evaluated"]):
         sections.append(Section("points", "Points", ""))
@@ -102,7 +104,10 @@ def _answer(answer: Row) -> str:
         return text + "<p>No point is recommended. Tables lists the points nearest to the limits.</p>"
     goals = zip(answer["plan"]["objectives"], row["objectives"], strict=True)
     text += figures(
-        [(goal["of"], _number(goal["of"], value["estimate"]), _range(goal["of"], value)) for goal, value in goals]
+        [
+            (goal["of"], _number(goal["number"], value["estimate"]), _range(goal["number"], value))
+            for goal, value in goals
+        ]
     )
     text += facts([(name, _text(value)) for name, value in row["choice"].items()])
     fresh = (answer["confirmation"] or {}).get("fresh")
@@ -120,7 +125,8 @@ def _answer(answer: Row) -> str:
 
 
 def _tables(answer: Row) -> str:
-    goals = [goal["of"] for goal in answer["plan"]["objectives"]]
+    goals = answer["plan"]["objectives"]
+    first = goals[0]["of"], goals[0]["number"]
     text = ""
     for title, key in (("Pareto front", "front"), ("Next", "runners"), ("Nearest to the limits", "nearest")):
         if answer[key] and (key != "nearest" or answer["recommended"] is None):
@@ -131,29 +137,29 @@ def _tables(answer: Row) -> str:
         rows = []
         for each in answer["relaxed"]:
             sure = "" if each["is_certain"] else ", if the mean of few runs is right"
-            saves = "nothing" if each["point"] is None else f"{_number(goals[0], each['saving'])}{sure}"
+            saves = "nothing" if each["point"] is None else f"{_number(first[1], each['saving'])}{sure}"
             rows.append([shown_limit(each["limit"]["number"], each["limit"]["side"], each["value"]), saves])
         text += table(
-            "What relaxing a limit by 10 % would save", ["limit", f"saves of {goals[0]}"], rows, has_texts=True
+            "What relaxing a limit by 10 % would save", ["limit", f"saves of {first[0]}"], rows, has_texts=True
         )
     if answer["beside"]:
         rows = []
         for each in answer["beside"]:
             change = each["change"]["estimate"]
-            words = ("+" if change is not None and change > 0 else "") + _number(goals[0], change)
+            words = ("+" if change is not None and change > 0 else "") + _number(first[1], change)
             rows.append([f"{each['choice']} {_text(each['label'])}", words, each["row"]["why"] or "holds"])
-        text += table("One step more or less of each choice", ["choice", goals[0], "limits"], rows, has_texts=True)
+        text += table("One step more or less of each choice", ["choice", first[0], "limits"], rows, has_texts=True)
     return text
 
 
-def _rows(title: str, rows: list[Row], goals: list[str]) -> str:
+def _rows(title: str, rows: list[Row], goals: list[Row]) -> str:
     lines = []
     for row in rows:
         found = zip(goals, row["objectives"], strict=False)
-        values = [_number(goal, value["estimate"]) for goal, value in found] or ["-"] * len(goals)
+        values = [_number(goal["number"], value["estimate"]) for goal, value in found] or ["-"] * len(goals)
         choice = ", ".join(f"{name} {_text(label)}" for name, label in row["choice"].items())
         lines.append([choice, *values, row["why"] or row["verdict"]])
-    return table(title, ["choice", *goals, "limits"], lines, has_texts=True)
+    return table(title, ["choice", *(goal["of"] for goal in goals), "limits"], lines, has_texts=True)
 
 
 def _counts(answer: Row) -> str:
