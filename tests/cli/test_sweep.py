@@ -151,8 +151,10 @@ def test_one_wide_study_fits_the_terminal(vinesim, file, tmp_path):
 
 TELLS_OF_CHUNKS = """
 import sys
+import vinesim.studies.chunks as chunks
 import vinesim.studies.sweep as sweep
 from vinesim.cli.main import main
+chunks.MAX_RUNS = 20
 progress = sweep.SweepProgress
 def told(n_done, *others):
     if n_done:

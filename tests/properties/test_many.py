@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba.types import Literal
 
 import vinesim as vs
 from tests.properties.equivalence import LIMITS, every_policy, mostly_slow, options_of
 from tests.strategies import Limits, seeded_scenario
 from vinesim.engine import blocks
+from vinesim.engine.compiled import bound
 from vinesim.engine.many import simulate_many
-from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.contract import BatchPolicy, OnlinePolicy
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_RUNS = 5
@@ -83,6 +85,10 @@ def test_each_run_is_as_it_is_alone(name, monkeypatch):
     for seed in range(6 if issubclass(policy, BatchPolicy) else 30):
         monkeypatch.setattr(blocks, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])  # a run a block, some, all
         assert differences(*family(seed, policy)) == [], f"seed {seed}"
+    if issubclass(policy, OnlinePolicy):  # blocks call the loop of single runs, and not one with a constant in it
+        signatures = bound(policy.decide).loop.signatures
+        assert signatures
+        assert not any(isinstance(kind, Literal) for signature in signatures for kind in signature)
 
 
 @pytest.mark.parametrize("warm_up", ["mser5", {"share": 0.3}, {"jobs": 1}])

@@ -173,7 +173,7 @@ def run_block(
             sees_every_event,
             horizon_us,
             np.inf,
-            WHOLE_RUN,
+            np.int64(WHOLE_RUN),  # as Python passes it: a constant would make it another loop, compiled once more
         )
         columns.run[k] = run
         columns.why[k] = why

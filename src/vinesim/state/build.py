@@ -60,7 +60,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     affinity, overhead_us = scenario.affinity, scenario.overhead_us
     if classes is not None:
         affinity = np.where(classes.can_lead, affinity.T[classes.task_type], 0.0).T.copy()
-        overhead_us = None if overhead_us is None else overhead_us[:, classes.task_type]
+        overhead_us = None if overhead_us is None else np.ascontiguousarray(overhead_us[:, classes.task_type])
     times_us, joined_us = scenario.single_times_us, scenario.consolidated_us
     if joined_us is not None and classes is not None:
         joined_us = np.ascontiguousarray(joined_us[:, classes.task_type])
@@ -122,9 +122,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
         task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
         task_request=requests,
-        type_resource=np.array([[p.attributes.get(name, NOT_PROVIDED) for name in resources] for p in types]).reshape(
-            len(types), -1
-        ),
+        type_resource=np.array(
+            [[p.attributes.get(name, NOT_PROVIDED) for name in resources] for p in types], np.float64
+        ).reshape(len(types), -1),
         type_is_cpu=np.array([p.is_cpu for p in types]),
         type_sms=np.array([p.attributes.get("sms", 0.0) for p in types], np.float64),
         task_group=group,

@@ -5,9 +5,11 @@
 that is given the state makes the loop read the address of every array again, and a task takes a fifth longer.
 """
 
+import gc
 import types as python
 import warnings
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 from numba import njit
@@ -95,6 +97,7 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
     )
     bound.__qualname__, bound.__module__ = name, source.__module__
     made = njit(**{**OPTIONS, **options})(bound)
+    made.compile = _without_collections(made.compile)
     try:
         made._cache = DiskCache(bound)
     except RuntimeError:
@@ -105,3 +108,20 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
             stacklevel=2,
         )
     return made
+
+
+def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:
+    """What compiles a kernel, or loads it, without looking for cycles meanwhile: Numba makes millions of objects, and a
+    quarter of the time went into looking through them again and again."""
+
+    @wraps(compiles)
+    def compiles_at_once(*args: Any) -> Any:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return compiles(*args)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return compiles_at_once

@@ -1,6 +1,7 @@
 """Machine code on the disk: never stale, found from wherever the package lies, and removed when nobody uses it."""
 
 import ast
+import gc
 import os
 import shutil
 import subprocess
@@ -9,9 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from numba.core.errors import TypingError
 
 from vinesim.engine import machine_code as of_policies
-from vinesim.state import machine_code
+from vinesim.state import kernel, machine_code
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "src" / "vinesim"
@@ -96,6 +98,34 @@ def folder(tmp_path, monkeypatch):
     machine_code.folder.cache_clear()
     yield machine_code.folder()
     machine_code.folder.cache_clear()
+
+
+def twice(number):
+    return number + number
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_no_cycles_are_looked_for_while_a_kernel_is_compiled(folder, is_on):
+    """Whether it can be compiled or not; and then it is as it was before."""
+    seen = []
+
+    def collects(phase, info):
+        seen.append(phase)
+
+    gc.callbacks.append(collects)
+    (gc.enable if is_on else gc.disable)()
+    try:
+        made = kernel.kept(twice, "0" * 16, {})
+        gc.collect()
+        seen.clear()
+        assert made(21) == 42
+        assert len(seen) <= 2  # one collection, when they are on again
+        with pytest.raises(TypingError):
+            made({})
+        assert gc.isenabled() == is_on
+    finally:
+        gc.callbacks.remove(collects)
+        gc.enable()
 
 
 def kept(folder, name, age_s, size=10):
