@@ -16,11 +16,12 @@ import numpy as np
 from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
 from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.source.files import read_text
+from vinesim.model.application import requests_on_nodes
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage
 from vinesim.model.partition import Partition
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANY_LEAD, NO_GANG, NO_PARTITION, ONE_SLOT
+from vinesim.model.workload import ANY_LEAD, ANYWHERE, NO_GANG, NO_PARTITION, ONE_SLOT
 
 REQUEST, COMPANION = "request.", "companion."
 
@@ -56,8 +57,8 @@ class ExplainRecord:
         return found
 
 
-def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = ()) -> None:
-    """Write both files; ``failures`` are those of the run. Raises OSError."""
+def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = (), groups: Sequence[str] = ()) -> None:
+    """Write both files; ``failures`` are those of the run, ``groups`` those of its policy. Raises OSError."""
     outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
     types, work = scenario.datacenter.processor_types, scenario.workload
     content = {
@@ -86,6 +87,11 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
         per_node = np.zeros(work.n_jobs, np.int32) if work.tasks_per_node is None else work.tasks_per_node
         counts = np.diff(work.job_first)
         columns |= {"gang": np.repeat(work.gang_within, counts), "tasks_per_node": np.repeat(per_node, counts)}
+    on_nodes = requests_on_nodes(work, scenario.applications, groups)
+    if on_nodes is not None:
+        is_of_gang = np.repeat(on_nodes, np.diff(work.job_first))
+        within = np.where(is_of_gang, ANYWHERE, NO_GANG).astype(np.int8)
+        columns |= {"gang": within, "tasks_per_node": is_of_gang.astype(np.int32)}
     if work.partition is not None:
         counts = np.diff(work.job_first)
         columns |= {"partition": np.repeat(scenario.job_partition, counts)}
