@@ -16,8 +16,9 @@ LEASE = {"lease_factor": 0.0, "lease_floor_us": 1e15}
 
 
 def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
-    """("arrive", time, job), ("finish", time, leading task), ("start", time, tasks, unit), ("drop", time, task), and
-    ("nothing", time) where the policy had all of an instant before it and started nothing; in the order of the run."""
+    """("arrive", time, job), ("finish", time, leading task), ("start", time, [(tasks, unit), ...] by gang member),
+    ("drop", time, tasks), and ("nothing", time) where the policy had all of an instant before it and started nothing;
+    in the order of the run."""
     policy = resolve(scenario.policy, scenario.options)
     model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
     run = reference.ReferenceRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
@@ -38,8 +39,12 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
         if action.task >= 0:
             group = [t for t in state.pending if state.group_of(t) == state.group_of(action.task)]
             tasks = group[: action.n_tasks] if action.n_tasks > 1 else [action.task]
-            kind = "start" if action.n_tasks > 0 else "drop"
-            record.append((kind, view.now_us, tasks, int(model.unit_order[action.unit])))
+            if action.n_tasks == 0:
+                record.append(("drop", view.now_us, tasks))
+            else:
+                rows = model.unit_order[state.place_of(action.task, action.unit)].tolist()
+                parts = [([task + member for task in tasks], row) for member, row in enumerate(rows)]
+                record.append(("start", view.now_us, parts))
         elif not more_at_once(model, state):
             record.append(("nothing", view.now_us))
         return action
@@ -76,25 +81,20 @@ def replay(scenario: vs.Scenario, record: list[tuple[Any, ...]], poll: bool = Fa
         elif kind == "nothing":
             assert asked(scheduler, now_us, poll) is None
         elif kind == "start":
-            parts = [what]
-            job = int(work.job_first.searchsorted(what[0][0], "right")) - 1
-            for _ in range(int(work.job_first[job + 1]) - what[0][0] - 1):
-                _, _, *part = queue.pop(0)
-                parts.append(part)
+            parts = what[0]
+            jobs = work.job_first.searchsorted(parts[0][0], "right") - 1
             grant = asked(scheduler, now_us, poll)
             assert grant is not None
-            jobs = work.job_first.searchsorted(what[0], "right") - 1
             assert grant.requests == tuple(request_of[j] for j in jobs.tolist())
             assert [place.unit for place in grant.places] == [unit for _, unit in parts]
             assert grant.issued_us == now_us
-            assert grant.application == handle[work.application[job]]
+            assert grant.application == handle[work.application[jobs[0]]]
             for tasks, unit in parts:
                 running[tasks[0]] = (grant.id, unit)
             started += 1
         elif not queue or queue[0][0] not in ("drop", "start", "nothing"):  # a drop, the last decision of its instant
             assert asked(scheduler, now_us, poll) is None
-    first = set(work.job_first[:-1].tolist())
-    assert len(scheduler.dropped()) == len([1 for item in record if item[0] == "drop" and item[2][0] in first])
+    assert len(scheduler.dropped()) == len([1 for item in record if item[0] == "drop"])
     assert scheduler.n_running == len(running) == 0
     return scheduler, started
 

@@ -72,3 +72,39 @@ def request_scenario(
     network = vs.Network(None, None, None, 0.0)
     scenario = vs.Scenario(center, work, policy, options or {}, speed, overhead, network=network, seed=seed)
     return replace(scenario, applications=tuple(applications))
+
+
+def with_gangs(case: vs.Scenario, seed: int, early: bool = False) -> vs.Scenario:
+    """A scenario of requests on one node with requests on up to 4 of their nodes, now and then of unlike tasks; with
+    ``early``, nodes that go down while they run, and limits or withdrawals."""
+    random = np.random.default_rng([seed, 13])
+    nodes = sorted(set(zip(case.datacenter.rack.tolist(), case.datacenter.shelf.tolist(), strict=True)))
+    applications = tuple(
+        replace(one, gang_size=int(random.integers(1, min(4, len(one.nodes or nodes)) + 1)))
+        for one in case.applications
+    )
+    work = case.workload
+    counts = np.array([one.gang_size for one in applications])[work.application]
+    n_tasks = int(counts.sum())
+    alike = np.repeat(random.choice([1.0, 0.5], work.n_jobs), counts)
+    columns: dict[str, Any] = {
+        "job_first": np.concatenate(([0], np.cumsum(counts))),
+        "operations": np.repeat(work.operations * (random.integers(0, 4, work.n_jobs) > 0), counts),
+        "demand": alike if random.integers(0, 3) else random.choice([1.0, 0.5], n_tasks),
+        "time_factor": None if work.time_factor is None else random.choice([1.0, 0.8, 1.5], n_tasks),
+        **dict.fromkeys(("data_bytes", "data_rack", "data_shelf"), np.zeros(n_tasks)),
+        "preferred_type": np.full(n_tasks, -1),
+    }
+    more: dict[str, Any] = {}
+    if early:
+        places = random.permutation(nodes)[: int(random.integers(1, 5))].tolist()
+        times = [(float(random.integers(0, 60)), float(random.integers(1, 9))) for _ in places]
+        more["outages"] = tuple(
+            vs.Outage(*place, down_us, down_us + took_us)
+            for place, (down_us, took_us) in zip(places, times, strict=True)
+        )
+        kind = random.integers(0, 3)
+        columns |= {"limit_us": random.choice([4.0, np.inf], work.n_jobs)} if kind == 1 else {}
+        late = work.arrival_us + random.integers(1, 30, work.n_jobs)
+        columns |= {"withdraw_us": np.where(random.integers(0, 3, work.n_jobs) > 0, np.inf, late)} if kind == 2 else {}
+    return replace(case, workload=replace(work, **columns), applications=applications, **more)

@@ -93,7 +93,7 @@ def consolidation_within_the_limit(facts: Facts) -> Iterator[str]:
 
 def _heeded(facts: Facts) -> list[tuple[int, object]]:
     """(code, application) of those that the policy looks at."""
-    if "member" not in facts.groups or facts.work.application is None:
+    if "application" not in facts.groups or facts.work.application is None:
         return []
     listed = listed_by_code(facts.work, facts.scenario.applications)
     return [(code, one) for code, one in enumerate(listed) if one is not None]

@@ -12,6 +12,7 @@ import vinesim as vs
 from tests.demands import demands_of, taken
 from tests.properties.held_plainly import Folder, Hold
 from tests.rates import at_full_speed, rates_of
+from vinesim.model.application import requests_on_nodes
 from vinesim.model.workload import NO_GANG
 from vinesim.policies.contract import BatchPolicy
 
@@ -104,11 +105,20 @@ class Facts:
     def is_of_gang(self, task: int) -> bool:
         """Whether the tasks of its job start together."""
         within = self.work.gang_within
-        return within is not None and within[self.job[task]] != NO_GANG
+        return self.is_on_nodes(task) or (within is not None and within[self.job[task]] != NO_GANG)
 
     def member(self, task: int) -> int:
         """Which of its job's tasks it is."""
         return task - int(self.work.job_first[self.job[task]])
+
+    def is_on_nodes(self, task: int) -> bool:
+        """Whether it is of a request on several nodes, which the policy starts together."""
+        return self._is_on_nodes[self.job[task]]
+
+    @cached_property
+    def _is_on_nodes(self) -> list[bool]:
+        found = requests_on_nodes(self.work, self.scenario.applications, self.groups)
+        return [False] * self.work.n_jobs if found is None else found.tolist()
 
     # --- times alone, from the scenario ---
 
@@ -184,7 +194,7 @@ class Facts:
                 urgency = 0.0 if self.work.priority is None else float(self.work.priority[self.job[task]])
                 urgency = urgency if "priority" in self.groups else 0.0
                 key = (run[0].unit, run[0].begin, self.kind[task], self.application(task), urgency)
-                starts[(*key, self.member(task) if "member" in self.groups else 0)].append(task)
+                starts[(*key, self.member(task) if self.is_on_nodes(task) else 0)].append(task)
         found: list[tuple[list[int], bool]] = []
         for (unit, *_), tasks in starts.items():
             amounts = [self.last_run(task)[0].amount if is_told else 1.0 for task in tasks]
@@ -205,7 +215,7 @@ class Facts:
     def consolidates(self) -> bool:
         """Whether the policy may start several tasks as one."""
         most = getattr(self.policy, "most", 1)  # of the policies of the tests
-        return "member" in self.groups or self.policy.name == "test_consolidate" or most > 1
+        return "application" in self.groups or self.policy.name == "test_consolidate" or most > 1
 
     @cached_property
     def moments(self) -> list[float]:

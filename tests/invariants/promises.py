@@ -63,7 +63,7 @@ def no_unit_idles_while_a_task_waits(facts: Facts) -> Iterator[str]:
         is_up = np.array([not facts.is_down(unit, time) for unit in range(facts.n_units)])
         for task, begin in enumerate(last_begin):
             is_there = any(h.begin <= time < h.end for h in facts.holds_of.get(task, ()))
-            if facts.arrival[task] > time or begin <= time or is_there:
+            if facts.arrival[task] > time or begin <= time or is_there or facts.is_on_nodes(task):
                 continue
             needs = takes(facts.demand[task], capacity)
             room = (load + needs <= capacity * (1 - SLACK)) & (load < capacity * (1 - SLACK))

@@ -21,7 +21,6 @@ from tests.policies.kinds.round_robin import RoundRobin
 from tests.policies.kinds.sharing import LeastLoaded
 from tests.policies.kinds.slots import Slots
 from vinesim.engine.contract import (
-    IN_PART,
     IS_ATTACHED,
     IS_CONSOLIDATED,
     IS_DOWN,
@@ -512,9 +511,8 @@ def test_a_node_that_is_down_takes_nothing(engine):
 def test_every_rule_is_tried():
     of_ends = {NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED}  # tests/unit/engine/test_early_ends.py
     of_gangs = {IS_ATTACHED, IS_GANG}  # test_gangs.py there
-    of_turns = {IN_PART}  # tests/properties/test_live_compiled.py
     of_partitions = {OUTSIDE_PARTITION, OVER_QUOTA}  # tests/unit/engine/test_partitions.py
-    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs | of_turns | of_partitions
+    elsewhere = {IS_DOWN, NO_ROOM_BESIDE} | of_ends | of_gangs | of_partitions
     here = {*BREACHES.values(), *(rule for _, rule in BATCH_BREACHES.values())}
     assert here | elsewhere == set(range(1, len(RULES)))
 

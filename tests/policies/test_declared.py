@@ -89,9 +89,6 @@ def test_what_is_not_said_follows_from_the_scratch_and_is_inherited():
 def test_built_in_policies_that_take_tasks_back_keep_some():
     online = [kind for kind in map(find, BUILT_IN) if issubclass(kind, OnlinePolicy)]
     assert all(kind.keeps_tasks for kind in online if kind.takes_back)
-    assert {kind.name for kind in online if kind.starts_gangs} == {
-        kind.name for kind in online if "member" in kind.groups
-    }  # fmt: skip
 
 
 def test_task_numbers_name_whole_numbers_of_the_scratch():

@@ -428,7 +428,7 @@ def test_the_rule_is_its_definition(name):
     started = 0
 
     def compare(policy, model, state, view, action, before):
-        nonlocal started, told, in_parts
+        nonlocal started, told
         if name in LEARNING and view.task >= 0 and view.task != told:
             told = view.task
             rules.told(model, state, view, told, model.task_operations[[told, *state.followers[told]]].sum())
@@ -436,19 +436,14 @@ def test_the_rule_is_its_definition(name):
         if is_more or not state.pending:
             assert action.task == -1
             return
-        if in_parts:  # the other parts of the request
-            in_parts -= 1
-            assert action.task >= 0
-            rules.slowdown[action.task] = 1.0
-            return
         expected = getattr(rules, name)(model, state, view)
         if expected is None:
             assert action.task == -1
             return
         started += 1
         task = expected[1] if expected[0] == "drop" else expected[0]
-        n_parts = int(np.diff(scenario.workload.job_first)[model.task_job[task]])
-        in_parts = n_parts - 1
+        end = int(scenario.workload.job_first[model.task_job[task] + 1])
+        rules.slowdown |= dict.fromkeys(range(task + 1, end), 1.0)  # the other parts of the request
         if expected[0] == "drop":
             assert (action.task, action.n_tasks, action.unit) == (task, 0, -1)
         else:
@@ -458,7 +453,7 @@ def test_the_rule_is_its_definition(name):
     for seed in range(max(80, 2 * len(choices))):
         scenario = request_scenario(seed, name, choices[seed % len(choices)])
         policy = policies()[name].from_options(choices[seed % len(choices)])
-        rules, told, in_parts = Rules(scenario, policy), -1, 0
+        rules, told = Rules(scenario, policy), -1
         watched(scenario, compare)
     assert started > 500
 

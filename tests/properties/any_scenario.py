@@ -26,13 +26,18 @@ def any_scenario(seed: int, policy: type[Policy], options: dict[str, Any]) -> vs
     dice = SeededDice(seed + 2**41)
     if getattr(policy, "plans", False):
         return dressed(dice, seeded_scenario(seed, policy, options, PLANNED))
-    share = 5 if "member" in getattr(policy, "groups", ()) else 0 if issubclass(policy, BatchPolicy) else 1
+    share = 5 if is_for_requests(policy) else 0 if issubclass(policy, BatchPolicy) else 1
     if dice.integer(0, 9) < share:
         noise, gangs = bool(dice.integer(0, 1)), dice.integer(0, 3) == 3
         case = request_scenario(seed, policy, options, noise=noise, gangs=gangs, most_requests=30)
     else:
         case = seeded_scenario(seed, policy, options, limits_of(dice, policy))
     return tabled(seed, resized(dice, dressed(dice, suited(case)), policy))
+
+
+def is_for_requests(policy: type[Policy]) -> bool:
+    """Whether a policy, other than those of the tests, looks at what applications register."""
+    return "application" in getattr(policy, "groups", ()) and not policy.name.startswith("test_")
 
 
 def tabled(seed: int, case: vs.Scenario) -> vs.Scenario:

@@ -13,7 +13,6 @@ from vinesim.live.compiled import CompiledDecisions
 from vinesim.live.decisions import Arrive, Complete, Lose, SchedulerDecisions, SetUp, Withdraw
 from vinesim.live.engine import why_plain
 from vinesim.live.registration import Cluster
-from vinesim.model.application import Application
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
@@ -38,7 +37,7 @@ def both(seed: int, name: str) -> tuple[SchedulerDecisions, CompiledDecisions, A
     """The two components of one random cluster, and its scenario."""
     choices = OPTIONS.get(name, [{}])
     options = choices[seed % len(choices)]
-    scenario = request_scenario(seed, name, options, gangs=policies()[name].starts_gangs)
+    scenario = request_scenario(seed, name, options, gangs="application" in policies()[name].groups)
     return *components(scenario), scenario
 
 
@@ -206,26 +205,3 @@ def test_which_policies_run_as_plain_code_and_why():
     assert "last" in why_plain(by_task())
     live = {name for name, policy in policies().items() if issubclass(policy, OnlinePolicy) and not policy.plans}
     assert not {name for name in live if not policies()[name].preempts and why_plain(resolve(name))}
-
-
-class Halves(OnlinePolicy):
-    """A policy that starts the first member of a gang only."""
-
-    starts_gangs: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "member")
-
-    @staticmethod
-    def decide(model: Any, state: Any, view: Any) -> Any:
-        task = oldest_pending(model, state)
-        return start(task, 0) if state.unit_tasks[0] == 0 else nothing()
-
-
-@pytest.mark.slow
-def test_a_gang_that_is_started_in_part_is_an_error():
-    types = (vs.ProcessorType("CPU"),)
-    center = vs.Datacenter.of([("CPU", 0, 0), ("CPU", 0, 1)], types)
-    cluster = Cluster(center, (vs.TaskType("A"),), np.ones((1, 1)), None, 0)
-    fast = CompiledDecisions(cluster, Halves())
-    gang = fast.register(Application("A", 1e3, gang_size=2), "A", ONE_SLOT)
-    with pytest.raises(vs.PolicyError, match="must start the others next"):
-        fast.turn(1.0, [Arrive(gang, 1.0, 1.0)])

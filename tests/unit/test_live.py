@@ -13,7 +13,7 @@ from tests.policies.kinds.witness import Witness
 from vinesim.live.grants import RECENT
 from vinesim.live.scheduler import Scheduler
 from vinesim.model.application import Application
-from vinesim.policies import ARRIVAL, FINISH, TIMER, OnlinePolicy, first_free, nothing, oldest_pending, start
+from vinesim.policies import ARRIVAL, FINISH, TIMER, OnlinePolicy, first_free, oldest_pending, start
 
 TYPES = (vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0), vs.ProcessorType("GPU"))
 TASKS = (vs.TaskType("SEARCH"), vs.TaskType("VIDEO"))
@@ -155,7 +155,7 @@ def test_policies_that_need_the_workload_or_periods_are_refused():
     for name in ("optimal", "ff"):
         with pytest.raises(vs.InputError, match="policy"):
             scheduler(name)
-    with pytest.raises(vs.InputError, match="does not declare starts_gangs"):
+    with pytest.raises(vs.InputError, match="do not name application"):
         scheduler("high").register("SEARCH", 5e3, 1.0, gang_size=2)
     with pytest.raises(vs.InputError, match="lease_factor"):
         scheduler(lease_factor=-1.0)
@@ -233,8 +233,7 @@ def test_a_policy_that_does_not_wait_for_the_instant_keeps_its_grants_until_aske
 class Told(OnlinePolicy):
     """Notes in scratch what it was shown when it was asked, by group; and takes the first unit."""
 
-    starts_gangs: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "member")
+    groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = {"event": ("i8", "groups"), "by_type": ("i8", "types*groups"), "jobs": ("i8", "jobs")}
 
     @staticmethod
@@ -248,19 +247,20 @@ class Told(OnlinePolicy):
 
 
 @dataclass(frozen=True)
-class OneByOne(Told):
-    """Tells gang members apart, and does not say that it starts all of a gang at once."""
+class OfTypes(Told):
+    """Does not tell applications apart."""
 
-    starts_gangs: ClassVar[bool] = False
+    groups: ClassVar[tuple[str, ...]] = ()
 
 
-def test_a_gang_needs_a_policy_that_declares_to_start_gangs():
-    one = Scheduler(CENTER, OneByOne(), affinity=SPEED, task_types=TASKS)
-    with pytest.raises(vs.InputError, match="does not declare starts_gangs"):
-        one.register("SEARCH", 5e3, 1.0, gang_size=2)
-    assert one.register("SEARCH", 5e3, 1.0) == 0
-    declared = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
-    assert declared.register("SEARCH", 5e3, 1.0, gang_size=2) == 0
+def test_a_gang_needs_a_policy_that_tells_applications_apart_and_does_not_overcommit():
+    for policy in (OfTypes(), type("Pile", (Told,), {"may_overcommit": True})()):
+        one = Scheduler(CENTER, policy, affinity=SPEED, task_types=TASKS)
+        with pytest.raises(vs.InputError, match="do not name application, or it may overcommit"):
+            one.register("SEARCH", 5e3, 1.0, gang_size=2)
+        assert one.register("SEARCH", 5e3, 1.0) == 0
+    apart = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+    assert apart.register("SEARCH", 5e3, 1.0, gang_size=2) == 0
 
 
 def test_the_policy_is_shown_the_last_event_of_the_instant():
@@ -280,35 +280,28 @@ def test_the_policy_is_shown_the_last_event_of_the_instant():
 
 
 def test_scratch_moves_with_its_group():
-    """A request of two nodes has two groups; the groups of first parts come first."""
+    """The group of what requests less comes first."""
+    policy = type("ByRequests", (Told,), {"groups": ("application", "requests")})()
+    one = Scheduler(CENTER, policy, affinity=SPEED, task_types=TASKS)
+    video = one.register("VIDEO", 5e3, 1.0, gang_size=2, requests={"cores": 2.0})
+    assert one._decider.groups == [0]
+    one._decider.scratch.event[:] = [7]
+    one._decider.scratch.by_type[:] = [1, 3]  # the row of a type has the groups
+    one.new_request(video, 0.0)
+    one.register("SEARCH", 5e3, 1.0)
+    assert one._decider.groups == [1, 0]
+    assert one._decider.scratch.event.tolist() == [0, 7]
+    assert one._decider.scratch.by_type.tolist() == [0, 1, 0, 3]
+    assert one._decider.requests.task_group == {0: 1, 1: 1}
+
+
+def test_a_policy_that_knows_nothing_of_gangs_starts_all_of_one():
     one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
-    search = one.register("SEARCH", 5e3, 1.0, gang_size=2)
-    assert one._decider.groups == [[0, 1]]
-    one._decider.scratch.event[:] = [7, 8]
-    one._decider.scratch.by_type[:] = [1, 2, 3, 4]  # the row of a type has the groups
-    one.new_request(search, 0.0)
-    one.register("VIDEO", 5e3, 1.0)
-    assert one._decider.groups == [[0, 2], [1]]
-    assert one._decider.scratch.event.tolist() == [7, 0, 8]
-    assert one._decider.scratch.by_type.tolist() == [1, 0, 2, 3, 0, 4]
-    assert one._decider.requests.task_group == {0: 0, 1: 2}
-
-
-def test_a_request_that_is_started_in_part_is_an_error():
-    one = Scheduler(CENTER, Halves(), affinity=SPEED, task_types=TASKS)
     one.new_request(one.register("SEARCH", 5e3, 1.0, gang_size=2), 0.0)
-    with pytest.raises(vs.PolicyError, match="started in part"):
-        one.can_issue(0.0)
-
-
-class Halves(Told):
-    """Starts first parts only."""
-
-    @staticmethod
-    def decide(model, state, view):
-        task = oldest_pending(model, state)
-        is_first = task == model.job_first[model.task_job[task]]
-        return start(task, first_free(model, state, task)) if is_first else nothing()
+    grant = one.can_issue(0.0)
+    assert len({(place.rack, place.shelf) for place in grant.places}) == 2
+    assert len({place.processor_type for place in grant.places}) == 1
+    assert one.can_issue(0.0) is None
 
 
 def test_rules_of_the_contract_hold_here_too():

@@ -4,6 +4,7 @@ from verification.mutations.mutation import mutation
 
 RULES = "tests/policies/test_contract.py"
 RUNS = "tests/unit/engine/test_simulate.py"
+GANGS = "tests/unit/engine/test_request_gangs.py"
 OUTAGES = "tests/properties/test_outages.py"
 
 MUTATIONS = (
@@ -90,11 +91,22 @@ MUTATIONS = (
         "contract: one task more than are pending may be started together",
         RULES,
         "engine/actions.py",
-        "state.group_pending[group] < action.n_tasks:",
-        "state.group_pending[group] < action.n_tasks - 1:",
+        "queries.joinable(model, state, task, action.n_tasks) < action.n_tasks:",
+        "queries.joinable(model, state, task, action.n_tasks) < action.n_tasks - 1:",
         "engine/reference.py",
-        "len(waiting) < action.n_tasks:",
-        "len(waiting) < action.n_tasks - 1:",
+        "most < action.n_tasks:",
+        "most < action.n_tasks - 1:",
+    ),
+    mutation(
+        "a request on several nodes takes the busiest ones",
+        GANGS,
+        "state/request_gangs.py",
+        "if best < 0 or n < fewest:",
+        "if best < 0 or n > fewest:",
+        "engine/reference_gangs.py",
+        "min(free, key=",
+        "max(free, key=",
+        added=f"{GANGS}::test_its_tasks_take_the_least_busy_nodes",
     ),
     mutation(
         "a unit that is full but for a rounding counts as one with room",

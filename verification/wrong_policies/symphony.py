@@ -6,11 +6,10 @@ from typing import Any
 from verification.wrong_policies.wrong import Wrong
 from vinesim.live.scheduler import Scheduler
 from vinesim.policies.requests import edf, fcfs
-from vinesim.policies.requests.gang import is_available
 from vinesim.policies.symphony import policy as symphony
 from vinesim.policies.symphony.policy import estimate
 from vinesim.policies.symphony.urgency import slack_us, urgency
-from vinesim.state.queries import deadline_us, operations, task_type
+from vinesim.state.queries import deadline_us, is_available, operations, task_type
 
 REPLICATIONS = 2  # of each point
 

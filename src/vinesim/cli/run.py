@@ -53,6 +53,7 @@ def run(
     from vinesim.engine.simulate import simulate
     from vinesim.formats.results.explain_record import write_record
     from vinesim.formats.results.folder import check_target, to_json, write_result
+    from vinesim.policies.registry import resolve
 
     if explain and out is None:
         raise InputError([Problem("--explain", "--out DIR with it", "none", "Add --out DIR for the result.")])
@@ -78,9 +79,9 @@ def run(
     with watching(found.workload.n_tasks, quiet=as_json) as (on_progress, on_message):
         result = simulate(found, engine=engine, percentiles=percentiles, on_progress=on_progress, on_message=on_message)  # type: ignore[arg-type]
     if out is not None:
-        write_result(
-            out, result, (lambda draft: write_record(draft, found, result.outcome.failures)) if explain else None
-        )
+        groups = getattr(resolve(found.policy, found.options), "groups", ())
+        record = (lambda draft: write_record(draft, found, result.outcome.failures, groups)) if explain else None
+        write_result(out, result, record)
     if as_json:
         sys.stdout.write(to_json(result.summary))
         if result.exit_reason != "ALL_DONE":

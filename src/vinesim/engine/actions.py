@@ -7,7 +7,6 @@ from vinesim.engine.contract import (
     CANNOT_RUN,
     IS_ATTACHED,
     IS_DOWN,
-    IS_GANG,
     NO_ROOM,
     NO_ROOM_BESIDE,
     NOT_A_HEAD,
@@ -22,7 +21,8 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.compiled_form import with_gangs
-from vinesim.state.gangs import forget_places, next_member, unit_of_member
+from vinesim.state.gang_members import forget_places, next_member, unit_of_member
+from vinesim.state.gangs import settle
 from vinesim.state.holding import (
     count_task,
     hold_rest,
@@ -34,6 +34,7 @@ from vinesim.state.holding import (
     set_load,
 )
 from vinesim.state.indexed_tasks import group_of
+from vinesim.state.joining import link
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import ATTACHED, DOWN, DROP, DROPPED, OVERFULL, PENDING
 from vinesim.state.quotas import count_held
@@ -95,16 +96,6 @@ def take_from_group(model, state, task):
         insert(state.heads, state.heads_1, state.heads_2, 0, head)
 
 
-@inlined
-def next_of_group(model, state, task):
-    """Return the next pending task of the group; the number of tasks if there is none."""
-    n_arrived = state.run[0].n_arrived
-    task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
-    while task < n_arrived and state.task_unit[task] != PENDING:
-        task = task + 1 if model.task_group.shape[0] == 0 else model.task_next[task]
-    return task
-
-
 def _never(model, state, task):
     return False
 
@@ -155,10 +146,9 @@ def broken_rule(model, state, action, may_overcommit):
     if may_overcommit and not queries.rest_fits(model, state, task, unit):
         return NO_ROOM_BESIDE
     if action.n_tasks != 1:
-        if is_of_gang(model, state, task):
-            return IS_GANG
-        group = group_of(model, task)
-        if action.n_tasks < 1 or state.group_head[group] != task or state.group_pending[group] < action.n_tasks:
+        if action.n_tasks < 1 or state.group_head[group_of(model, task)] != task:
+            return NOT_A_HEAD
+        if queries.joinable(model, state, task, action.n_tasks) < action.n_tasks:
             return NOT_A_HEAD
     return 0
 
@@ -178,6 +168,8 @@ def perform(model, state, action, may_overcommit):
         drop_attached(model, state, task)
         take_from_group(model, state, task)
         return True
+    if action.n_tasks > 1:
+        link(model, state, task, action.n_tasks)
     if not begin(model, state, task, not_negative(unit), action.n_tasks):
         return False
     take_from_group(model, state, task)
@@ -185,7 +177,7 @@ def perform(model, state, action, may_overcommit):
 
 
 def begin_one(model, state, task, unit, n_tasks):
-    """Start a task on a unit, with the n_tasks - 1 that follow it in its group. Returns whether its end is a finite
+    """Start a task on a unit, with the n_tasks - 1 that are linked behind it. Returns whether its end is a finite
     number."""
     run = state.run[0]
     transfer = queries.transfer_us(model, state, task, unit)
@@ -224,15 +216,16 @@ _begin_member = kernel(begin_one)
 
 @with_gangs(without=begin_one)
 def begin(model, state, task, unit, n_tasks):
-    """Start a task on a unit, with those that follow it or those that are attached to it: the check of the action has
-    found their units."""
+    """Start a task on a unit, and those that are attached to it on theirs, each with those that are linked behind it:
+    the check of the action has found that they have room."""
     if not is_of_gang(model, state, task):
         forget_places(model, state)
         return _begin_member(model, state, task, unit, n_tasks)
+    settle(model, state, task, unit)
     member = np.int64(task)
     while member >= 0:
         following = next_member(model, state, member)
-        if not _begin_member(model, state, member, unit_of_member(model, state, member), 1):
+        if not _begin_member(model, state, member, unit_of_member(model, state, member), n_tasks):
             return False
         member = following
     forget_places(model, state)
@@ -241,20 +234,18 @@ def begin(model, state, task, unit, n_tasks):
 
 @inlined
 def _join(model, state, task, unit, count, transfer, execution):
-    """Consolidate the next count - 1 tasks of the group with ``task`` on its unit. Their data is transferred one after
-    another, their operations are added, the overhead is paid once; the factor of ``task`` applies to all. Returns the
-    times of all as one."""
+    """Consolidate ``task`` and those that are linked behind it, ``count`` in all, on its unit. Their data is
+    transferred one after another, their operations are added, the overhead is paid once; the factor of ``task`` applies
+    to all. Returns the times of all as one."""
     overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
     is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
-    last, follower, shares = task, task, progress.share_left(model, state, task)
-    for _ in range(count - 1):
-        follower = next_of_group(model, state, follower)
+    follower, shares = state.task_follower[task], progress.share_left(model, state, task)
+    while follower >= 0:
         transfer += queries.transfer_us(model, state, follower, unit)
         share = progress.share_left(model, state, follower)
         execution += (queries.execution_us(model, state, follower, unit) - overhead) * share
         shares += share
-        state.task_follower[last] = follower
-        last = follower
+        follower = state.task_follower[follower]
     unit_type = not_negative(model.unit_type[unit])
     execution = queries.consolidated_us(model, state, task, unit_type, count, execution, shares / count)
     if model.task_factor.shape[0] > 0:
@@ -262,13 +253,13 @@ def _join(model, state, task, unit, count, transfer, execution):
     follower = state.task_follower[task]
     while follower >= 0:
         now = state.run[0].now_us
+        if state.task_unit[follower] == PENDING:  # else it is attached to one that was
+            state.group_pending[group_of(model, follower)] -= 1
+            state.run[0].n_pending -= 1
         state.task_unit[follower] = unit
         state.task_init_us[follower] = now
         state.task_start_us[follower] = now + transfer
         state.task_finish_us[follower] = np.inf if is_shared else now + transfer + execution
-        group = group_of(model, follower)
-        state.group_pending[group] -= 1
-        state.run[0].n_pending -= 1
         follower = state.task_follower[follower]
     return transfer, execution
 

@@ -18,8 +18,7 @@ GO_ON, NO_EVENTS, AT_HORIZON, AT_PAUSE, BROKEN, LEFT, NEED_ROOM = range(7)
 # The rules that a policy may break; RULES has their words.
 UNKNOWN_TASK, NOT_PENDING, UNKNOWN_UNIT, CANNOT_RUN, NO_ROOM, NOT_A_HEAD, WAIT_UNTIL_THE_PAST = range(1, 8)
 SHARES_SPEED, IS_DOWN, NO_ROOM_BESIDE, NOT_RUNNING, JUST_STARTED, IS_CONSOLIDATED = range(8, 14)
-IS_ATTACHED, IS_GANG, IN_PART = 14, 15, 16
-OUTSIDE_PARTITION, OVER_QUOTA = 17, 18
+IS_ATTACHED, IS_GANG, OUTSIDE_PARTITION, OVER_QUOTA = range(14, 18)
 OUT_OF_TIME = -1  # in place of a rule: the clock cannot represent the time of a task, whatever the policy did
 
 RULES = (
@@ -29,7 +28,7 @@ RULES = (
     "a policy may start a task only on a unit of the datacenter",
     "a policy may start a task only on a unit whose type can run it (affinity above 0)",
     "a policy may load a unit beyond its capacity only if it declares may_overcommit",
-    "a policy may consolidate only the first pending tasks of one group, from its oldest on",
+    "a policy may consolidate only the first pending tasks of one group, from its oldest on, and as many as joinable",
     "a policy may wait only until a time after now",
     "a batch policy may move a task only between units whose tasks do not share their speed",
     "a policy may start a task only on a unit whose node is up, not in an outage",
@@ -38,8 +37,7 @@ RULES = (
     "a policy may not preempt or move a task at the event at which it started it",
     "a policy may not move tasks that are consolidated",
     "a policy may start or drop a gang only by its first task, the only one that is pending",
-    "a policy may not move or consolidate the tasks of a gang",
-    "a policy that starts the first member of a gang must start the others next, each with as many consolidated",
+    "a policy may not move the tasks of a gang",
     "a policy may start a task only on a node of its partition",
     "a policy may start a task only if its quotas leave room for what it holds",
     "a batch policy must return one unit for each task, -1 to leave it as it is",

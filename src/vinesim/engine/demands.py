@@ -23,6 +23,12 @@ def check_demands(scenario: Scenario, policy: Policy) -> None:
     if scenario.datacenter.capacity is not None and by_type:
         expected = f"units with the capacity of their type, for the policy {name}"
         problems.append(Problem("datacenter.capacity", expected, "capacities of their own", "Define a type for each."))
+    if policy.may_overcommit and isinstance(policy, OnlinePolicy) and "application" in policy.groups:
+        expected = f"requests on one node, for the policy {name}, which may load units beyond their capacity"
+        for application in scenario.applications:
+            if application.gang_size > 1:
+                where, found = f"applications: {application.name}", f"a gang_size of {application.gang_size}"
+                problems.append(Problem(where, expected, found, remedy))
     if scenario.workload.gang_within is not None:
         problems += _against_gangs(scenario, policy)
     if problems:

@@ -16,6 +16,7 @@ from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
 from vinesim.metrics.warm_up import WarmUp
+from vinesim.model.application import requests_on_nodes
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
@@ -111,6 +112,7 @@ def fits_blocks(scenario: Scenario, policy: Policy) -> bool:
         and not may_end_early(scenario, policy)
         and not scenario.workload.has_vectors
         and scenario.workload.gang_within is None
+        and requests_on_nodes(scenario.workload, scenario.applications, policy.groups) is None
         and unit_order_of(policy, scenario) is None
     )
 

@@ -9,7 +9,7 @@ from vinesim.model.result import MOVED, PREEMPTED, WITHDRAWN
 from vinesim.state import event_queue, indexed_tasks, queries
 from vinesim.state.bits import contains, remove
 from vinesim.state.compiled_form import with_gangs, with_several_units
-from vinesim.state.gangs import forget_places
+from vinesim.state.gang_members import forget_places
 from vinesim.state.holding import count_task, is_in_use, release_rest, set_load
 from vinesim.state.kernel import kernel, not_negative
 from vinesim.state.layout import ATTACHED, CHECKPOINT, DROPPED, MOVE, PENDING, RESTART, RESUME

@@ -125,6 +125,13 @@ class ReferenceState:
         more = self.next_job < len(self.model.job_arrival_us)
         return float(self.model.job_arrival_us[self.next_job]) if more else math.inf
 
+    def left_of_job(self, task: int) -> list[int]:
+        """Which tasks of a pending gang are left, numbered from the job's first; [0] of a task that is of none."""
+        if not is_of_gang(self, task):
+            return [0]
+        first = int(self.model.job_first[self.model.task_job[task]])
+        return [other - first for other in (task, *attached_to(self, task))]
+
     def place_of(self, task: int, unit: int) -> list[int] | None:
         """The units of a pending task and of those that are attached to it, None if there is no room for them."""
         if self.task_unit[task] != PENDING or not is_of_gang(self, task):
@@ -252,18 +259,15 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
             state.task_unit[dropped] = DROPPED
         state.pending.remove(task)
         return
-    if is_of_gang(state, task):
-        units = state.place_of(task, unit)
-        assert units is not None
-        for member, of_member in zip([task, *attached_to(state, task)], units, strict=True):
-            begin(state, [member], of_member)
-        state.pending.remove(task)
-        return
     group = state.group_of(task)
     started = [task]
     if action.n_tasks > 1:
         started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
-    begin(state, started, unit)
+    units = state.place_of(task, unit) if is_of_gang(state, task) else [unit]
+    assert units is not None
+    members = [[one, *attached_to(state, one)] if len(units) > 1 else [one] for one in started]
+    for as_one, of_member in zip(zip(*members, strict=True), units, strict=True):
+        begin(state, list(as_one), of_member)
     for one in started:
         state.pending.remove(one)
 
@@ -336,11 +340,10 @@ def check(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
         rule = contract.NO_ROOM
     elif may_overcommit and len(model.kind_units) and not queries.rest_fits(model, state, task, unit):
         rule = contract.NO_ROOM_BESIDE
-    elif action.n_tasks != 1 and is_of_gang(state, task):
-        rule = contract.IS_GANG
     elif action.n_tasks != 1:
-        waiting = [t for t in state.pending if state.group_of(t) == state.group_of(task)]
-        if action.n_tasks < 1 or waiting[0] != task or len(waiting) < action.n_tasks:
+        is_head = queries.first_pending(model, state, state.group_of(task)) == task
+        most = queries.joinable(model, state, task, action.n_tasks)
+        if action.n_tasks < 1 or not is_head or most < action.n_tasks:
             rule = contract.NOT_A_HEAD
     if rule:
         raise BrokenContract(rule, task, unit)

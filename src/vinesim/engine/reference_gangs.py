@@ -3,6 +3,8 @@
 A gang is a job whose tasks start at one instant or not at all. Only its first unstarted task is pending; the others are
 attached to it. The policy names a unit for that task, the others are placed here: within the node or rack of that unit
 or anywhere, on units of the same type as far as they can run there, at most ``tasks_per_node`` at a node.
+A request of an application has each task on a node of its own that holds the application's data, all on units of one
+type: of the nodes with room, each task after the first takes the least busy one, the first of several.
 Packed, the node of the first task is filled first; if all demand the same, those that offer room for most of the rest
 come next, ties in order of the nodes; otherwise each task goes to the first node with room. Spread, each node gets one
 task, round by round. At a node a task takes the first unit with room.
@@ -14,7 +16,7 @@ from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED
+from vinesim.state.layout import ATTACHED, OF_REQUEST
 
 
 def attached_to(state: Any, task: int) -> list[int]:
@@ -56,8 +58,9 @@ class Place:
             rack = self.model.node_rack[node]
             self.nodes = range(self.model.rack_node[rack], self.model.rack_node[rack + 1])
         self.members = attached_to(state, task)
-        self.limit = int(self.model.job_per_node[job]) or len(self.members) + 1
-        self.is_spread = bool(self.model.job_spread[job])
+        self.is_request = within == OF_REQUEST
+        self.limit = 1 if self.is_request else int(self.model.job_per_node[job]) or len(self.members) + 1
+        self.is_spread = not self.is_request and bool(self.model.job_spread[job])
         self.count = dict.fromkeys(self.nodes, 0)
         self.units: list[int] = []
 
@@ -66,11 +69,13 @@ class Place:
         state = self.state
         if self.model.affinity[self.p, state.task_type_of(self.task)] <= 0:
             return None
+        if self.is_request and not queries.is_allowed(self.model, state, self.task, unit):
+            return None
         with as_before(state):
             if not queries.fits_itself(self.model, state, self.task, unit):
                 return None
             self._hold(self.task, unit)
-            is_found = self._spread() if self.is_spread else self._pack()
+            is_found = self._balance() if self.is_request else self._spread() if self.is_spread else self._pack()
         return self.units if is_found else None
 
     def _hold(self, task: int, unit: int) -> None:
@@ -104,6 +109,22 @@ class Place:
             rounds = range(1, self.limit + 1)
             if not any(self._takes(task, node, level) for level in rounds for node in self.nodes):
                 return False
+        return True
+
+    def _balance(self) -> bool:
+        model, state = self.model, self.state
+        for task in self.members:
+            free = [
+                unit
+                for unit in range(len(model.unit_type))
+                if model.unit_type[unit] == self.p
+                and self.count[int(model.unit_node[unit])] == 0
+                and queries.fits_itself(model, state, task, unit)
+                and queries.is_allowed(model, state, task, unit)
+            ]
+            if not free:
+                return False
+            self._hold(task, min(free, key=lambda unit: queries.node_tasks(model, state, model.unit_node[unit])))
         return True
 
     def _pack(self) -> bool:

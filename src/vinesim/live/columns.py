@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.errors import InputError, Problem
-from vinesim.state.layout import DROPPED, Model
+from vinesim.model.workload import NO_GANG
+from vinesim.state.layout import DROPPED, OF_REQUEST, Model
 from vinesim.state.scratch import FACTOR, build_scratch
 
 ENDLESS = ("tasks", "jobs", "queue", "held")  # sizes without a limit here
@@ -49,6 +50,7 @@ class Requests:
         self.job_arrival_us: dict[int, float] = {}
         self.job_deadline_us: dict[int, float] = {}
         self.job_first: dict[int, int] = {0: 0}
+        self.job_gang: dict[int, int] = {}
         self.job_left: dict[int, int] = {}  # number of its tasks that have not ended
         self.task_job: dict[int, int] = {}
         self.task_operations: dict[int, float] = {}
@@ -69,18 +71,20 @@ class Requests:
         deadline_us: float,
         size: float,
         demand: float,
-        groups: Sequence[int],
+        group: int,
+        n_tasks: int,
         wanted: Sequence[float],
     ) -> int:
-        """Add a job with one task per group. Returns its number."""
+        """Add a job with so many tasks. Returns its number."""
         job = self.n_jobs
         first = self.job_first[job]
         self.n_jobs += 1
         self.job_application[job] = application
         self.job_arrival_us[job], self.job_deadline_us[job] = now_us, deadline_us
-        self.job_first[job + 1] = first + len(groups)
-        self.job_left[job] = len(groups)
-        for task, group in enumerate(groups, first):
+        self.job_first[job + 1] = first + n_tasks
+        self.job_gang[job] = OF_REQUEST if n_tasks > 1 else NO_GANG
+        self.job_left[job] = n_tasks
+        for task in range(first, first + n_tasks):
             self.task_job[task], self.task_operations[task] = job, size
             self.task_demand[task], self.task_group[task] = demand, group
             self.task_request[task] = wanted
@@ -94,6 +98,7 @@ class Requests:
         if self.job_left[job] > 0:
             return -1
         del self.job_application[job], self.job_arrival_us[job], self.job_deadline_us[job], self.job_left[job]
+        del self.job_gang[job]
         for edge in (job, job + 1):  # the first task of a job is also the end of the previous job
             if edge != self.n_jobs and edge not in self.job_left and edge - 1 not in self.job_left:
                 del self.job_first[edge]

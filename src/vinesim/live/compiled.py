@@ -74,7 +74,7 @@ class CompiledDecisions:
     def _begin(self) -> None:
         """Forget everything."""
         self._registered: list[Registration] = []
-        self._groups: list[list[int]] = []  # for each application, by gang member
+        self._groups: list[int] = []  # of each application
         self._base: Any = None  # the model without the window
         self._arrays: tuple[Arrays, ...] = ()  # the model, the state and the window, for the turn
         self._n_arrived = 1
@@ -103,8 +103,7 @@ class CompiledDecisions:
         one = registration(self._cluster, self._policy, application, task_type, demand, requests)
         registered = [*self._registered, one]
         base, groups = compiled(self._cluster, registered, self._policy)
-        before = [group for gang in self._groups for group in gang]
-        moved = dict(zip(before, (group for gang in groups for group in gang), strict=False))
+        moved = dict(zip(self._groups, groups, strict=False))
         old, self._base, self._registered, self._groups = self._base, base, registered, groups
         if old is None:
             self._set_up()
@@ -180,7 +179,8 @@ class CompiledDecisions:
         window = window._replace(group_tail=np.full(n_groups, -1, np.int64), **self._applications())
         applications = window.job_application[window.task_job[1:n_left]]
         window.task_request[1:n_left] = window.application_request[applications]
-        self._state = moved_state(self._state, left, window, n_groups)
+        gang_unit = np.full(max(window.application_size, default=1), -1, np.int32)
+        self._state = moved_state(self._state, left, window, n_groups)._replace(gang_unit=gang_unit)
         self._scratch = moved_scratch(self._scratch, self._policy.scratch, self._numbers, left, self._n_tasks)
         self._running = {
             grant: {unit: int(left.task_now[task]) for unit, task in leads.items()}
@@ -201,10 +201,9 @@ class CompiledDecisions:
     def _applications(self) -> dict[str, np.ndarray]:
         """Return the window's columns of applications."""
         all_, names = self._registered, sorted({name for one in self._registered for name in one.requests})
-        self._sizes = [len(gang) for gang in self._groups]
         return {
-            "application_first": np.concatenate(([0], np.cumsum(self._sizes))).astype(np.int64),
-            "member_group": np.array([group for gang in self._groups for group in gang], np.int64),
+            "application_group": np.array(self._groups, np.int64),
+            "application_size": np.array([one.application.gang_size for one in all_], np.int64),
             "application_demand": np.array([one.demand for one in all_], np.float64),
             "application_due_us": np.array([one.application.relative_deadline_us for one in all_], np.float64),
             "application_per_size": np.array([one.application.per_size for one in all_], bool),
@@ -227,7 +226,6 @@ class CompiledDecisions:
         vars(self).update({name: content[name] for name in SAVED})
         if self._registered:
             self._base, self._groups = compiled(self._cluster, self._registered, self._policy)
-            self._sizes = [len(gang) for gang in self._groups]
             self._name_places()
             self._hand_over()
 
@@ -250,7 +248,8 @@ class CompiledDecisions:
                 assert isinstance(one, SetUp)  # nothing else is possible without an application
                 self._down = self._down - set(one.units) if one.is_up else self._down | set(one.units)
             return outcome
-        n_new = sum([self._sizes[one.application] for one in operations if isinstance(one, Arrive)])
+        sizes = self._window.application_size
+        n_new = int(sum([sizes[one.application] for one in operations if isinstance(one, Arrive)]))
         while self._n_arrived + n_new >= self._n_tasks:
             self._n_tasks *= 1 + (n_new >= self._n_tasks // 2)
             self._renew()
@@ -284,7 +283,6 @@ class CompiledDecisions:
             self._requests,
             self._policy.may_overcommit,
             self._policy.sees_every_event,
-            self._policy.starts_gangs,
             may_grant,
         )
         if stopped == BROKEN:

@@ -35,7 +35,7 @@ class Decider:
         self.registered: list[Registration] = []
         self.unregistered: set[int] = set()
         self.resources: list[str] = []  # that applications request, in the order of the model
-        self.groups: list[list[int]] = []  # for each application, by gang member
+        self.groups: list[int] = []  # of each application
         self.requests = Requests()
         self.dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
         self.ended: list[int] = []  # tasks to remove once the policy has seen the next event
@@ -56,11 +56,11 @@ class Decider:
     @property
     def n_pending(self) -> int:
         """Number of waiting requests."""
-        return 0 if self.state is None else len({self.requests.task_job[task] for task in self.state.pending})
+        return 0 if self.state is None else len(self.state.pending)
 
     def n_pending_of(self, application: int) -> int:
         """Return how many requests of an application wait."""
-        jobs = {self.requests.task_job[task] for task in (() if self.state is None else self.state.pending)}
+        jobs = [self.requests.task_job[task] for task in (() if self.state is None else self.state.pending)]
         return sum(self.requests.job_application[job] == application for job in jobs)
 
     def unregister(self, application: int) -> None:
@@ -72,10 +72,11 @@ class Decider:
 
     def arrive(self, application: int, size: float, arrived_us: float) -> int:
         """Add a request that is pending from now on. Returns its number."""
-        one, groups = self.registered[application], self.groups[application]
+        one, group = self.registered[application], self.groups[application]
         due_us = one.deadline_us(arrived_us, size)
         wanted = [one.requests.get(name, 0.0) for name in self.resources]
-        job = self.requests.add(application, arrived_us, due_us, size, one.demand, groups, wanted)
+        n_tasks = one.application.gang_size
+        job = self.requests.add(application, arrived_us, due_us, size, one.demand, group, n_tasks, wanted)
         self.state.arrive(job)
         self.happened(ARRIVAL, job=job)
         return job
@@ -101,11 +102,11 @@ class Decider:
         """Forget a request of which no task has started. Returns whether there is one that the policy can forget."""
         if self.state is None or job not in self.requests.job_left or self.policy.keeps_tasks:
             return False
-        tasks = range(self.requests.job_first[job], self.requests.job_first[job + 1])
-        if any(self.state.task_unit[task] != PENDING for task in tasks):
+        first = self.requests.job_first[job]
+        if self.state.task_unit[first] != PENDING:
             return False
-        for task in tasks:
-            self.state.pending.remove(task)
+        self.state.pending.remove(first)
+        for task in range(first, self.requests.job_first[job + 1]):
             self.state.task_unit[task] = DROPPED
             self.ended.append(task)
         return True
@@ -152,10 +153,9 @@ class Decider:
         self._close_down()
         self.see(TIMER)
 
-    def _regroup(self, model: Any, groups: list[list[int]]) -> None:
+    def _regroup(self, model: Any, groups: list[int]) -> None:
         """Adapt to one more application: the groups of the others may have new numbers."""
-        before = [group for gang in self.groups for group in gang]
-        moved = dict(zip(before, (group for gang in groups for group in gang), strict=False))
+        moved = dict(zip(self.groups, groups, strict=False))
         self.scratch = regrouped(self.scratch, self.policy.scratch, self.model, model, moved)
         for task, group in self.requests.task_group.items():
             self.requests.task_group[task] = moved[group]
@@ -247,33 +247,23 @@ class Decider:
         return action
 
     def _act(self, action: Action) -> Grant | None:
-        """Do what the policy wants: return a grant once all gang members have started, None for a dropped task."""
-        started = self._started(action)
-        task, job = started[0], self.requests.task_job[started[0]]
-        if action.kind == DROP:
-            if task == self.requests.job_first[job]:
-                self.dropped.append(job)
-            self.ended.append(task)
-            return None
-        requests = tuple(int(self.requests.task_job[one]) for one in started)
-        leads, longest_us = {task: action.unit}, expected_us(self.model, self.state, started, action.unit)
-        if self.policy.starts_gangs:
-            for member in range(task + 1, self.requests.job_first[job + 1]):
-                action = self._ask()
-                if action.task != member or action.n_tasks != len(started):
-                    raise PolicyError(f"policy {self.policy.name}: left request {job} started in part")
-                others = self._started(action)
-                leads[member] = action.unit
-                longest_us = max(longest_us, expected_us(self.model, self.state, others, action.unit))
-        return self._granted(requests, leads, longest_us)
-
-    def _started(self, action: Action) -> list[int]:
-        """Start the tasks of an action, or drop its task. Returns them."""
+        """Do what the policy wants: return a grant, None for a request that is dropped."""
         try:
             start(self.state, action, self.policy.may_overcommit)
         except BrokenContract as broken:
             raise self._broken(broken) from None
-        return [action.task, *(self.state.followers[action.task] if action.n_tasks > 0 else ())]
+        state, job = self.state, self.requests.task_job[action.task]
+        tasks = range(self.requests.job_first[job], self.requests.job_first[job + 1])
+        if action.kind == DROP:
+            self.dropped.append(job)
+            self.ended += tasks
+            return None
+        requests = tuple(int(self.requests.task_job[one]) for one in (action.task, *state.followers[action.task]))
+        leads = {task: int(state.task_unit[task]) for task in tasks}
+        longest_us = max(
+            expected_us(self.model, state, [task, *state.followers[task]], unit) for task, unit in leads.items()
+        )
+        return self._granted(requests, leads, longest_us)
 
     def _granted(self, requests: tuple[int, ...], leads: Mapping[int, int], longest_us: float) -> Grant:
         """Record a grant and start its lease."""

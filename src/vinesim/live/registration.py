@@ -53,17 +53,15 @@ def registration(
 ) -> Registration:
     """Return the registration of an application. Raises :class:`InputError` if it is not for this cluster."""
     kind = code_of(f"application {application.name}, task_type", task_type, cluster.task_types)
-    if application.gang_size > 1 and not policy.starts_gangs:
-        expected = f"1, as the policy {policy.name} does not declare starts_gangs"
+    if application.gang_size > 1 and ("application" not in policy.groups or policy.may_overcommit):
+        expected = f"1, as the groups of the policy {policy.name} do not name application, or it may overcommit"
         found = f"{application.gang_size}"
         raise InputError([Problem(f"application {application.name}, gang_size", expected, found)])
     return Registration(application, kind, demand, dict(requests or {}))
 
 
-def compiled(
-    cluster: Cluster, registered: Sequence[Registration], policy: OnlinePolicy
-) -> tuple[Model, list[list[int]]]:
-    """Return the model, and the group of each gang member of each application.
+def compiled(cluster: Cluster, registered: Sequence[Registration], policy: OnlinePolicy) -> tuple[Model, list[int]]:
+    """Return the model, and the group of each application.
 
     Raises :class:`InputError` for applications that do not fit the cluster.
     """
@@ -94,4 +92,4 @@ def compiled(
     )
     model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
     group = model.task_group.tolist() if len(model.task_group) else [0] * n_tasks
-    return model, [group[first[a] : first[a + 1]] for a in range(len(registered))]
+    return model, [group[task] for task in first[:-1].tolist()]

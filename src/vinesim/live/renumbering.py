@@ -61,7 +61,7 @@ def kept(state: State, window: Window, queued: Sequence[np.ndarray] = ()) -> Kep
 def moved_window(old: Window, left: Kept, n_tasks: int, n_resources: int) -> Window:
     """Return a window of that length with what is left; the chains of groups and the applications are not filled in."""
     new, tasks, jobs = empty_window(n_tasks, n_resources), left.tasks, left.jobs
-    for name in ("job_arrival_us", "job_deadline_us", "job_request", "job_application"):
+    for name in ("job_arrival_us", "job_deadline_us", "job_request", "job_application", "job_gang"):
         getattr(new, name)[: len(jobs)] = getattr(old, name)[jobs]
     new.job_first[1 : len(jobs) + 1] = np.cumsum(np.diff(old.job_first)[jobs])
     job_now = np.searchsorted(jobs, old.task_job[tasks])

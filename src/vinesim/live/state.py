@@ -7,6 +7,7 @@ from vinesim.engine.reference import ReferenceState
 from vinesim.live.columns import Requests, gone
 from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.state import queries
+from vinesim.state.layout import ATTACHED, PENDING
 
 
 class LiveState(ReferenceState):
@@ -40,12 +41,12 @@ class LiveState(ReferenceState):
         """Do nothing: which task of a shared unit finishes first is unknown."""
 
     def arrive(self, job: int) -> None:
-        """Make the tasks of a job pending."""
-        tasks = range(self.model.job_first[job], self.model.job_first[job + 1])
-        for task in tasks:
-            columns: Any = self.task_unit
-            columns[task] = -1
-        self.pending += tasks
+        """Make the first task of a job pending; the others are attached to it."""
+        first: int = self.model.job_first[job]
+        columns: Any = self.task_unit
+        for task in range(first, self.model.job_first[job + 1]):
+            columns[task] = PENDING if task == first else ATTACHED
+        self.pending.append(first)
         self.next_job = job + 1
 
     def free(self, task: int) -> list[int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vinesim.formats.results.explain_record import ExplainRecord, read_record
+from vinesim.formats.results.explain_record import ANY_NODE, ExplainRecord, read_record
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms
 from vinesim.metrics.openings import Changes, Opening, Place, openings
@@ -207,6 +207,9 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         """Return the places in their state before all changes."""
         kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
         every = places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
+        if record.node_list[task] != ANY_NODE:
+            allowed = record.node_lists[record.node_list[task]]
+            every = [place for place in every if (place.rack, place.shelf) in allowed]
         one = partition_of_task(record, task)
         if one is None:
             return every

@@ -75,6 +75,16 @@ def listed_by_code(work: Workload, applications: Sequence[Application]) -> list[
     return [by_name.get(name) for name in application_names(work)]
 
 
+def requests_on_nodes(work: Workload, applications: Sequence[Application], groups: Sequence[str]) -> np.ndarray | None:
+    """[J] bool: the requests on several nodes that are gangs; None if there are none. They are gangs for a policy whose
+    ``groups`` name ``application``, and jobs like others for the rest."""
+    if "application" not in groups or work.application is None or not applications:
+        return None
+    is_on_several = [a is not None and a.gang_size > 1 for a in listed_by_code(work, applications)]
+    found = np.array(is_on_several, bool)[work.application]
+    return found if found.any() else None
+
+
 def application_names(work: Workload) -> list[str]:
     """The name of each of the workload's application codes."""
     if work.application is None:

@@ -173,7 +173,6 @@ class OnlinePolicy(Policy):
     preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
     takes_gangs: ClassVar[bool] = True  # is right where only a gang's first task is pending; if it keeps_tasks: False
     is_exclusive: ClassVar[bool] = False  # gives each task units of its own, whatever it demands of them
-    starts_gangs: ClassVar[bool] = False  # starts all members of a gang at one decision point
     compiled: ClassVar[bool] = True  # False: plain Python, for the reference engine only
 
     def __init_subclass__(cls) -> None:

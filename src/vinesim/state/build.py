@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.application import listed_by_code, nodes_by_type
+from vinesim.model.application import listed_by_code, nodes_by_type, requests_on_nodes
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.consolidation import largest_sizes
@@ -16,7 +16,7 @@ from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
 from vinesim.state.gang_room import check_gangs, gang_codes, gangs_of
-from vinesim.state.layout import ATTACHED, ENDED, PENDING, RUN, Model, State, has_shared_speed
+from vinesim.state.layout import ATTACHED, ENDED, OF_REQUEST, PENDING, RUN, Model, State, has_shared_speed
 from vinesim.state.node_rooms import node_rooms, ranked
 from vinesim.state.partitions import Quotas, over_quota, partition_columns, quotas_of
 from vinesim.state.speed_curves import speed_curves
@@ -29,7 +29,6 @@ GROUP_KEYS = (
     "data_node",
     "data_rack",
     "application",
-    "member",
     "requests",
     "priority",
     "user",
@@ -76,9 +75,11 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     parallelism = np.array([np.nan if p.full_speed is None else p.full_speed for p in types])[unit_type]
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
-    group, following, kinds, preferred, application, member = _group(
+    group, following, kinds, preferred, application = _group(
         scenario, groups, data_node if has_data else None, counts, classes, quotas
     )
+    on_nodes = requests_on_nodes(work, scenario.applications, groups)
+    has_gangs = work.gang_within is not None or on_nodes is not None
     network = scenario.network
     resources = sorted(work.requests or {})
     requests = np.stack([work.requests[name] for name in resources], axis=1) if work.requests else np.empty((0, 0))
@@ -107,7 +108,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         job_deadline_us=NOTHING_F8 if work.deadline_us is None else work.deadline_us,
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
         job_limit_us=NOTHING_F8 if work.limit_us is None else work.limit_us,
-        **_gangs(work),
+        **_gangs(work, on_nodes),
         **partition_columns(scenario, quotas, node_rack, node_shelf),
         job_priority=NOTHING_F8 if work.priority is None else work.priority,
         job_user=NOTHING_I4 if work.user is None else work.user,
@@ -132,12 +133,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_task_type=kinds,
         group_preferred=preferred,
         group_application=application,
-        group_first_member=_first_members(kinds, application, member),
         **_applications(scenario, rack, shelf),
         **_without_vectors(n_task_types) if classes is None else _vectors(classes),
-        **_units_of_nodes(
-            unit_node, unit_type, len(nodes), n_types, classes is not None or work.gang_within is not None
-        ),
+        **_units_of_nodes(unit_node, unit_type, len(nodes), n_types, classes is not None or has_gangs),
     )
     if work.gang_within is not None:
         check_gangs(model)
@@ -227,10 +225,12 @@ def _units_of_nodes(
     return {"node_begin": begin, "node_unit": unit, "node_sole": sole}
 
 
-def _gangs(work: Workload) -> dict[str, np.ndarray]:
-    """Return the columns about jobs whose tasks start together."""
+def _gangs(work: Workload, requests: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return the columns about jobs whose tasks start together; ``requests`` are those of applications, [J] bool."""
     if work.gang_within is None:
         nothing = {"job_spread": np.empty(0, bool), "job_per_node": NOTHING_I4}
+        if requests is not None:
+            return {"job_gang": np.where(requests, OF_REQUEST, NO_GANG).astype(np.int32), **nothing}
         return {"job_gang": np.empty(0, np.int8), **nothing}  # by this type loops are compiled: state/kernel.py
     is_spread, per_node = work.gang_spread, work.tasks_per_node
     return {
@@ -243,7 +243,7 @@ def _gangs(work: Workload) -> dict[str, np.ndarray]:
 def first_units(model: Model) -> np.ndarray:
     """[N] int32: the units of the tasks before the run: PENDING, or ATTACHED to the first task of their gang."""
     units = np.full(len(model.task_operations), PENDING, np.int32)
-    if len(model.job_gang):
+    if len(model.job_gang) and (model.job_gang != NO_GANG).any():
         is_attached = np.repeat(model.job_gang != NO_GANG, np.diff(model.job_first))
         is_attached[model.job_first[:-1]] = False
         units[is_attached] = ATTACHED
@@ -303,7 +303,7 @@ def _group(
     counts: np.ndarray,
     classes: DemandClasses | None,
     quotas: Quotas | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the groups of tasks that the keys distinguish, and chain the tasks of each."""
     work = scenario.workload
     wanted = work.preferred_type.astype(np.int64)
@@ -327,7 +327,6 @@ def _group(
         ("data_node", data_node),
         ("data_rack", None if data_node is None else work.data_rack),
         ("application", None if work.application is None else np.repeat(work.application, counts)),
-        ("member", _member_of_gang(scenario) if "member" in keys else None),
         ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
         ("user", None if work.user is None else np.repeat(work.user, counts)),
         ("demand", _codes(_shares(work)) if "demand" in keys and classes is None else None),
@@ -351,13 +350,10 @@ def _group(
     if "preferred_type" in stride:
         size = int(wanted.max()) + 1 - NO_PREFERENCE
         preferred = (codes // stride["preferred_type"] % size + NO_PREFERENCE).astype(np.int32)
-    member = np.zeros(len(codes), np.int32)
     if "application" in stride:
         application = (codes // stride["application"] % sizes["application"]).astype(np.int32)
-    if "member" in stride:
-        member = (codes // stride["member"] % sizes["member"]).astype(np.int32)
     if len(codes) == 1:
-        return NOTHING_I4, NOTHING_I4, kinds, preferred, application, member
+        return NOTHING_I4, NOTHING_I4, kinds, preferred, application
     group = (np.cumsum(present, dtype=np.int32) - np.int32(1))[code]
     if is_by_job:
         group = np.repeat(group, counts)
@@ -366,27 +362,7 @@ def _group(
     following = np.full(work.n_tasks, work.n_tasks, np.int32)
     same = group[by_group[1:]] == group[by_group[:-1]]
     following[by_group[:-1][same]] = by_group[1:][same]
-    return group.astype(np.int32), following, kinds, preferred, application, member
-
-
-def _member_of_gang(scenario: Scenario) -> np.ndarray | None:
-    """[N] the number of each task within its gang, for applications whose requests are gangs; else 0."""
-    work = scenario.workload
-    listed = listed_by_code(work, scenario.applications) if work.application is not None else []
-    gangs = np.array([a is not None and a.gang_size > 1 for a in listed], bool)
-    if not gangs.any():
-        return None
-    counts = np.diff(work.job_first)
-    place = np.arange(work.n_tasks) - np.repeat(work.job_first[:-1], counts)
-    return np.where(np.repeat(gangs[work.application], counts), place, 0)
-
-
-def _first_members(kinds: np.ndarray, application: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """[G] the group of the first member of the same gangs."""
-    if not member.any():
-        return np.arange(len(member), dtype=np.int32)
-    place = {key: group for group, key in enumerate(zip(kinds, application, member, strict=True))}
-    return np.array([place[key] for key in zip(kinds, application, member * 0, strict=True)], np.int32)
+    return group.astype(np.int32), following, kinds, preferred, application
 
 
 def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> dict[str, np.ndarray]:

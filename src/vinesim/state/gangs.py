@@ -8,10 +8,12 @@ import numpy as np
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import node_index, places, queries
-from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_partitions
+from vinesim.state.compiled_form import compiled_form_of, with_partitions
+from vinesim.state.gang_members import all_alike, are_alike, forget_places, next_member, unit_of_member
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
-from vinesim.state.kernel import has_gangs, inlined, kernel
-from vinesim.state.layout import ATTACHED, FULL, OVERFULL, PENDING
+from vinesim.state.kernel import has_gangs, kernel
+from vinesim.state.layout import ATTACHED, FULL, OF_REQUEST, OVERFULL, PENDING
+from vinesim.state.request_gangs import find_units, request_fits
 
 
 def _is_alone(model, state, task, unit):
@@ -25,6 +27,8 @@ def gang_fits(model, state, task, unit):
     run, p = state.run[0], np.int64(model.unit_type[unit])
     if model.affinity[p, queries.task_type(model, state, task)] <= 0.0:
         return False
+    if model.job_gang[model.task_job[task]] == OF_REQUEST:
+        return request_fits(model, state, task, unit)
     if run.gang_event != run.n_events:
         run.gang_task, run.gang_refused, run.gang_event = -1, -1, run.n_events
     if run.gang_task == task and run.gang_anchor == unit:
@@ -37,7 +41,7 @@ def gang_fits(model, state, task, unit):
     _release_all(model, state, task)
     if is_found:
         run.gang_task, run.gang_anchor = task, unit
-    elif _is_simple(model, state, task, p) and _all_alike(model, state, task):
+    elif _is_simple(model, state, task, p) and all_alike(model, state, task):
         # then it does not matter on which unit of the type the first member runs
         run.gang_refused, run.gang_refused_type, run.gang_refused_place = task, p, place
     return is_found
@@ -71,6 +75,7 @@ def note_place(model, state, rows, task, unit):
     if model.job_gang[model.task_job[task]] == NO_GANG:
         places.note_rows(model, state, rows, task, unit)
     elif queries.gang_fits(model, state, task, unit):
+        settle(model, state, task, unit)
         member = np.int64(task)
         while member >= 0:
             own = unit_of_member(model, state, member)
@@ -80,14 +85,11 @@ def note_place(model, state, rows, task, unit):
         _release_all(model, state, task)
 
 
-def _notes_nothing(model, state):
-    pass
-
-
-@with_gangs(without=_notes_nothing)
-def forget_places(model, state):
-    """Forget the places that were found: what tasks hold has changed."""
-    state.run[0].gang_task, state.run[0].gang_refused = -1, -1
+@kernel
+def settle(model, state, task, unit):
+    """Note the units of all members if the first of them runs on a unit where the gang fits."""
+    if model.job_gang[model.task_job[task]] == OF_REQUEST:
+        find_units(model, state, task, unit)
 
 
 @kernel
@@ -109,43 +111,6 @@ def _nodes_within(model, task, unit):
         rack = model.node_rack[node]
         return np.int64(model.rack_node[rack]), np.int64(model.rack_node[rack + 1])
     return np.int64(0), np.int64(model.node_rack.shape[0])
-
-
-@inlined
-def next_member(model, state, task):
-    """Return the next task that is attached to the gang, after ``task``; -1 if there is none."""
-    end = model.job_first[model.task_job[task] + 1]
-    other = np.int64(task) + 1
-    while other < end and state.task_unit[other] != ATTACHED:
-        other += 1
-    return other if other < end else np.int64(-1)
-
-
-@inlined
-def unit_of_member(model, state, member):
-    """Return the unit of a member in the place that was found last."""
-    return np.int64(state.gang_unit[member - model.job_first[model.task_job[member]]])
-
-
-@kernel
-def _are_alike(model, state, one, other):
-    """Whether two tasks demand the same."""
-    if queries.task_type(model, state, one) != queries.task_type(model, state, other):
-        return False
-    if model.task_demand.shape[0] == 0:
-        return True
-    a, b = model.task_demand[one], model.task_demand[other]
-    return a == b or (np.isnan(a) and np.isnan(b))
-
-
-@kernel
-def _all_alike(model, state, task):
-    member = next_member(model, state, task)
-    while member >= 0:
-        if not _are_alike(model, state, task, member):
-            return False
-        member = next_member(model, state, member)
-    return True
 
 
 @kernel
@@ -240,7 +205,7 @@ def _try(model, state, task, unit, p):
     _hold(model, state, task, unit)
     if model.job_spread[job]:
         return _spread(model, state, task, p, limit, low, high)
-    if _all_alike(model, state, task):
+    if all_alike(model, state, task):
         return _pack_alike(model, state, task, p, limit, low, high)
     return _pack(model, state, task, p, limit, low, high)
 
@@ -260,7 +225,7 @@ def _spread(model, state, task, p, limit, low, high):
     level, begin, before = np.int64(1), low, np.int64(task)
     member = next_member(model, state, task)
     while member >= 0:
-        if not _are_alike(model, state, before, member):  # else no node before has room for it in this round
+        if not are_alike(model, state, before, member):  # else no node before has room for it in this round
             level, begin = np.int64(1), low
         unit = np.int64(-1)
         while level <= limit:

@@ -9,6 +9,7 @@ from vinesim.state.indexed_room import first_in_range
 from vinesim.state.indexed_tasks import group_of
 from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import UNFIT
+from vinesim.state.request_gangs import NO_REQUEST, first_of_request, least_busy_of_request
 
 
 @compiled_form_of(queries.is_allowed)
@@ -16,20 +17,7 @@ def is_allowed(model, state, task, unit):
     a = model.group_application[group_of(model, task)]
     if a < 0 or a >= model.application_max_consolidated.shape[0]:
         return True
-    if not contains(model.application_units, a, unit):
-        return False
-    return model.application_gang_size[a] == 1 or not holds_member(model, state, task, model.unit_node[unit])
-
-
-@kernel
-def holds_member(model, state, task, node):
-    """Whether a task of the same job runs or ran on the node."""
-    job = model.task_job[task]
-    for other in range(model.job_first[job], model.job_first[job + 1]):
-        unit = state.task_unit[other]
-        if unit >= 0 and model.unit_node[unit] == node:
-            return True
-    return False
+    return contains(model.application_units, a, unit)
 
 
 @compiled_form_of(queries.unit_tasks)
@@ -122,6 +110,9 @@ def least_busy(model, state, task, processor_type):
     best, fewest = np.int64(-1), np.int64(0)
     if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
         return best
+    of_request = least_busy_of_request(model, state, task, processor_type)
+    if of_request != NO_REQUEST:
+        return of_request
     unit = first_allowed(model, state, task, processor_type, np.int64(0))
     while unit >= 0:
         n = queries.node_tasks(model, state, model.unit_node[unit])
@@ -133,14 +124,11 @@ def least_busy(model, state, task, processor_type):
     return best
 
 
-@compiled_form_of(queries.has_nodes, inline=False)
-def has_nodes(model, state, task, processor_type, n):
+@compiled_form_of(queries.is_available, inline=False)
+def is_available(model, state, task, processor_type):
     if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
-        return n <= 0
-    found, low = np.int64(0), np.int64(0)
-    while found < n:
-        unit = first_allowed(model, state, task, processor_type, low)
-        if unit < 0:
-            return False
-        found, low = found + 1, after_node(model, unit)
-    return True
+        return False
+    of_request = first_of_request(model, state, task, processor_type)
+    if of_request != NO_REQUEST:
+        return of_request >= 0
+    return first_allowed(model, state, task, processor_type, np.int64(0)) >= 0

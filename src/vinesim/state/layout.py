@@ -16,6 +16,7 @@ SLACK = 1e-12  # of a capacity, added to rooms in the index of nodes: they are r
 COLUMNS = 8  # of the index of nodes that are compared at once; their number is a multiple of it
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 ATTACHED = -3  # as a task's unit: not started, and starts with the pending task of its gang
+OF_REQUEST = 4  # as a job's gang: of an application's request, each task on a node of its own, the least busy first
 DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
 UNFIT = -(2**31)  # as the score of a node: the task cannot start there
 MOST_SCORE = 2**31 - 1
@@ -54,7 +55,7 @@ class Model(NamedTuple):
     job_limit_us: np.ndarray  # [J] float64: its tasks are killed after so long on a unit; or [0] if no job has one
     job_priority: np.ndarray  # [J] float64: higher is more urgent; or [0] if all are equal
     job_user: np.ndarray  # [J] int32, or [0] if there are no users
-    job_gang: np.ndarray  # [J] int32: NO_GANG, or within what its tasks start together; [0] int8 without gangs
+    job_gang: np.ndarray  # [J] int32: NO_GANG, within what its tasks start together, or OF_REQUEST; [0] int8 without
     job_spread: np.ndarray  # [J] bool: a gang's tasks are spread over the nodes, not packed; or [0]
     job_per_node: np.ndarray  # [J] int32: the most tasks of a gang at one node, 0 = any number; or [0]
     job_partition: np.ndarray  # [J] int32: row of partition_node, 0 = all nodes; [0] int8 without partitions
@@ -86,7 +87,6 @@ class Model(NamedTuple):
     group_task_type: np.ndarray  # [G] int32
     group_preferred: np.ndarray  # [G] int32: preferred processor type, -1 = none; if the policy groups by it
     group_application: np.ndarray  # [G] int32: if the policy groups by it
-    group_first_member: np.ndarray  # [G] int32: group of the first member of the same gangs; itself without a gang
     application_max_consolidated: np.ndarray  # [A] int64: requests that may start as one
     application_load: np.ndarray  # [A] float64: expected requests per second
     application_relative_deadline_us: np.ndarray  # [A] float64: us from arrival to deadline
@@ -140,6 +140,7 @@ RUN = np.dtype(
         ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
         ("gang_task", "i8"),  # the gang of the last place that was found, by its pending task, and where; -1 = none
         ("gang_anchor", "i8"),
+        ("gang_type", "i8"),  # of a request: any unit of this type with room would do
         ("gang_refused", "i8"),  # a gang for which there is no place, on units of a type in some place
         ("gang_refused_type", "i8"),
         ("gang_refused_place", "i8"),

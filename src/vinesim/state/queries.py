@@ -40,7 +40,8 @@ def start(task: int, unit: int) -> Action:
 
 
 def start_consolidated(task: int, count: int, unit: int) -> Action:
-    """Start the first ``count`` pending tasks of the group that ``task`` leads, consolidated into one, on a unit."""
+    """Start the first ``count`` pending tasks of the group that ``task`` leads, consolidated into one, on a unit: at
+    most as many as are ``joinable``. Of gangs all first tasks start as one, all second ones, and so on."""
     return Action(START, task, count, unit, math.inf)
 
 
@@ -110,8 +111,16 @@ def first_pending(model: Any, state: Any, group: int) -> int:
 
 
 def group_size(model: Any, state: Any, task: int) -> int:
-    """Return how many tasks of a task's group are pending, the most that ``start_consolidated`` can take."""
+    """Return how many tasks of a task's group are pending."""
     return sum(state.group_of(other) == state.group_of(task) for other in state.pending)
+
+
+def joinable(model: Any, state: Any, task: int, most: int) -> int:
+    """Return how many of the pending tasks of a task's group, from the task on, which is the first, can start as one:
+    all, up to ``most``. Of gangs those up to the first of which other tasks are left than of that of the task."""
+    waiting = [other for other in state.pending if state.group_of(other) == state.group_of(task)][:most]
+    alike = [state.left_of_job(other) == state.left_of_job(task) for other in waiting]
+    return alike.index(False) if False in alike else len(alike)
 
 
 def task_type(model: Any, state: Any, task: int) -> int:
@@ -534,23 +543,12 @@ def in_the_way(model: Any, state: Any, task: int, unit: int, others: Any, n: int
 
 
 def is_allowed(model: Any, state: Any, task: int, unit: int) -> bool:
-    """Whether the unit is on a node that holds the data of the task's application, and no other member of the same gang
-    was started on that node. The policy's groups must name ``application``."""
+    """Whether the unit is on a node that holds the data of the task's application. The policy's groups must name
+    ``application``."""
     a = application(model, state, task)
     if not 0 <= a < len(model.application_max_consolidated):
         return True
-    if not int(model.application_units[a, unit >> 6]) >> (unit & 63) & 1:
-        return False
-    return model.application_gang_size[a] == 1 or not _holds_member(model, state, task, model.unit_node[unit])
-
-
-def _holds_member(model: Any, state: Any, task: int, node: int) -> bool:
-    """Whether a task of the same job runs or ran on the node."""
-    job = model.task_job[task]
-    for other in range(model.job_first[job], model.job_first[job + 1]):
-        if state.task_unit[other] >= 0 and model.unit_node[state.task_unit[other]] == node:
-            return True
-    return False
+    return bool(int(model.application_units[a, unit >> 6]) >> (unit & 63) & 1)
 
 
 def unit_tasks(model: Any, state: Any, unit: int) -> int:
@@ -579,17 +577,9 @@ def least_busy(model: Any, state: Any, task: int, processor_type: int) -> int:
     return best
 
 
-def has_nodes(model: Any, state: Any, task: int, processor_type: int, n: int) -> bool:
-    """Whether at least n nodes have a unit of the type that is allowed for the task and has room for it."""
-    nodes = set()
-    for unit in range(len(model.unit_type)):
-        if (
-            model.unit_type[unit] == processor_type
-            and can_start(model, state, task, unit)
-            and is_allowed(model, state, task, unit)
-        ):
-            nodes.add(model.unit_node[unit])
-    return len(nodes) >= n
+def is_available(model: Any, state: Any, task: int, processor_type: int) -> bool:
+    """Whether the task can start now on a unit of the type that is allowed for it."""
+    return least_busy(model, state, task, processor_type) >= 0
 
 
 def started_us(model: Any, state: Any, task: int) -> float:

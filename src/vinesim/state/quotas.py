@@ -5,7 +5,7 @@ import numpy as np
 
 from vinesim.state import queries
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_partitions
-from vinesim.state.gangs import next_member, unit_of_member
+from vinesim.state.gang_members import next_member, unit_of_member
 from vinesim.state.kernel import is_partitioned, kernel
 from vinesim.state.layout import OVERFULL, PENDING
 

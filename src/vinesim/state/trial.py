@@ -10,7 +10,8 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import queries
 from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
-from vinesim.state.gangs import forget_places, next_member, unit_of_member
+from vinesim.state.gang_members import forget_places, next_member, unit_of_member
+from vinesim.state.gangs import settle
 from vinesim.state.holding import hold_rest, renew_node, set_load
 from vinesim.state.kernel import kernel
 from vinesim.state.layout import FULL, OVERFULL
@@ -176,6 +177,7 @@ def _occupy(model, state, task, unit):
     if model.job_gang[model.task_job[task]] == NO_GANG:
         _occupy_one(model, state, task, unit)
         return
+    settle(model, state, task, unit)
     member = np.int64(task)
     while member >= 0:
         _occupy_one(model, state, member, unit_of_member(model, state, member))

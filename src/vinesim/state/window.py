@@ -2,12 +2,14 @@
 
 Tasks and jobs are numbered by arrival, from 1; number 0 stands for all that are gone. When the window is full, what is
 left is numbered anew (``live/renumbering.py``). ``Model`` has read-only views of the columns of the same names.
-Dimensions: N tasks, as many jobs; G groups, A applications, M members of all applications' gangs, Q resources.
+Dimensions: N tasks, as many jobs; G groups, A applications, Q resources.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+
+from vinesim.model.workload import NO_GANG
 
 ARRIVE, END, FREE, OPEN, CLOSE, WITHDRAW, TELL, RENUMBERED = range(8)  # kinds of operations
 
@@ -41,6 +43,7 @@ class Window(NamedTuple):
     job_first: np.ndarray  # [N + 2] int64
     job_request: np.ndarray  # [N + 1] int64: the request's number, which is never used again
     job_application: np.ndarray  # [N + 1] int32
+    job_gang: np.ndarray  # [N + 1] int32: OF_REQUEST, or NO_GANG
     task_job: np.ndarray  # [N] int32
     task_operations: np.ndarray  # [N] float64
     task_demand: np.ndarray  # [N] float64
@@ -48,8 +51,8 @@ class Window(NamedTuple):
     task_next: np.ndarray  # [N] int32: the next task of the same group; N after the last
     task_request: np.ndarray  # [N, Q] float64
     group_tail: np.ndarray  # [G] int64: the task of the group that arrived last, -1 = none
-    application_first: np.ndarray  # [A + 1] int64: where the members of each begin in member_group
-    member_group: np.ndarray  # [M] int64
+    application_group: np.ndarray  # [A] int64
+    application_size: np.ndarray  # [A] int64: tasks of a request
     application_demand: np.ndarray  # [A] float64
     application_due_us: np.ndarray  # [A] float64: from arrival to deadline, for all or per unit of size
     application_per_size: np.ndarray  # [A] bool
@@ -67,6 +70,7 @@ def empty_window(n_tasks: int, n_resources: int) -> Window:
         job_first=job_first,
         job_request=np.full(n_tasks + 1, -1, np.int64),
         job_application=np.full(n_tasks + 1, -1, np.int32),
+        job_gang=np.full(n_tasks + 1, NO_GANG, np.int32),
         task_job=task_job,
         task_operations=np.zeros(n_tasks),
         task_demand=np.zeros(n_tasks),
@@ -74,8 +78,8 @@ def empty_window(n_tasks: int, n_resources: int) -> Window:
         task_next=np.full(n_tasks, n_tasks, np.int32),
         task_request=np.zeros((n_tasks, n_resources)),
         group_tail=np.empty(0, np.int64),
-        application_first=np.zeros(1, np.int64),
-        member_group=np.empty(0, np.int64),
+        application_group=np.empty(0, np.int64),
+        application_size=np.empty(0, np.int64),
         application_demand=np.empty(0),
         application_due_us=np.empty(0),
         application_per_size=np.empty(0, bool),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.queries import first_free, group_size, next_pending, nothing, oldest_pending, start_consolidated
+from vinesim.state.queries import first_free, joinable, next_pending, nothing, oldest_pending, start_consolidated
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,6 @@ class Consolidate(OnlinePolicy):
         while task >= 0:
             unit = first_free(model, state, task)
             if unit >= 0:
-                return start_consolidated(task, min(view.options.most, group_size(model, state, task)), unit)
+                return start_consolidated(task, joinable(model, state, task, view.options.most), unit)
             task = next_pending(model, state, task)
         return nothing()

@@ -133,7 +133,7 @@ class Wrong(OnlinePolicy):
         return start(oldest_pending(model, state) + 1, 0)
 
 
-@pytest.mark.parametrize(("moves", "words"), [(False, "only by its first task"), (True, "may not move or consolidate")])
+@pytest.mark.parametrize(("moves", "words"), [(False, "only by its first task"), (True, "may not move the tasks")])
 def test_a_policy_starts_a_gang_by_its_first_task_and_moves_none(moves, words):
     with pytest.raises(vs.PolicyError, match=words):
         vs.simulate(case([2, 1], policy=Wrong, options={"moves": moves}), engine="reference")

@@ -13,6 +13,7 @@ from tests.strategies import Limits, seeded_scenario
 from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
 from vinesim.metrics.waiting import waiting_of
+from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 EXCLUSIVE = Limits(units=5, demands="none", sharing=False, horizons=False)
@@ -21,7 +22,8 @@ SLOTS = Limits(units=5, slowdown=False, horizons=False)
 
 def recorded(folder, scenario):
     result = vs.simulate(scenario, engine="reference")
-    write_result(folder, result, lambda draft: write_record(draft, scenario))
+    groups = getattr(resolve(scenario.policy, scenario.options), "groups", ())
+    write_result(folder, result, lambda draft: write_record(draft, scenario, groups=groups))
     return result
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.policies.test_backfill_of_nodes import job, random_jobs, scenario
+from tests.unit.engine.test_request_gangs import case
 from tests.unit.metrics.test_waiting import recorded
 from vinesim.metrics.waiting import waiting_of
 
@@ -41,6 +42,26 @@ def test_a_gang_that_a_policy_leaves_waiting(tmp_path):
     found = waiting_of(tmp_path / "run", 2)
     assert (found.start_us, found.waited_us) == (20.0, 19.0)
     assert spans(found) == [(1.0, 10.0, 2, [(0, 1, 2)]), (10.0, 20.0, 0, [])]
+
+
+def test_a_request_on_several_nodes_is_told_how_many_nodes_had_room(tmp_path):
+    """One of three nodes is free while the first one runs; none where the data is on nodes 0 and 2 only."""
+    requests, units = [(0, "A"), (1, "A")], [(0, 0), (0, 1), (0, 2)]
+    recorded(tmp_path / "run", case(requests, units))
+    found = waiting_of(tmp_path / "run", 1)
+    assert (found.gang.n_tasks, found.gang.within, found.gang.per_node) == (2, "anywhere", 1)
+    assert spans(found) == [(1.0, 10.0, 1, [(0, 2, 1)])]
+    recorded(tmp_path / "listed", case(requests, units, nodes=((0, 0), (0, 2))))
+    found = waiting_of(tmp_path / "listed", 1)
+    assert spans(found) == [(1.0, 10.0, 0, [])]
+
+
+def test_a_single_request_waits_for_the_nodes_of_its_application(tmp_path):
+    requests, units = [(0, "A"), (1, "A")], [(0, 0), (0, 1)]
+    recorded(tmp_path / "run", case(requests, units, nodes=((0, 1),), gang_size=1))
+    found = waiting_of(tmp_path / "run", 1)
+    assert (found.start_us, found.shelf, found.openings[0].free_us, found.openings[0].shelf) == (10.0, 1, 10.0, 1)
+    assert len(found.openings) == 1
 
 
 def test_the_command_says_it(tmp_path, vinesim):  # noqa: F811

@@ -16,13 +16,15 @@ import numpy as np
 from vinesim.formats.results.folder import EXPLAIN_TASKS, EXPLAIN_TYPES
 from vinesim.formats.results.parquet import read_table, write_table
 from vinesim.formats.source.files import read_text
+from vinesim.model.application import listed_by_code, requests_on_nodes
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage
 from vinesim.model.partition import Partition
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANY_LEAD, NO_GANG, NO_PARTITION, ONE_SLOT
+from vinesim.model.workload import ANY_LEAD, ANYWHERE, NO_GANG, NO_PARTITION, ONE_SLOT
 
 REQUEST, COMPANION = "request.", "companion."
+ANY_NODE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ class ExplainRecord:
     lead_sets: list[list[str]]  # processor types of a lead
     gang: np.ndarray  # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
     tasks_per_node: np.ndarray  # [N]: the most of them at one node, 0: any number
+    node_lists: list[list[tuple[int, int]]]  # (rack, shelf) of the nodes that hold an application's data
+    node_list: np.ndarray  # [N]: of these, or ANY_NODE
     partitions: list[Partition]
     partition: np.ndarray  # [N]: of these, or NO_PARTITION
     users: list[str]
@@ -56,10 +60,12 @@ class ExplainRecord:
         return found
 
 
-def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = ()) -> None:
-    """Write both files; ``failures`` are those of the run. Raises OSError."""
+def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = (), groups: Sequence[str] = ()) -> None:
+    """Write both files; ``failures`` are those of the run, ``groups`` those of its policy. Raises OSError."""
     outages = sorted((*scenario.outages, *failures), key=lambda outage: outage.down_us)
     types, work = scenario.datacenter.processor_types, scenario.workload
+    heeds = "application" in groups and work.application is not None
+    listed = listed_by_code(work, scenario.applications) if heeds else []
     content = {
         "processor_types": [p.name for p in types],
         "task_types": [t.name for t in work.task_types],
@@ -75,6 +81,7 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
             }
             for one in scenario.partitions
         ],
+        "node_lists": [[] if one is None else one.nodes for one in listed],
         "users": work.user_names,
         "outages": [[o.rack, o.shelf, o.down_us, None if math.isinf(o.up_us) else o.up_us] for o in outages],
     }
@@ -86,6 +93,14 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
         per_node = np.zeros(work.n_jobs, np.int32) if work.tasks_per_node is None else work.tasks_per_node
         counts = np.diff(work.job_first)
         columns |= {"gang": np.repeat(work.gang_within, counts), "tasks_per_node": np.repeat(per_node, counts)}
+    on_nodes = requests_on_nodes(work, scenario.applications, groups)
+    if on_nodes is not None:
+        is_of_gang = np.repeat(on_nodes, np.diff(work.job_first))
+        within = np.where(is_of_gang, ANYWHERE, NO_GANG).astype(np.int8)
+        columns |= {"gang": within, "tasks_per_node": is_of_gang.astype(np.int32)}
+    if listed:
+        place = np.array([ANY_NODE if one is None or not one.nodes else i for i, one in enumerate(listed)], np.int32)
+        columns |= {"node_list": np.repeat(place[work.application], np.diff(work.job_first))}
     if work.partition is not None:
         counts = np.diff(work.job_first)
         columns |= {"partition": np.repeat(scenario.job_partition, counts)}
@@ -115,6 +130,8 @@ def read_record(folder: Path) -> ExplainRecord:
             found.get("lead_sets", []),  # none in records of versions without it
             columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
             columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
+            [[(rack, shelf) for rack, shelf in nodes] for nodes in found.get("node_lists", [])],
+            columns.get("node_list", np.full(len(columns["demand"]), ANY_NODE)),
             [Partition(**one) for one in found.get("partitions", [])],
             columns.get("partition", np.full(len(columns["demand"]), NO_PARTITION)),
             found.get("users", []),

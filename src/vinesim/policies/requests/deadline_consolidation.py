@@ -6,29 +6,22 @@ from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.edf import fastest_us
-from vinesim.policies.requests.gang import (
-    GANG_SCRATCH,
-    GANG_TASKS,
-    give_up,
-    has_next_member,
-    is_available,
-    issue,
-    next_member,
-)
-from vinesim.policies.requests.registered import max_consolidated
+from vinesim.policies.requests.registered import most_as_one
 from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.state.queries import (
     consolidated_us,
     deadline_us,
     demand,
+    drop,
     following,
     group,
-    group_size,
+    is_available,
     least_busy,
     more_at_once,
     next_pending,
     nothing,
     oldest_pending,
+    start_consolidated,
     task_type,
     time_on_type_us,
 )
@@ -53,41 +46,35 @@ class DeadlineConsolidation(OnlinePolicy):
     may_drop: ClassVar[bool] = True
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
-    starts_gangs: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "member")
-    scratch: ClassVar = GANG_SCRATCH
-    task_numbers: ClassVar = GANG_TASKS
+    groups: ClassVar[tuple[str, ...]] = ("application",)
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
         if more_at_once(model, state):
             return nothing()
-        if has_next_member(view):
-            return next_member(model, state, view)
         best, best_group, best_type, best_count, best_us = -1, -1, -1, 0, math.inf
         task = oldest_pending(model, state)
         while task >= 0:
             g = group(model, state, task)
-            if model.group_first_member[g] == g:
-                due, fastest = deadline_us(model, state, task), fastest_us(model, state, task)
-                if view.now_us + fastest > due:
-                    return give_up(model, state, view, task)
-                latest_us = due - fastest if due < math.inf else math.inf  # a task without end takes as long
-                if best < 0 or latest_us < best_us or (latest_us == best_us and g < best_group):
-                    processor_type, count = in_time(model, state, view, g, task, due - view.now_us)
-                    if processor_type >= 0:
-                        best, best_group, best_us = task, g, latest_us
-                        best_type, best_count = processor_type, count
+            due, fastest = deadline_us(model, state, task), fastest_us(model, state, task)
+            if view.now_us + fastest > due:
+                return drop(task)
+            latest_us = due - fastest if due < math.inf else math.inf  # a task without end takes as long
+            if best < 0 or latest_us < best_us or (latest_us == best_us and g < best_group):
+                processor_type, count = in_time(model, state, view, g, task, due - view.now_us)
+                if processor_type >= 0:
+                    best, best_group, best_us = task, g, latest_us
+                    best_type, best_count = processor_type, count
             task = next_pending(model, state, task)
         if best < 0:
             return nothing()
-        return issue(model, state, view, best, best_count, best_type)
+        return start_consolidated(best, best_count, least_busy(model, state, best, best_type))
 
 
 def in_time(model: Any, state: Any, view: Any, g: int, task: int, room_us: float) -> tuple[int, int]:
     """Return the fastest available type on which the request is on time, and how many start as one; (-1, 0): none."""
     kind = task_type(model, state, task)
-    most = min(max_consolidated(model, g), group_size(model, state, task))
+    most = most_as_one(model, state, g, task)
     for i in range(model.ranking.shape[1]):
         p = model.ranking[kind, i]
         if p < 0:

@@ -6,19 +6,20 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.fcfs import fastest_available
-from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, give_up, has_next_member, issue, next_member
-from vinesim.policies.requests.registered import can_use, max_consolidated
+from vinesim.policies.requests.registered import can_use, most_as_one
 from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, QUEUED_TASKS, queue_first, queue_pop, queue_push
 from vinesim.state.layout import PENDING
 from vinesim.state.queries import (
     deadline_us,
+    drop,
     first_pending,
     group,
-    group_size,
+    least_busy,
     more_at_once,
     next_pending,
     nothing,
     oldest_pending,
+    start_consolidated,
     task_type,
     time_on_type_us,
 )
@@ -41,11 +42,10 @@ class Edf(OnlinePolicy):
     name: ClassVar[str] = "edf"
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
-    starts_gangs: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "member")
-    scratch: ClassVar = {**PRIORITY_QUEUE, **GANG_SCRATCH}
-    task_numbers: ClassVar = {**QUEUED_TASKS, **GANG_TASKS}
+    groups: ClassVar[tuple[str, ...]] = ("application",)
+    scratch: ClassVar = PRIORITY_QUEUE
+    task_numbers: ClassVar = QUEUED_TASKS
 
     consolidate: Literal["no", "yes", "overtaking"] = "no"
 
@@ -75,13 +75,11 @@ class EdfDrop(Edf):
         enter(model, state, view, False)
         if more_at_once(model, state):
             return nothing()
-        if has_next_member(view):
-            return next_member(model, state, view)
         task = first_in_order(model, state, view, False)
         if task < 0:
             return nothing()
         if view.now_us + fastest_us(model, state, task) > deadline_us(model, state, task):
-            return give_up(model, state, view, task)
+            return drop(task)
         return start_first(model, state, view, task)
 
 
@@ -108,19 +106,16 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
     enter(model, state, view, by_laxity)
     if more_at_once(model, state):
         return nothing()
-    if has_next_member(view):
-        return next_member(model, state, view)
     task = first_in_order(model, state, view, by_laxity)
     return nothing() if task < 0 else start_first(model, state, view, task)
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
-    """Put the requests that have just arrived into the queue, represented by the first member of each gang."""
+    """Put the requests that have just arrived into the queue."""
     if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
-        g = group(model, state, task)
-        if model.group_first_member[g] == g and state.task_unit[task] == PENDING:
+        if state.task_unit[task] == PENDING:
             queue_push(view.scratch, task, urgency(model, state, task, by_laxity))
     view.scratch.queue_seen[0] = model.job_first[view.job + 1]
 
@@ -136,11 +131,9 @@ def first_of_applications(model: Any, state: Any, by_laxity: bool) -> int:
     best, least = -1, math.inf
     task = oldest_pending(model, state)
     while task >= 0:
-        g = group(model, state, task)
-        if model.group_first_member[g] == g:
-            value = urgency(model, state, task, by_laxity)
-            if best < 0 or value < least:
-                best, least = task, value
+        value = urgency(model, state, task, by_laxity)
+        if best < 0 or value < least:
+            best, least = task, value
         task = next_pending(model, state, task)
     return best
 
@@ -164,8 +157,8 @@ def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
     g = group(model, state, task)
     count = 1
     if not view.options.consolidate.no and first_pending(model, state, g) == task:
-        count = min(max_consolidated(model, g), group_size(model, state, task))
-    return issue(model, state, view, task, count, processor_type)
+        count = most_as_one(model, state, g, task)
+    return start_consolidated(task, count, least_busy(model, state, task, processor_type))
 
 
 def fastest_us(model: Any, state: Any, task: int) -> float:

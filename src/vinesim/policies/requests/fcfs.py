@@ -4,9 +4,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, has_next_member, is_available, issue, next_member
-from vinesim.policies.requests.registered import max_consolidated
-from vinesim.state.queries import group, group_size, more_at_once, nothing, oldest_pending, task_type
+from vinesim.policies.requests.registered import most_as_one
+from vinesim.state.queries import (
+    group,
+    is_available,
+    least_busy,
+    more_at_once,
+    nothing,
+    oldest_pending,
+    start_consolidated,
+    task_type,
+)
 
 
 @dataclass(frozen=True)
@@ -23,10 +31,7 @@ class Fcfs(OnlinePolicy):
 
     name: ClassVar[str] = "fcfs"
     source: ClassVar[str] = "Symphony paper, section V-A"
-    starts_gangs: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "member")
-    scratch: ClassVar = GANG_SCRATCH
-    task_numbers: ClassVar = GANG_TASKS
+    groups: ClassVar[tuple[str, ...]] = ("application",)
 
     consolidate: bool = False
 
@@ -38,16 +43,14 @@ class Fcfs(OnlinePolicy):
     def decide(model: Any, state: Any, view: Any) -> Any:
         if more_at_once(model, state):
             return nothing()
-        if has_next_member(view):
-            return next_member(model, state, view)
         task = oldest_pending(model, state)
         processor_type = fastest_available(model, state, task)
         if processor_type < 0:
             return nothing()
         count = 1
         if view.options.consolidate:
-            count = min(max_consolidated(model, group(model, state, task)), group_size(model, state, task))
-        return issue(model, state, view, task, count, processor_type)
+            count = most_as_one(model, state, group(model, state, task), task)
+        return start_consolidated(task, count, least_busy(model, state, task, processor_type))
 
 
 def fastest_available(model: Any, state: Any, task: int) -> int:

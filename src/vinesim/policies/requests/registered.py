@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from vinesim.state.queries import joinable
+
 
 def max_consolidated(model: Any, group: int) -> int:
     """Return how many of its requests may start as one: MAX_A in the Symphony paper."""
@@ -9,16 +11,15 @@ def max_consolidated(model: Any, group: int) -> int:
     return model.application_max_consolidated[a] if 0 <= a < len(model.application_max_consolidated) else 1
 
 
+def most_as_one(model: Any, state: Any, group: int, task: int) -> int:
+    """Return how many requests can start as one with the first pending one of a group, within the limit."""
+    return joinable(model, state, task, max_consolidated(model, group))
+
+
 def average_load(model: Any, group: int) -> float:
     """Return navg_A: the expected requests per second."""
     a = model.group_application[group]
     return model.application_load[a] if 0 <= a < len(model.application_load) else 1.0
-
-
-def gang_size(model: Any, group: int) -> int:
-    """Return how many nodes, and tasks, each of its requests needs."""
-    a = model.group_application[group]
-    return model.application_gang_size[a] if 0 <= a < len(model.application_gang_size) else 1
 
 
 def can_use(model: Any, group: int, processor_type: int) -> bool:

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.requests.gang import GANG_SCRATCH, GANG_TASKS, has_next_member, is_available, issue, next_member
-from vinesim.policies.requests.registered import average_load, can_use, max_consolidated
+from vinesim.policies.requests.registered import average_load, can_use, max_consolidated, most_as_one
 from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.policies.symphony.consolidation import consolidated_operations, trimmed
 from vinesim.policies.symphony.history import HISTORY_SCRATCH, LONGEST, is_known, observe, predict
@@ -19,6 +18,7 @@ from vinesim.state.queries import (
     group,
     group_size,
     is_allowed,
+    is_available,
     least_busy,
     more_at_once,
     next_pending,
@@ -26,6 +26,7 @@ from vinesim.state.queries import (
     oldest_pending,
     operations,
     operations_started,
+    start_consolidated,
     started_us,
     task_type,
 )
@@ -62,11 +63,9 @@ class Symphony(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     why_single: ClassVar[str] = "its gangs are those of applications, with a gang_size"
-    starts_gangs: ClassVar[bool] = True
-    groups: ClassVar[tuple[str, ...]] = ("application", "member")
+    groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = {
         **HISTORY_SCRATCH,
-        **GANG_SCRATCH,
         "learned": ("i8", "one"),  # the task of the last completion that was learned from, + 1
         "slowdown": ("f8", "tasks"),  # of each running task, when it started
         "expected_us": ("f8", "units"),  # when the last start on a unit is expected to end
@@ -74,7 +73,7 @@ class Symphony(OnlinePolicy):
         "load_now": ("f8", "groups"),  # pending requests when the mean was last updated
         "load_at_us": ("f8", "groups"),
     }
-    task_numbers: ClassVar = {**GANG_TASKS, "learned": TASK_FROM_1}
+    task_numbers: ClassVar = {"learned": TASK_FROM_1}
 
     urgency: Literal["linear", "polynomial", "exponential"] = "polynomial"
     power: float = 3.0
@@ -114,18 +113,15 @@ def first_ranked(model: Any, state: Any, view: Any, rank: Callable[[Any, Any, fl
     learn(model, state, view)
     if more_at_once(model, state):
         return nothing()
-    if has_next_member(view):
-        return next_member(model, state, view)
     best, best_group, best_value, best_type = -1, -1, 0.0, -1
     task = oldest_pending(model, state)
     while task >= 0:
         g = group(model, state, task)
-        if model.group_first_member[g] == g:
-            processor_type, urgency = candidate(model, state, view, g, task)
-            value = rank(state, view, urgency) if processor_type >= 0 else 0.0
-            is_better = value > best_value or (value == best_value and g < best_group)
-            if processor_type >= 0 and (best < 0 or is_better):
-                best, best_group, best_value, best_type = task, g, value, processor_type
+        processor_type, urgency = candidate(model, state, view, g, task)
+        value = rank(state, view, urgency) if processor_type >= 0 else 0.0
+        is_better = value > best_value or (value == best_value and g < best_group)
+        if processor_type >= 0 and (best < 0 or is_better):
+            best, best_group, best_value, best_type = task, g, value, processor_type
         task = next_pending(model, state, task)
     if best < 0:
         return nothing()
@@ -138,8 +134,8 @@ def by_urgency(state: Any, view: Any, urgency: float) -> float:
 
 
 def row_of(model: Any, g: int, processor_type: int) -> int:
-    """Return the row of the history table for a group on a processor type; the members of a gang share one."""
-    return model.group_first_member[g] * len(model.affinity) + processor_type
+    """Return the row of the history table for a group on a processor type."""
+    return g * len(model.affinity) + processor_type
 
 
 def learn(model: Any, state: Any, view: Any) -> None:
@@ -237,7 +233,7 @@ def slack_of(model: Any, state: Any, view: Any, g: int, task: int, processor_typ
     size = operations(model, state, task)
     due = deadline_us(model, state, task)
     if options.estimate.consolidated:
-        most = min(max_consolidated(model, g), group_size(model, state, task))
+        most = most_as_one(model, state, g, task)
         if options.trim:
             row, room = row_of(model, g, processor_type), due - view.now_us
             size = trimmed(model, state, view.scratch, row, task, most, room, slowdown)[1]
@@ -269,7 +265,7 @@ def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type:
     options, scratch = view.options, view.scratch
     unit = least_busy(model, state, task, processor_type)
     slowdown = slowdown_with(model, state, task, unit)
-    count = min(max_consolidated(model, g), group_size(model, state, task))
+    count = most_as_one(model, state, g, task)
     if options.trim:
         row, room = row_of(model, g, processor_type), deadline_us(model, state, task) - view.now_us
         known = slowdown if options.contention else 1.0
@@ -282,4 +278,4 @@ def issued(model: Any, state: Any, view: Any, g: int, task: int, processor_type:
         scratch.expected_us[unit] = view.now_us + took * (slowdown if options.contention else 1.0)
     if options.load_tau_us > 0.0:
         scratch.load_now[g] -= count
-    return issue(model, state, view, task, count, processor_type)
+    return start_consolidated(task, count, unit)
