@@ -11,7 +11,19 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import nothing, oldest_pending, start
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-SLURM = ["fcfs", "high", "easy_backfill", "conservative_backfill", "priority", "drf", "flat", "fgd"]
+SLURM = [
+    "fcfs",
+    "high",
+    "easy_backfill",
+    "conservative_backfill",
+    "priority",
+    "drf",
+    "flat",
+    "fgd",
+    "edf",
+    "least_laxity",
+]
+IN_ONE_QUEUE = ("fcfs", "edf", "least_laxity")  # for all partitions
 
 
 def scenario(policy, jobs, partitions, options=None, **columns):
@@ -36,7 +48,7 @@ def begins(case):
     return vs.simulate(case, engine="reference").tasks["init_us"].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in SLURM if name != "fcfs"])  # it has one queue for all
+@pytest.mark.parametrize("name", [name for name in SLURM if name not in IN_ONE_QUEUE])
 def test_a_job_runs_on_the_nodes_of_its_partition_only(name):
     one, two = vs.Partition("one", [[0, 0]]), vs.Partition("two", [[0, 1]])
     jobs = [(0, 10, 4, "a", "two"), (0, 10, 3, "a", "two"), (1, 5, 2, "a", "one"), (1, 5, 1, "b", None)]
@@ -52,6 +64,15 @@ def test_a_quota_that_is_used_up_holds_back_its_own_jobs_and_no_others(name):
     case = scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 4})])
     assert begins(case) == [0.0, 10.0, 2.0, 3.0]
     assert begins(scenario(name, jobs, [vs.Partition("p")])) == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("consolidate", ["no", "yes"])
+def test_the_nearest_deadline_is_looked_at_again_once_its_quota_has_room(consolidate):
+    """Ada's second job is due first, and waits for her quota; it comes before Bob's second one, which waits for room."""
+    jobs = [(0, 10, 4, "ada", "p"), (1, 10, 4, "ada", "p"), (2, 30, 4, "bob", "p"), (3, 10, 4, "bob", "p")]
+    options = {"consolidate": consolidate}
+    case = scenario("edf", jobs, [vs.Partition("p", user_quota={"GPU": 4})], options, deadline_us=[50.0, 40, 90, 80])
+    assert begins(case) == [0.0, 10.0, 2.0, 32.0]
 
 
 @pytest.mark.parametrize("options", [{"in_order": True}, {}])

@@ -7,13 +7,22 @@ from typing import Any, ClassVar, Literal
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.requests.fcfs import fastest_available
 from vinesim.policies.requests.registered import can_use, most_as_one
-from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, QUEUED_TASKS, queue_first, queue_pop, queue_push
-from vinesim.state.layout import PENDING
+from vinesim.policies.structures.priority_queue import (
+    PRIORITY_QUEUE,
+    QUEUED_TASKS,
+    queue_first,
+    queue_pop,
+    queue_push,
+    queue_set_aside,
+    queue_take_back,
+)
+from vinesim.state.layout import ARRIVAL, PENDING
 from vinesim.state.queries import (
     deadline_us,
     drop,
     first_pending,
     group,
+    is_within_quotas,
     least_busy,
     more_at_once,
     next_pending,
@@ -111,7 +120,10 @@ def start_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> Any:
 
 
 def enter(model: Any, state: Any, view: Any, by_laxity: bool) -> None:
-    """Put the requests that have just arrived into the queue."""
+    """Put the requests that have just arrived into the queue; and those that waited for a quota, once it may have room
+    again."""
+    if view.event != ARRIVAL:
+        queue_take_back(view.scratch)
     if view.options.consolidate.yes or view.job < 0 or view.scratch.queue_seen[0] >= model.job_first[view.job + 1]:
         return
     for task in range(model.job_first[view.job], model.job_first[view.job + 1]):
@@ -143,10 +155,15 @@ def first_in_order(model: Any, state: Any, view: Any, by_laxity: bool) -> int:
     if view.options.consolidate.yes:
         return first_of_applications(model, state, by_laxity)
     task = queue_first(view.scratch)
-    while task >= 0 and state.task_unit[task] != PENDING:
-        queue_pop(view.scratch)
+    while task >= 0:
+        if state.task_unit[task] != PENDING:
+            queue_pop(view.scratch)
+        elif is_within_quotas(model, state, task):
+            return task
+        else:
+            queue_set_aside(view.scratch)
         task = queue_first(view.scratch)
-    return task
+    return -1
 
 
 def start_first(model: Any, state: Any, view: Any, task: int) -> Any:
