@@ -11,19 +11,8 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.state.queries import nothing, oldest_pending, start
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-SLURM = [
-    "fcfs",
-    "high",
-    "easy_backfill",
-    "conservative_backfill",
-    "priority",
-    "drf",
-    "flat",
-    "fgd",
-    "edf",
-    "least_laxity",
-]
-IN_ONE_QUEUE = ("fcfs", "edf", "least_laxity")  # for all partitions
+IN_ONE_QUEUE = ["fcfs", "edf", "least_laxity"]  # for all partitions
+SLURM = [*IN_ONE_QUEUE, "high", "easy_backfill", "conservative_backfill", "priority", "drf", "flat", "fgd"]
 
 
 def scenario(policy, jobs, partitions, options=None, **columns):
@@ -68,11 +57,11 @@ def test_a_quota_that_is_used_up_holds_back_its_own_jobs_and_no_others(name):
 
 @pytest.mark.parametrize("consolidate", ["no", "yes"])
 def test_the_nearest_deadline_is_looked_at_again_once_its_quota_has_room(consolidate):
-    """Ada's second job is due first, and waits for her quota; it comes before Bob's second one, which waits for room."""
-    jobs = [(0, 10, 4, "ada", "p"), (1, 10, 4, "ada", "p"), (2, 30, 4, "bob", "p"), (3, 10, 4, "bob", "p")]
+    """Ada's second job is due first, and waits for her quota; it comes before Eve's, which waits for room."""
+    jobs = [(0, 10, 4, "ada", "p"), (1, 10, 4, "ada", "p"), (2, 30, 4, "bob", "p"), (3, 10, 4, "eve", "p")]
     options = {"consolidate": consolidate}
     case = scenario("edf", jobs, [vs.Partition("p", user_quota={"GPU": 4})], options, deadline_us=[50.0, 40, 90, 80])
-    assert begins(case) == [0.0, 10.0, 2.0, 32.0]
+    assert begins(case) == [0.0, 10.0, 2.0, 20.0]
 
 
 @pytest.mark.parametrize("options", [{"in_order": True}, {}])
