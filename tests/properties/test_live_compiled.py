@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.rates import TABLES
 from tests.requests_scenarios import request_scenario
+from tests.strategies import SeededDice
 from vinesim.live.compiled import CompiledDecisions
 from vinesim.live.decisions import Arrive, Complete, Lose, SchedulerDecisions, SetUp, Withdraw
 from vinesim.live.engine import why_plain
@@ -33,12 +35,23 @@ FAR_US = 9e14  # the leases of the plain component end beyond it
 FIRST_WINDOW = 8  # so short that it is renewed all the time
 
 
-def both(seed: int, name: str) -> tuple[SchedulerDecisions, CompiledDecisions, Any]:
+def both(seed: int, name: str, has_curves: bool = False) -> tuple[SchedulerDecisions, CompiledDecisions, Any]:
     """The two components of one random cluster, and its scenario."""
     choices = OPTIONS.get(name, [{}])
     options = choices[seed % len(choices)]
     scenario = request_scenario(seed, name, options, gangs="application" in policies()[name].groups)
+    if has_curves:
+        scenario = with_curves(scenario, seed)
     return *components(scenario), scenario
+
+
+def with_curves(scenario: Any, seed: int) -> Any:
+    """The scenario where requests of each application slow down in their own way on a CPU."""
+    cpu, *others = scenario.datacenter.processor_types
+    tables, dice = [table[: int(cpu.capacity)] for table in TABLES], SeededDice(seed)
+    rates = {one.name: dice.pick(tables) for one in scenario.workload.task_types}
+    types = (replace(cpu, parallelism=None, rates=rates), *others)
+    return replace(scenario, datacenter=replace(scenario.datacenter, processor_types=types))
 
 
 def components(scenario: Any) -> tuple[SchedulerDecisions, CompiledDecisions]:
@@ -95,12 +108,12 @@ class Sequence:
         self._running |= {grant.id: [place.unit for place in grant.places] for grant in grants}
 
 
-def compare(name: str, n_scenarios: int, restarts: bool = False) -> int:
+def compare(name: str, n_scenarios: int, restarts: bool = False, has_curves: bool = False) -> int:
     """Demand the same answers of both; applications register one after another. If it ``restarts``, the compiled one
     goes on in others again and again, from what it has saved. Returns the number of grants."""
     n_grants = 0
     for seed in range(n_scenarios):
-        plain, fast, scenario = both(seed, name)
+        plain, fast, scenario = both(seed, name, has_curves)
         sequence, applications = Sequence(seed, scenario), list(scenario.applications)
         n_registered = 0
         for step in range(100):
@@ -153,6 +166,11 @@ def test_it_goes_on_from_what_it_has_saved():
 @pytest.mark.parametrize("name", ["symphony", "least_laxity"])
 def test_so_do_policies_that_learn_or_draw(name):
     assert compare(name, 20, restarts=True) > 800
+
+
+@pytest.mark.slow
+def test_so_does_one_that_expects_each_task_type_to_slow_down_in_its_own_way():
+    assert compare("deadline_consolidation", 20, has_curves=True) > 800
 
 
 def test_what_another_has_saved_is_refused():
