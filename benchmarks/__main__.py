@@ -1,7 +1,7 @@
 """Measure VineSim: ``python -m benchmarks [NAME...] [--quick] [--write]``.
 
 Without a name, all. ``--quick`` takes smaller models, under a minute in all; ``--write`` puts the tables into
-docs/explanation/performance.md.
+docs/explanation, where the markers of a benchmark stand.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from benchmarks import (
 )
 from benchmarks.machine import description
 from benchmarks.report import Report, Table
-from benchmarks.write import write_tables
+from benchmarks.write import page_of, write_tables
 
 BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "throughput": throughput.run,
@@ -81,17 +81,21 @@ def main() -> None:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     if arguments.write and arguments.quick:
         parser.error("--write needs the full measurement: leave out --quick")
+    names = arguments.names or list(BENCHMARKS)
+    pages = {name: page_of(name) for name in names} if arguments.write else {}
+    if homeless := [name for name, page in pages.items() if page is None]:
+        parser.error(f"no page of docs/explanation has a place for {', '.join(homeless)}: % begin NAME and % end NAME")
     console = Console()
     machine = description()
     console.print(machine)
-    for name in arguments.names or BENCHMARKS:
+    for name in names:
         begun = time.perf_counter()
         report = BENCHMARKS[name](arguments.quick)
         console.rule(f"{name}: {time.perf_counter() - begun:.0f} s")
         for table in report.all_tables():
             show(console, table)
-        if arguments.write:
-            write_tables(name, report.all_tables(), machine)
+        if page := pages.get(name):
+            write_tables(page, name, report.all_tables(), machine)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,20 @@ from pathlib import Path
 
 from benchmarks.report import Table
 
-PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "performance.md"
+PAGES = Path(__file__).parent.parent / "docs" / "explanation"
 
 
-def write_tables(name: str, tables: Sequence[Table], machine: str) -> None:
+def page_of(name: str) -> Path | None:
+    """The page with the markers of a benchmark."""
+    return next((page for page in sorted(PAGES.glob("*.md")) if _between(name).search(page.read_text("utf-8"))), None)
+
+
+def write_tables(page: Path, name: str, tables: Sequence[Table], machine: str) -> None:
     """Replace what stands between ``% begin NAME`` and ``% end NAME``."""
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = f"% begin {name}\n", f"% end {name}\n"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if not pattern.search(text):
-        raise RuntimeError(f"{PAGE.name} has no markers for {name}")
     body = "\n\n".join([*(table.markdown() for table in tables), machine])
-    PAGE.write_text(pattern.sub(lambda _: f"{begin}\n{body}\n\n{end}", text), encoding="utf-8")
+    text = _between(name).sub(lambda _: f"% begin {name}\n\n{body}\n\n% end {name}\n", page.read_text("utf-8"))
+    page.write_text(text, encoding="utf-8")
+
+
+def _between(name: str) -> re.Pattern[str]:
+    return re.compile(f"% begin {name}\n.*?% end {name}\n", re.DOTALL)
