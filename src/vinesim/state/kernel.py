@@ -20,7 +20,7 @@ import vinesim.state.without_blas  # noqa: F401  before the first kernel
 from vinesim.model.errors import InputWarning
 from vinesim.state.disk_cache import DiskCache
 from vinesim.state.machine_code import name_of
-from vinesim.state.part import Part
+from vinesim.state.part import Part, QuickCompiler
 
 OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "nogil": True}
 
@@ -96,7 +96,7 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
         source.__code__, {**source.__globals__, **names}, name, source.__defaults__, source.__closure__
     )
     bound.__qualname__, bound.__module__ = name, source.__module__
-    made = njit(**{**OPTIONS, **options})(bound)
+    made = njit(**{**OPTIONS, **options}, pipeline_class=QuickCompiler)(bound)
     made.compile = _without_collections(made.compile)
     try:
         made._cache = DiskCache(bound)

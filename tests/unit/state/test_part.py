@@ -5,8 +5,11 @@ from types import FunctionType
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.compiler import Flags
+from numba.core.targetconfig import TargetConfig
 
 from vinesim.state.kernel import OPTIONS, inlined, kernel
+from vinesim.state.part import QuickCompiler, QuickFlags
 
 
 def double(array, i):
@@ -35,7 +38,8 @@ def middle(array, i):
 
 def compiled(source, names):
     """Compile a function with some names bound; nothing is kept on the disk."""
-    return njit(**OPTIONS)(FunctionType(source.__code__, {**source.__globals__, **names}))
+    copy = FunctionType(source.__code__, {**source.__globals__, **names})
+    return njit(**OPTIONS, pipeline_class=QuickCompiler)(copy)
 
 
 def test_a_call_stays_a_call_in_a_kernel_that_is_inlined():
@@ -66,3 +70,27 @@ def test_a_part_as_an_argument_leaves_no_address_in_code_that_is_kept():
     made = compiled(with_an_argument, names)
     assert made(np.arange(5), 3) == 6
     assert not any(one.library.has_dynamic_globals for one in made.overloads.values())
+
+
+def test_quick_flags_are_equal_where_those_of_the_compiler_are():
+    def flags(**options):
+        made = Flags()
+        for name, value in options.items():
+            setattr(made, name, value)
+        return made
+
+    cases = [flags(), flags(nrt=True), flags(nrt=False), flags(forceinline=True), flags(nrt=True, forceinline=True)]
+    for one in cases:
+        assert hash(QuickFlags(one)) == hash(one)
+        for other in cases:
+            alike = one == other
+            assert (QuickFlags(one) == QuickFlags(other)) == (QuickFlags(one) == other) == alike
+            assert (QuickFlags(one) != QuickFlags(other)) == (not alike)
+
+
+def test_the_compiler_does_not_hash_all_its_flags_again_and_again(monkeypatch):
+    made = compiled(once, {"middle": kernel(double)})
+    hashed = []
+    monkeypatch.setattr(TargetConfig, "__hash__", lambda flags: hashed.append(flags) or 0)
+    assert made(np.arange(5), 3) == 6
+    assert hashed == []
