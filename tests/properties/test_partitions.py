@@ -48,7 +48,7 @@ def test_the_engines_agree_where_jobs_of_partitions_are_gangs_and_end_early():
 def test_the_engines_agree(name):
     policy, options = IN_ALL[name]
     for seed in range(2 * N_SCENARIOS):
-        case = partition_scenario(seed, policy, options, early=seed % 2 == 1)
+        case = partition_scenario(seed, policy, options, early=seed % 2 == 1, has_rates=True)
         assert unlike(run(case, "compiled"), run(case, "reference")) == [], seed
 
 
@@ -57,7 +57,7 @@ def test_every_result_keeps_partitions_and_quotas(name):
     policy, options = IN_ALL[name]
     n_held_back = 0
     for seed in range(N_SCENARIOS // 2):
-        case = partition_scenario(seed, policy, options, early=seed % 2 == 1)
+        case = partition_scenario(seed, policy, options, early=seed % 2 == 1, has_rates=True)
         done = run(case, "reference")
         if isinstance(done, Refused) or case.workload.partition is None:
             continue

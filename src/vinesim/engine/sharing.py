@@ -55,8 +55,8 @@ def _first_of_each(model, state, unit, load):
     task = np.int64(state.work_first[unit])
     while task >= 0:
         left_us = max(0.0, state.work_due[task]) / speed(model, state, task, unit, load)
-        is_sooner = left_us < first_us or (left_us == first_us and state.work_due[task] < state.work_due[first])
-        if first < 0 or is_sooner:
+        is_as_soon = first >= 0 and left_us == first_us and state.work_due[task] < state.work_due[first]
+        if first < 0 or left_us < first_us or is_as_soon:
             first, first_us = task, left_us
         task = np.int64(state.work_next[task])
     return first

@@ -11,8 +11,10 @@ from tests.properties.equivalence import run
 from tests.rates import TABLES
 from tests.strategies import Limits, SeededDice, seeded_scenario
 from verification.queues import CURVES, OF_EACH, responses_by_type, two_types
+from vinesim.live.record import SCENARIO, write_scenario
 from vinesim.live.state import LiveState, expected_us
 from vinesim.metrics.deadline_bound import least_missed
+from vinesim.model.application import Application
 from vinesim.plans.fluid import work_of
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
@@ -25,7 +27,7 @@ SLOWER = {"*": (1.0, 0.75, 0.5), "B": (1.0, 0.5, 0.25)}
 def case_of(rates, kinds="ABA", sizes=(6.0, 4.0, 3.0), arrivals=(0.0, 0.0, 4.0), **more):
     """Tasks of the types A and B on one unit for three."""
     n = len(sizes)
-    columns = {name: more.pop(name) for name in ("limit_us", "priority", "deadline_us") if name in more}
+    columns = {name: more.pop(name) for name in ("limit_us", "deadline_us", "application") if name in more}
     power = {name: more.pop(name) for name in ("idle_power_w", "dynamic_power_w") if name in more}
     kind = vs.ProcessorType("G", capacity=more.pop("capacity", 3.0), rates=rates, **power)
     work = vs.Workload(["AB".index(one) for one in kinds], range(n + 1), arrivals, sizes, *np.zeros((3, n)), [-1] * n,
@@ -206,6 +208,15 @@ def test_a_lease_of_a_live_cluster_expects_a_full_unit_at_the_rate_of_the_type()
     model = build_model(case_of(SLOWER))
     state = LiveState(model, 0)
     assert [expected_us(model, state, [task], 0) for task in (0, 1)] == [6.0 / 0.5, 4.0 / 0.25]
+
+
+def test_a_live_run_that_is_written_as_a_scenario_keeps_them(tmp_path):
+    for rates in (SLOWER, (1.0, 0.75)):
+        requests = {"application": [0, 1, 0], "applications": (Application("0", 1.0), Application("1", 1.0))}
+        case = case_of(rates, overhead_us=[[0.0, 0.0]], **requests)
+        write_scenario(tmp_path, case)
+        again = read_scenario(tmp_path / SCENARIO)
+        assert again.datacenter.processor_types[0].rates == case.datacenter.processor_types[0].rates == rates
 
 
 def test_the_fluid_load_of_a_plan_takes_the_best_that_each_type_gets_done():
