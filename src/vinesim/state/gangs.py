@@ -28,7 +28,7 @@ def gang_fits(model, state, task, unit):
     if model.affinity[p, queries.task_type(model, state, task)] <= 0.0:
         return False
     if model.job_gang[model.task_job[task]] == OF_REQUEST:
-        return request_fits(model, state, task, unit)
+        return queries.is_allowed(model, state, task, unit) and request_fits(model, state, task, unit)
     if run.gang_event != run.n_events:
         run.gang_task, run.gang_refused, run.gang_event = -1, -1, run.n_events
     if run.gang_task == task and run.gang_anchor == unit:

@@ -10,7 +10,7 @@ from vinesim.state import queries
 from vinesim.state.bits import at_or_after
 from vinesim.state.compiled_form import with_gangs
 from vinesim.state.gang_members import all_alike, next_member
-from vinesim.state.kernel import kernel
+from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import OF_REQUEST, PENDING
 
 NO_REQUEST = -2  # in place of a unit: the question is about another task
@@ -18,14 +18,12 @@ NO_REQUEST = -2  # in place of a unit: the question is about another task
 
 @kernel
 def request_fits(model, state, task, unit):
-    """Whether the rest of a request has room if its first task runs on a unit of a type that can run it, where that one
-    has."""
+    """Whether the rest of a request has room if its first task runs on an allowed unit of a type that can run it, where
+    that one has."""
     run, p = state.run[0], np.int64(model.unit_type[unit])
     if run.gang_event != run.n_events:
         run.gang_task, run.gang_refused, run.gang_event = -1, -1, run.n_events
     if run.gang_refused == task and run.gang_refused_type == p:
-        return False
-    if not queries.is_allowed(model, state, task, unit):
         return False
     if run.gang_task == task and run.gang_type == p:
         return True
@@ -69,7 +67,9 @@ def first_of_request(model, state, task, p):
     if not _is_alike_request(model, state, task):
         return np.int64(NO_REQUEST)
     unit = _first_on(model, state, task, p, np.int64(0))
-    return unit if unit >= 0 and queries.fits(model, state, task, unit) else np.int64(-1)
+    if unit < 0 or not request_fits(model, state, task, unit) or not queries.quotas_allow(model, state, task, unit):
+        return np.int64(-1)
+    return unit
 
 
 @with_gangs(without=_is_none, inline=False)
@@ -78,16 +78,18 @@ def least_busy_of_request(model, state, task, p):
     if not _is_alike_request(model, state, task):
         return np.int64(NO_REQUEST)
     unit = _on_least_busy(model, state, task, p)
-    return unit if unit >= 0 and queries.fits(model, state, task, unit) else np.int64(-1)
+    if unit < 0 or not request_fits(model, state, task, unit) or not queries.quotas_allow(model, state, task, unit):
+        return np.int64(-1)
+    return unit
 
 
-@kernel
+@inlined
 def _is_alike_request(model, state, task):
     is_request = model.job_gang[model.task_job[task]] == OF_REQUEST and state.task_unit[task] == PENDING
     return is_request and all_alike(model, state, task)
 
 
-@kernel
+@inlined
 def _first_on(model, state, task, p, low):
     """Return the first unit of type p, from ``low`` on, that is allowed for the task and has room for it alone."""
     unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, low))
@@ -98,7 +100,7 @@ def _first_on(model, state, task, p, low):
     return unit
 
 
-@kernel
+@inlined
 def _after_node(model, unit):
     return np.int64(model.node_first[model.unit_node[unit] + 1])
 
