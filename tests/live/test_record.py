@@ -137,3 +137,10 @@ def test_work_on_units_that_the_file_does_not_have_is_said(live):
     journal.close()
     with pytest.raises(InputError, match="work on units 0 to 0"):
         record(live)
+
+
+def test_requests_on_several_nodes_cannot_be_recorded(live):
+    file = live / "cluster.yaml"
+    file.write_text(file.read_text().replace("max_consolidated: 8", "max_consolidated: 8, gang_size: 2"))
+    with pytest.raises(InputError, match="requests on one node each, found gang_size 2 of ECHO"):
+        record(live)

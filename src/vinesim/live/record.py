@@ -61,6 +61,7 @@ def record(folder: Path) -> Recorded:
         unknown = sorted(set(columns["application"][code < 0].tolist()))
         expected = "requests of the applications of the cluster file"
         raise InputError([Problem(str(folder), expected, f"also {', '.join(unknown)}", "Declare them there.")])
+    _check_single(folder, cluster, np.unique(code))
     check_units(folder, cluster, columns["unit"].max())
     unit_type = kinds[columns["unit"].astype(int)]
     _, batch, n_consolidated = np.unique(columns["attempt"], return_inverse=True, return_counts=True)
@@ -115,6 +116,14 @@ def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
         "reason": "",
         "wall_s": took_us / 1e6,
     }
+
+
+def _check_single(folder: Path, cluster: Cluster, codes: np.ndarray) -> None:
+    """Raise :class:`InputError` if requests ran on several nodes."""
+    used = [cluster.applications[code].application for code in codes]
+    if several := [f"gang_size {one.gang_size} of {one.name}" for one in used if one.gang_size > 1]:
+        remedy = "The journal has the first unit of a request only, so it cannot be simulated."
+        raise InputError([Problem(str(folder), "requests on one node each", ", ".join(several), remedy)])
 
 
 def check_units(folder: Path, cluster: Cluster, last: int) -> None:
