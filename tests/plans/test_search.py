@@ -5,7 +5,9 @@ import pytest
 
 from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
+from vinesim.plans import sampler
 from vinesim.plans.answer import front
+from vinesim.plans.guesses import first_guess
 from vinesim.plans.moves import improve
 from vinesim.plans.proof import closed
 from vinesim.plans.race import race
@@ -122,6 +124,18 @@ def test_the_place_of_a_lucky_point_goes_to_the_best_of_all_that_were_run():
     assert found.best.point == 100
     found.look([100], 20)
     assert found.best.point == 110
+
+
+def test_samples_end_after_so_many_known_points_in_all(monkeypatch):
+    """Each sample takes longer than the one before, whether it is of a known point or not."""
+    monkeypatch.setattr(sampler, "MOST_ASKED", 30)
+    found, known = board(1, 3000, minimize=UTILITY), []
+    first_guess(found)
+    n_before, is_candidate = len(found.candidates), found.is_candidate
+    found.is_candidate = lambda point: is_candidate(point) or known.append(point)
+    sampler.sample(found)
+    assert len(known) == 30
+    assert len(found.candidates) > n_before
 
 
 def test_moves_go_to_none_of_a_type_at_once():

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 SHARE = 0.5  # of the runs that are left: what samples may take
 AT_A_TIME = 4  # points raced together
-MOST_ASKED = 200  # samples without a new point after which there are no more
+MOST_ASKED = 200  # samples of known points after which there are no more; each takes longer than the one before
 FEWEST = 100  # points below which samples are not worth their time
 MOST_RUNS = 20  # replications of a sample
 WORST = 1e9
 
 
 def sample(board: Board) -> None:
-    """Sample until half of what is left of the budget is spent, or samples give nothing new."""
+    """Sample until half of what is left of the budget is spent, or too many samples have given nothing new."""
     if not is_installed("optuna") or len(board.screened.left) < FEWEST or board.best is None:
         return
     board.stage = "samples"
@@ -39,7 +39,6 @@ def sample(board: Board) -> None:
             point = board.space.number(tuple(trial.params[choice.name] for choice in board.space.choices))
             if point is not None and point not in trials and board.is_candidate(point):
                 trials[point] = trial
-                idle = 0
             else:
                 idle += 1
                 _tell(study, trial, board, point)
