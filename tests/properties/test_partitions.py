@@ -70,6 +70,12 @@ def test_every_result_keeps_partitions_and_quotas(name):
     assert n_held_back > 1  # the quotas made a difference
 
 
+@pytest.mark.parametrize("seed", [1000123, 1000141, 1000157, 1000161])
+def test_a_node_that_goes_down_after_the_last_start_is_not_opened_by_backfilling(seed):
+    case = partition_scenario(seed, "conservative_backfill", early=True)
+    assert violations(case, run(case, "reference"), resolve("conservative_backfill", {})) == []
+
+
 @pytest.mark.parametrize("name", ["high", "easy_backfill", "las"])
 def test_a_partition_of_all_nodes_without_quotas_changes_nothing(name):
     policy, options = IN_ALL[name]

@@ -70,8 +70,11 @@ def offer_as_is(model: Any, state: Any, scratch: Any) -> None:
     """Let tasks find all units as they are."""
     for i in range(int(scratch.n_offered[0])):
         unit = int(scratch.offered[i])
+        # by an outage since it was offered, not by an offer of nothing
+        went_down = not is_up(model, state, unit) and model.unit_capacity[unit] + scratch.more[unit] > 0.0
         scratch.is_offered[unit], scratch.more[unit] = 0, 0.0
-        set_offer(model, state, unit, model.unit_capacity[unit])
+        if not went_down:
+            set_offer(model, state, unit, model.unit_capacity[unit])
     scratch.n_offered[0] = 0
 
 
