@@ -43,6 +43,7 @@ AHEAD: Mapping[str, tuple[str, str]] = {
     "best_end_us": ("f8", "one"),  # when it ends where it fits best
     "n_asked": ("i8", "one"),  # types and distances among which that was
 }
+NOTHING = 0.5 * DOWN  # as the capacity of a unit: it is up, and below any load, also one that is just below 0
 UNABLE = -1.0  # in the place of a time: units of the type cannot run the task, or do not meet its requests
 EARLY, OTHERWISE, AS_EXPECTED, NOTHING_NEW = range(4)  # what an event changes
 
@@ -63,17 +64,15 @@ def offer(model: Any, state: Any, scratch: Any, unit: int, more: float) -> None:
         scratch.n_offered[0] += 1
     scratch.more[unit] = more
     capacity = model.unit_capacity[unit] + more
-    set_offer(model, state, unit, capacity if capacity > 0.0 else DOWN)  # a load may be just below 0
+    set_offer(model, state, unit, capacity if capacity > 0.0 else NOTHING)
 
 
 def offer_as_is(model: Any, state: Any, scratch: Any) -> None:
-    """Let tasks find all units as they are."""
+    """Let tasks find all units as they are; those whose node has gone down since stay down."""
     for i in range(int(scratch.n_offered[0])):
         unit = int(scratch.offered[i])
-        # by an outage since it was offered, not by an offer of nothing
-        went_down = not is_up(model, state, unit) and model.unit_capacity[unit] + scratch.more[unit] > 0.0
         scratch.is_offered[unit], scratch.more[unit] = 0, 0.0
-        if not went_down:
+        if state.unit_open[unit] != DOWN:
             set_offer(model, state, unit, model.unit_capacity[unit])
     scratch.n_offered[0] = 0
 
