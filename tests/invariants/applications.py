@@ -120,7 +120,11 @@ def gangs_start_at_once(facts: Facts) -> Iterator[str]:
 
 
 def applications_stay_on_their_nodes(facts: Facts) -> Iterator[str]:
+    """All requests of the policies of the package; of those of the tests, which ask for any unit, gangs only."""
+    is_of_tests = facts.policy.name.startswith("test_")
     for code, one in _heeded(facts):
         for hold in facts.folder.holds if one.nodes else ():
+            if is_of_tests and not facts.is_on_nodes(hold.task):
+                continue
             if facts.application(hold.task) == code and facts.place[hold.unit] not in one.nodes:
                 yield f"task {hold.task} ran at {facts.place[hold.unit]}, which has no data of {one.name}"

@@ -114,8 +114,8 @@ MUTATIONS = (
         "resource-based: a free device that is as fast keeps a job from this one",
         RESOURCES,
         "policies/resource_based/selection.py",
-        "and time_on_type_us(model, state, task, p) < own_us",
-        "and p != processor_type\n            and time_on_type_us(model, state, task, p) <= own_us",
+        "and longest_us(model, state, task, p) < own_us",
+        "and p != processor_type\n            and longest_us(model, state, task, p) <= own_us",
     ),
     mutation(
         "resource-based: a job that is as fast on a CPU is for accelerators",
@@ -128,8 +128,8 @@ MUTATIONS = (
         "resource-based: a job moves to a CPU only if it is quicker there, not as quick",
         RESOURCES,
         "policies/resource_based/selection.py",
-        "time_on_type_us(model, state, task, int(model.unit_type[unit])) > limit_us",
-        "time_on_type_us(model, state, task, int(model.unit_type[unit])) >= limit_us",
+        "longest_us(model, state, task, int(model.unit_type[unit])) > limit_us",
+        "longest_us(model, state, task, int(model.unit_type[unit])) >= limit_us",
     ),
     mutation(
         "first fit: of full servers with as much room left any type's, not the first server",
