@@ -33,7 +33,7 @@ POLICIES = {
     "drf": ("drf", {}),
     "rb_fifo": ("rb_fifo", {"sharing": True}),
     "rb_ljf_ba": ("rb_ljf_ba", {"sharing": True, "two_phase": True}),
-    "rb_ljf_ocl": ("rb_ljf_ocl", {}),
+    "rb_ljf_ocl": ("rb_ljf_ocl", {"sharing": True}),
 }
 
 
