@@ -1,5 +1,7 @@
 """What a page is asked in a browser, whatever it shows."""
 
+from typing import Any
+
 # Names of what can be operated, as assistive technology finds them; text that is too faint for its background.
 UNNAMED = """() => [...document.querySelectorAll("button, select, input, canvas, summary, a, [tabindex]")]
   .filter((node) => node.checkVisibility() && !node.closest("[aria-hidden]"))
@@ -34,3 +36,9 @@ FAINT = """() => {
   }
   return [seen, faint];
 }"""
+
+
+def unfold(details: Any) -> None:
+    """Open a table of values, and wait for it: it is filled once the browser says that it is open."""
+    details.locator("summary").first.click()
+    details.locator("th").first.wait_for()

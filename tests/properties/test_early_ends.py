@@ -24,7 +24,7 @@ EVER = {"interrupted", "failed", "killed", "withdrawn"}
 ENDS = {name: EVER | {"preempted"} for name in POLICIES} | {"high": EVER, "restless": EVER | {"preempted", "moved"}}
 
 
-@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless", "high"}))
+@pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))
 def test_the_engines_agree(name):
     policy, options = POLICIES[name]
     n_early = 0

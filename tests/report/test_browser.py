@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.pages import FAINT, UNNAMED
+from tests.pages import FAINT, UNNAMED, unfold
 from vinesim.report.page import write_report
 
 THEMES = ("light", "dark")
@@ -141,7 +141,7 @@ def test_the_value_of_a_unit_is_that_of_the_tables(opened, two_racks):
 
     units = read_table(two_racks / "units.parquet")
     page = opened("two_racks")
-    page.locator("#racks details summary").click()
+    unfold(page.locator("#racks details"))
     rows = page.locator("#racks details tbody tr").all_text_contents()
     assert len(rows) == 40
     for unit in (0, 13, 39):
@@ -222,7 +222,7 @@ def test_without_javascript_the_numbers_are_there(opened):
 def test_curves_of_a_sweep(opened, sweep):
     page = opened("sweep")
     curves = page.locator("#curves")
-    curves.locator("details summary").click()
+    unfold(curves.locator("details"))
     table = curves.locator("details table")
     assert table.locator("thead th").all_text_contents() == ["mean time between jobs", "high", "flat"]
     assert table.locator("tbody tr").count() == 4
@@ -247,8 +247,7 @@ def test_a_page_of_shared_units_tells_both_measures(opened, shared):
     units = read_table(shared / "units.parquet")
     page = opened("shared")
     assert "Allocated" in page.locator("#summary").text_content()
-    page.locator("#racks details summary").click()
-    page.locator("#racks details thead th").first.wait_for()
+    unfold(page.locator("#racks details"))
     head = page.locator("#racks details thead th").all_text_contents()
     assert head == ["unit", "whole run, allocated", "whole run, active"]
     row = page.locator("#racks details tbody tr").first.text_content()
@@ -260,8 +259,7 @@ def test_a_page_of_shared_units_tells_both_measures(opened, shared):
     pictures |= {picture(page), picture(page, "#usage canvas")}
     assert len(pictures) == 4
     assert "units active on average" in page.locator("#racks canvas").first.get_attribute("aria-label")
-    page.locator("#usage details summary").click()
-    page.locator("#usage details thead th").first.wait_for()  # it is filled when it has opened
+    unfold(page.locator("#usage details"))
     assert page.locator("#usage details thead th").all_text_contents()[2:4] == ["all, allocated", "all, active"]
 
 

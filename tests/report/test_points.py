@@ -6,6 +6,7 @@ import pytest
 import vinesim as vs
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.cli.test_completion import complete
+from tests.pages import unfold
 from vinesim.formats.results.tables import open_result
 from vinesim.report.page import write_report
 from vinesim.report.sweep import sweep_page
@@ -88,8 +89,7 @@ def test_the_front_holds_the_points_that_no_other_beats(opened, sweep):
     data = {number["name"]: number for number in sweep_page(sweep).data["sweep"]["numbers"]}
     page.locator("#points").get_by_label("Across").select_option("makespan")
     page.locator("#points").get_by_label("Up").select_option("p99 latency of jobs")
-    page.locator("#points details.values summary").first.click()
-    page.locator("#points details.values tbody tr").first.wait_for()  # it is filled when it has opened
+    unfold(page.locator("#points details.values"))
     rows = [row.locator("th, td") for row in page.locator("#points details.values tbody tr").all()]
     shown = {int(cells.first.inner_text()) for cells in rows if cells.last.inner_text() == "yes"}
     x, y = (np.array(data[name]["mean"]) for name in ("makespan_us", "jobs.latency_us.p99"))
