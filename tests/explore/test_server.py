@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import socket
 
 import pytest
 from typer.testing import CliRunner
@@ -131,7 +132,6 @@ def test_the_command_tells_what_is_wrong_in_one_message(monkeypatch, capsys):
     assert "Did you mean high?" in found[1]
     assert code(str(EXAMPLES / "quickstart.yaml"), "--engine", "fast", "--no-browser")[0] == 2
     with listening(0) as taken:
-        taken.listen()
         port = taken.getsockname()[1]
         found = code(str(EXAMPLES / "quickstart.yaml"), "--port", str(port), "--no-browser")
     assert found[0] == 2
@@ -140,6 +140,11 @@ def test_the_command_tells_what_is_wrong_in_one_message(monkeypatch, capsys):
     found = code(str(EXAMPLES / "quickstart.yaml"))
     assert found[0] == 2
     assert "pip install 'vinesim[explore]'" in found[1]
+
+
+def test_a_browser_that_is_sooner_than_the_server_waits_for_it():
+    with listening(0) as ours, socket.create_connection(ours.getsockname(), timeout=5) as browser:
+        assert browser.getpeername() == ours.getsockname()
 
 
 def test_the_commands_help_needs_no_server():

@@ -174,6 +174,7 @@ def listening(port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind(("127.0.0.1", port))
+        found.listen()  # from now on a browser waits for the server instead of being refused
     except OSError:
         found.close()
         raise
