@@ -1,6 +1,9 @@
 """Symphony at the edges of its rule, by hand: one application on one unit, an operation takes a microsecond."""
 
+import math
+
 import numpy as np
+import pytest
 
 import vinesim as vs
 from vinesim.model.application import Application
@@ -35,3 +38,18 @@ def test_requests_that_are_expected_to_end_together_at_the_deadline_are_not_too_
     """Sizes of 10 and 20 have taught that time is size. At 30 two of 10 are there, both due at 50."""
     assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.0]) == [0, 10, 30, 30]
     assert begins({"trim": "yes"}, [0.0, 10.0, 30.0, 30.0], [10.0, 20.0, 10.0, 10.5]) == [0, 10, 30, 40]
+
+
+@pytest.mark.parametrize("policy", ["symphony", "symphony_recommended"])
+@pytest.mark.parametrize("second", [20.0, 10.0])
+def test_a_request_without_end_or_deadline_lets_those_go_first_that_have_a_deadline(policy, second):
+    """Two requests have taught that time is size, or that it does not depend on it; then one without end waits too, and
+    ends at its limit, which teaches nothing."""
+    work = vs.Workload(
+        [0] * 5, range(6), [0, 0, 30, 30, 50], [10.0, second, math.inf, 5.0, 7.0], *np.zeros((3, 5)), [-1] * 5,
+        application=[0, 0, 0, 1, 0], deadline_us=[40.0, 40.0, math.inf, 99.0, 99.0], task_types=(vs.TaskType("T"),),
+        limit_us=[math.inf, math.inf, 10.0, math.inf, math.inf],
+    )  # fmt: skip
+    center = vs.Datacenter.of([("P", 0, 0)], (vs.ProcessorType("P"),))
+    case = vs.Scenario(center, work, policy=policy, affinity=[[1.0]])
+    assert vs.simulate(case, engine="reference").tasks["init_us"].tolist() == [0, 10, 35, 30, 50]

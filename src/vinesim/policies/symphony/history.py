@@ -5,6 +5,7 @@ their least-squares line. The slope and the predictions are never below 0.
 Source: Symphony paper, section IV-A3. Cost of an observation: O(1).
 """
 
+import math
 from typing import Any
 
 LONGEST = 256  # observations per row
@@ -60,5 +61,7 @@ def is_known(book: Any, row: int) -> bool:
 
 
 def predict(book: Any, row: int, size: float) -> float:
-    """Return EPT, the estimated processing time of a size; 0 without history."""
+    """Return EPT, the estimated processing time of a size; 0 without history, infinite for a request without end."""
+    if size == math.inf:
+        return math.inf
     return max(0.0, book.intercept[row] + book.slope[row] * size)

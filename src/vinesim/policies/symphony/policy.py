@@ -144,12 +144,15 @@ def learn(model: Any, state: Any, view: Any) -> None:
     if view.task < 0 or scratch.learned[0] == view.task + 1:
         return
     scratch.learned[0] = view.task + 1
+    size = operations_started(model, state, view.task)
+    if size == math.inf:  # a limit has ended it
+        return
     took = view.now_us - started_us(model, state, view.task)
     if view.options.contention:
         left = state.unit_load[view.unit] + demand(model, state, view.task, view.unit)
         took /= 0.5 * (max(1.0, scratch.slowdown[view.task]) + slowdown_at(model, state, view.task, view.unit, left))
     row = row_of(model, group(model, state, view.task), model.unit_type[view.unit])
-    observe(scratch, row, view.options.window, operations_started(model, state, view.task), took)
+    observe(scratch, row, view.options.window, size, took)
 
 
 def slowdown_with(model: Any, state: Any, task: int, unit: int) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 
 
 def slack_us(deadline_us: float, now_us: float, estimate_us: float) -> float:
-    """Return eq. 1: the time left before the request must be issued; negative if it is overdue."""
-    return deadline_us - (now_us + estimate_us)
+    """Return eq. 1: the time left before the request must be issued; negative if it is overdue, infinite if it is never
+    due, though it may take as long."""
+    return deadline_us - (now_us + estimate_us) if deadline_us < math.inf else math.inf
 
 
 def load_of(n_pending: float, average_load: float) -> float:
