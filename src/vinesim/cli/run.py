@@ -79,9 +79,12 @@ def run(
     with watching(found.workload.n_tasks, quiet=as_json) as (on_progress, on_message):
         result = simulate(found, engine=engine, percentiles=percentiles, on_progress=on_progress, on_message=on_message)  # type: ignore[arg-type]
     if out is not None:
-        groups = getattr(resolve(found.policy, found.options), "groups", ())
-        record = (lambda draft: write_record(draft, found, result.outcome.failures, groups)) if explain else None
-        write_result(out, result, record)
+
+        def record(draft: Path) -> None:
+            groups = getattr(resolve(found.policy, found.options), "groups", ())
+            write_record(draft, found, result.outcome.failures, groups)
+
+        write_result(out, result, record if explain else None)
     if as_json:
         sys.stdout.write(to_json(result.summary))
         if result.exit_reason != "ALL_DONE":

@@ -53,3 +53,11 @@ def _notes_nothing(model, state):
 def forget_places(model, state):
     """Forget the places that were found: what tasks hold has changed."""
     state.run[0].gang_task, state.run[0].gang_refused = -1, -1
+
+
+@inlined
+def forget_earlier_places(state):
+    """Forget those that were found at an earlier event."""
+    run = state.run[0]
+    if run.gang_event != run.n_events:
+        run.gang_task, run.gang_refused, run.gang_event = -1, -1, run.n_events

@@ -9,7 +9,14 @@ import numpy as np
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import node_index, places, queries
 from vinesim.state.compiled_form import compiled_form_of, with_partitions
-from vinesim.state.gang_members import all_alike, are_alike, forget_places, next_member, unit_of_member
+from vinesim.state.gang_members import (
+    all_alike,
+    are_alike,
+    forget_earlier_places,
+    forget_places,
+    next_member,
+    unit_of_member,
+)
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
 from vinesim.state.kernel import has_gangs, kernel
 from vinesim.state.layout import ATTACHED, FULL, OF_REQUEST, OVERFULL, PENDING
@@ -29,8 +36,7 @@ def gang_fits(model, state, task, unit):
         return False
     if model.job_gang[model.task_job[task]] == OF_REQUEST:
         return queries.is_allowed(model, state, task, unit) and request_fits(model, state, task, unit)
-    if run.gang_event != run.n_events:
-        run.gang_task, run.gang_refused, run.gang_event = -1, -1, run.n_events
+    forget_earlier_places(state)
     if run.gang_task == task and run.gang_anchor == unit:
         return True
     place = _place(model, task, unit)

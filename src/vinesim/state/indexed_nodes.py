@@ -7,9 +7,9 @@ from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of
 from vinesim.state.indexed_room import first_in_range
 from vinesim.state.indexed_tasks import group_of
-from vinesim.state.kernel import inlined, kernel
+from vinesim.state.kernel import kernel
 from vinesim.state.layout import UNFIT
-from vinesim.state.request_gangs import NO_REQUEST, first_of_request, least_busy_of_request
+from vinesim.state.request_gangs import NO_REQUEST, after_node, first_of_request, least_busy_of_request
 
 
 @compiled_form_of(queries.is_allowed)
@@ -96,12 +96,6 @@ def first_allowed(model, state, task, p, low):
     while unit >= 0 and not queries.is_allowed(model, state, task, unit):
         unit = first_in_range(model, state, task, p, unit + 1, n_units)
     return unit
-
-
-@inlined
-def after_node(model, unit):
-    """Return the first unit of the next node."""
-    return np.int64(model.node_first[model.unit_node[unit] + 1])
 
 
 @compiled_form_of(queries.least_busy, inline=False)

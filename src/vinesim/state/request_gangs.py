@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.state import queries
 from vinesim.state.bits import at_or_after
 from vinesim.state.compiled_form import with_gangs
-from vinesim.state.gang_members import all_alike, next_member
+from vinesim.state.gang_members import all_alike, forget_earlier_places, next_member
 from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import OF_REQUEST, PENDING
 
@@ -21,8 +21,7 @@ def request_fits(model, state, task, unit):
     """Whether the rest of a request has room if its first task runs on an allowed unit of a type that can run it, where
     that one has."""
     run, p = state.run[0], np.int64(model.unit_type[unit])
-    if run.gang_event != run.n_events:
-        run.gang_task, run.gang_refused, run.gang_event = -1, -1, run.n_events
+    forget_earlier_places(state)
     if run.gang_refused == task and run.gang_refused_type == p:
         return False
     if run.gang_task == task and run.gang_type == p:
@@ -101,7 +100,8 @@ def _first_on(model, state, task, p, low):
 
 
 @inlined
-def _after_node(model, unit):
+def after_node(model, unit):
+    """Return the first unit of the next node."""
     return np.int64(model.node_first[model.unit_node[unit] + 1])
 
 
@@ -113,7 +113,7 @@ def _has_nodes_beside(model, state, task, unit, p):
         other = _first_on(model, state, task, p, low)
         if other < 0:
             return False
-        low = _after_node(model, other)
+        low = after_node(model, other)
         if model.unit_node[other] != model.unit_node[unit]:
             member = next_member(model, state, member)
     return True
@@ -132,5 +132,5 @@ def _on_least_busy(model, state, task, p):
                 best, fewest = unit, n
                 if n == 0:
                     break
-        unit = _first_on(model, state, task, p, _after_node(model, unit))
+        unit = _first_on(model, state, task, p, after_node(model, unit))
     return best
