@@ -12,8 +12,9 @@ from benchmarks.cases import B_CONST
 from benchmarks.measure import best_of
 from benchmarks.report import Report, Table, figure
 from vinesim.policies.online.high import High
-from vinesim.state.build import build_model, build_state
+from vinesim.state.build import build_model
 from vinesim.state.by_reference import Reference, by_reference
+from vinesim.state.initial import build_state
 from vinesim.state.kernel import OPTIONS
 
 

@@ -26,8 +26,9 @@ from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of
 from vinesim.state import queries
-from vinesim.state.build import build_model, build_state
+from vinesim.state.build import build_model
 from vinesim.state.by_reference import Arrays
+from vinesim.state.initial import build_state
 from vinesim.state.scratch import build_options, build_scratch
 
 BLOCK_BYTES = 3 << 20  # task columns of a block: larger means fewer calls from Python, but they should fit in a cache

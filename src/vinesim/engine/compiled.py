@@ -29,8 +29,8 @@ from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import queries
-from vinesim.state.build import build_state
 from vinesim.state.by_reference import Arrays
+from vinesim.state.initial import build_state
 from vinesim.state.kernel import kept, policy_call, policy_kernel
 from vinesim.state.layout import PENDING, Model, State
 from vinesim.state.scratch import build_options, build_scratch

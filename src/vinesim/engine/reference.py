@@ -25,7 +25,7 @@ from vinesim.model.errors import PolicyError
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import places, queries
-from vinesim.state.build import first_units
+from vinesim.state.initial import first_units
 from vinesim.state.layout import (
     ARRIVAL,
     ATTACHED,

@@ -22,8 +22,8 @@ from vinesim.model.application import Application
 from vinesim.model.streams import stream_seed
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.state.build import build_state
 from vinesim.state.by_reference import Arrays
+from vinesim.state.initial import build_state
 from vinesim.state.layout import DROP, NOTHING, OUTAGE, TIMER, Model
 from vinesim.state.scratch import FACTOR, TASKS_BELOW, build_options, build_scratch
 from vinesim.state.window import (

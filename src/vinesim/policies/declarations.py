@@ -12,7 +12,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state import queries
-from vinesim.state.build import GROUP_KEYS
+from vinesim.state.groups import GROUP_KEYS
 from vinesim.state.scratch import SIZES, TASK, TASK_FROM_1, TASKS_BELOW, TWO_A_TASK, is_size
 
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}

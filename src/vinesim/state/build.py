@@ -1,39 +1,27 @@
-"""Scenario -> Model and State: builds the arrays that a run works on, all allocated here."""
+"""Scenario -> Model: builds the arrays that do not change during a run."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from vinesim.model.application import listed_by_code, nodes_by_type, requests_on_nodes
 from vinesim.model.arrays import distinct
-from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.consolidation import largest_sizes
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.scenario import PREEMPTION, Scenario
-from vinesim.model.workload import NO_GANG, NO_PREFERENCE, ONE_SLOT, Workload
+from vinesim.model.workload import NO_GANG, ONE_SLOT, Workload
 from vinesim.state import bit_levels
-from vinesim.state.demand import amount_of, amounts
+from vinesim.state.demand import amount_of, amounts, demands
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
-from vinesim.state.gang_room import check_gangs, gang_codes, gangs_of
-from vinesim.state.layout import ATTACHED, ENDED, OF_REQUEST, PENDING, RUN, Model, State, has_shared_speed
-from vinesim.state.node_rooms import node_rooms, ranked
-from vinesim.state.partitions import Quotas, over_quota, partition_columns, quotas_of
+from vinesim.state.gang_room import check_gangs, gangs_of
+from vinesim.state.groups import number_groups
+from vinesim.state.layout import OF_REQUEST, Model
+from vinesim.state.node_rooms import ranked
+from vinesim.state.partitions import over_quota, partition_columns, quotas_of
 from vinesim.state.speed_curves import speed_curves
 
 NOTHING_F8, NOTHING_I4, NOTHING_I8 = np.empty(0, np.float64), np.empty(0, np.int32), np.empty(0, np.int64)
 
-GROUP_KEYS = (
-    "task_type",
-    "preferred_type",
-    "data_node",
-    "data_rack",
-    "application",
-    "requests",
-    "priority",
-    "user",
-    "demand",
-)
 NOT_PROVIDED = -1.0
 
 
@@ -75,7 +63,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     parallelism = np.array([np.nan if p.full_speed is None else p.full_speed for p in types])[unit_type]
     sorted_units = unit_order is None
     counts = np.diff(work.job_first)
-    group, following, kinds, preferred, application = _group(
+    group, following, kinds, preferred, application = number_groups(
         scenario, groups, data_node if has_data else None, counts, classes, quotas
     )
     on_nodes = requests_on_nodes(work, scenario.applications, groups)
@@ -118,7 +106,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_operations=work.operations,
         task_data_bytes=work.data_bytes if has_data else NOTHING_F8,
         task_data_node=data_node.astype(np.int32) if has_data else NOTHING_I4,
-        task_demand=_demands(work, capacity) if classes is None else _shares(work),
+        task_demand=_demands(work, capacity) if classes is None else demands(work),
         task_times_us=np.empty((0, 0)) if times_us is None else times_us,
         task_factor=NOTHING_F8 if work.time_factor is None else work.time_factor,
         task_estimate_us=NOTHING_F8 if work.estimate_us is None else work.estimate_us,
@@ -172,11 +160,6 @@ def _demands(work: Workload, capacity: np.ndarray) -> np.ndarray:
         return NOTHING_F8 if is_whole else np.full(work.n_tasks, ONE_SLOT)
     is_whole = all((amounts(work.demand, size) == size).all() for size in sizes)
     return NOTHING_F8 if is_whole else work.demand
-
-
-def _shares(work: Workload) -> np.ndarray:
-    """[N] the demands, spelled out: nothing follows from there being none where tasks hold several units."""
-    return np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand
 
 
 def _classes(scenario: Scenario) -> DemandClasses:
@@ -240,16 +223,6 @@ def _gangs(work: Workload, requests: np.ndarray | None) -> dict[str, np.ndarray]
     }
 
 
-def first_units(model: Model) -> np.ndarray:
-    """[N] int32: the units of the tasks before the run: PENDING, or ATTACHED to the first task of their gang."""
-    units = np.full(len(model.task_operations), PENDING, np.int32)
-    if len(model.job_gang) and (model.job_gang != NO_GANG).any():
-        is_attached = np.repeat(model.job_gang != NO_GANG, np.diff(model.job_first))
-        is_attached[model.job_first[:-1]] = False
-        units[is_attached] = ATTACHED
-    return units
-
-
 def _vectors(classes: DemandClasses) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
     kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
@@ -296,75 +269,6 @@ def _firsts(values: np.ndarray, n: int, is_sorted: bool) -> np.ndarray:
     return np.searchsorted(values, np.arange(n + 1)).astype(np.int32)
 
 
-def _group(
-    scenario: Scenario,
-    keys: Sequence[str],
-    data_node: np.ndarray | None,
-    counts: np.ndarray,
-    classes: DemandClasses | None,
-    quotas: Quotas | None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Number the groups of tasks that the keys distinguish, and chain the tasks of each."""
-    work = scenario.workload
-    wanted = work.preferred_type.astype(np.int64)
-    names = [p.name for p in scenario.datacenter.processor_types]
-    if ANY_PROCESSOR in names:
-        wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
-    unknown = set(keys) - set(GROUP_KEYS)
-    if unknown:
-        raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
-    requests = _request_codes(work.requests) if work.requests and "requests" in keys else None
-    gang = gang_codes(work, classes, requests)
-    is_by_job = classes is None and gang is None and not keys
-    code = np.asarray(work.job_task_type, np.int64)
-    if classes is not None:
-        code = classes.of_task.astype(np.int64)
-    elif not is_by_job:
-        code = np.repeat(code, counts)
-    n_kinds = n_codes = len(work.task_types) if classes is None else len(classes.task_type)
-    columns: list[tuple[str, Any]] = [
-        ("preferred_type", wanted - NO_PREFERENCE),
-        ("data_node", data_node),
-        ("data_rack", None if data_node is None else work.data_rack),
-        ("application", None if work.application is None else np.repeat(work.application, counts)),
-        ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
-        ("user", None if work.user is None else np.repeat(work.user, counts)),
-        ("demand", _codes(_shares(work)) if "demand" in keys and classes is None else None),
-        ("requests", requests),
-    ]
-    stride, sizes = {"task_type": 1}, {}
-    account = None if quotas is None else np.repeat(quotas.job_account + 1, counts)
-    for name, column in [*columns, ("gang", gang), ("account", account)]:
-        if name in (*keys, "gang", "account") and column is not None:
-            stride[name] = n_codes
-            size = int(column.max()) + 1
-            code = code + n_codes * np.asarray(column, np.int64)
-            n_codes *= size
-            sizes[name] = size
-    present = np.zeros(n_codes, bool)
-    present[code] = True
-    codes = np.flatnonzero(present)
-    kinds = (codes % n_kinds).astype(np.int32)
-    preferred = np.full(len(codes), NO_PREFERENCE, np.int32)
-    application = np.full(len(codes), -1, np.int32)
-    if "preferred_type" in stride:
-        size = int(wanted.max()) + 1 - NO_PREFERENCE
-        preferred = (codes // stride["preferred_type"] % size + NO_PREFERENCE).astype(np.int32)
-    if "application" in stride:
-        application = (codes // stride["application"] % sizes["application"]).astype(np.int32)
-    if len(codes) == 1:
-        return NOTHING_I4, NOTHING_I4, kinds, preferred, application
-    group = (np.cumsum(present, dtype=np.int32) - np.int32(1))[code]
-    if is_by_job:
-        group = np.repeat(group, counts)
-    small = np.uint16 if len(codes) < 2**16 else np.int32  # 16-bit keys are sorted by radix
-    by_group = np.argsort(group.astype(small), kind="stable").astype(np.int32)
-    following = np.full(work.n_tasks, work.n_tasks, np.int32)
-    same = group[by_group[1:]] == group[by_group[:-1]]
-    following[by_group[:-1][same]] = by_group[1:][same]
-    return group.astype(np.int32), following, kinds, preferred, application
-
-
 def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> dict[str, np.ndarray]:
     """Return what the applications registered, by the workload's codes; ``rack`` and ``shelf`` are the units'."""
     listed = listed_by_code(scenario.workload, scenario.applications) if scenario.applications else []
@@ -385,125 +289,3 @@ def _applications(scenario: Scenario, rack: np.ndarray, shelf: np.ndarray) -> di
         ),
         "application_units": units,
     }
-
-
-def _codes(values: np.ndarray) -> np.ndarray:
-    """[n] int64: the position of each value among the distinct ones."""
-    return np.unique(values, return_inverse=True)[1]
-
-
-def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
-    """[N] int64: equal for tasks that request the same."""
-    code = np.zeros(len(next(iter(requests.values()))), np.int64)
-    for values in requests.values():
-        found, level = np.unique(values, return_inverse=True)
-        code = np.unique(code * len(found) + level, return_inverse=True)[1]
-    return code
-
-
-def build_state(
-    model: Model,
-    seed: int,
-    counts_free: bool = True,
-    ends_early: bool = False,
-    scores_nodes: bool = False,
-    counts_kinds: bool = False,
-) -> State:
-    """Return the state before the first event: every unit idle, no job arrived.
-
-    ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
-    needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, and
-    ``counts_kinds`` how many tasks of each type run on each node.
-    """
-    n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
-    n_groups = len(model.group_task_type)
-    run = np.zeros(1, RUN)
-    run["timer_us"] = np.inf
-    run["random"] = np.uint64(seed)
-    run["n_with_room"] = n_units
-    run["gang_task"] = run["gang_refused"] = run["gang_event"] = -1
-    run["queue_now"] = run["queue_newest"] = run["interrupted"] = -1
-    free = bit_levels.empty(n_types + 1, n_units)
-    free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
-    for row in range(n_types + 1):
-        members = np.flatnonzero(model.unit_type == row) if row < n_types else np.arange(n_units)
-        bit_levels.fill(free, row, members)
-        if counts_free:
-            free_count[row] = np.bincount(members >> 12, minlength=free_count.shape[1])
-    heads = bit_levels.empty(1, n_tasks if n_groups > 1 else 1)
-    n_early = n_tasks if ends_early else 0
-    running = bit_levels.empty(1, max(1, n_early))
-    task_unit = first_units(model)
-    group_head = np.zeros(n_groups, np.int64)
-    if n_groups > 1:
-        pending = np.flatnonzero(task_unit == PENDING)
-        found, first = np.unique(model.task_group[pending], return_index=True)
-        group_head[:] = n_tasks
-        group_head[found] = pending[first]
-    has_gangs = len(model.job_gang) > 0
-    n_members = int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0)) if has_gangs else 0
-    is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
-    rooms = node_rooms(model) if has_vectors else np.empty((0, 0), np.int16)
-    n_kinds, n_nodes = len(model.ranking), len(model.node_rack)
-    return State(
-        run=run,
-        task_unit=task_unit,
-        task_init_us=np.full(n_tasks, np.nan),
-        task_start_us=np.full(n_tasks, np.nan),
-        task_finish_us=np.full(n_tasks, np.nan),
-        task_follower=np.full(n_tasks, -1, np.int32),
-        task_interrupted=np.full(n_early, -1, np.int32),
-        task_left=np.ones(n_tasks) if ends_early else np.empty(0, np.int8),  # by this type loops are compiled
-        task_before_us=np.zeros(n_early),
-        task_work_us=np.zeros(n_early),
-        task_attained_us=np.zeros(n_early),
-        task_event=np.full(n_early, -1, np.int64),
-        task_killed=np.zeros(n_early if len(model.job_limit_us) else 0, np.uint8),
-        running=running[0],
-        running_1=running[1],
-        running_2=running[2],
-        ended=np.zeros(0, ENDED),
-        ended_held=np.zeros((0, 2), np.int64),
-        unit_open=np.array(model.unit_capacity),
-        unit_load=np.zeros(n_units),
-        unit_tasks=np.zeros(n_units, np.int32),
-        free=free[0],
-        free_1=free[1],
-        free_2=free[2],
-        free_count=free_count,
-        heads=heads[0],
-        heads_1=heads[1],
-        heads_2=heads[2],
-        group_head=group_head,
-        group_pending=np.zeros(n_groups, np.int64),
-        queue_head=np.full(8 * 256, -1, np.int64),
-        queue_tail=np.full(8 * 256, -1, np.int64),
-        queue_min_us=np.zeros(8 * 256),
-        queue_used=np.zeros(8 * 4, np.uint64),
-        queue_next=np.full(n_tasks, -1, np.int32),
-        queue_previous=np.full(n_tasks if is_shared or ends_early else 0, -1, np.int32),
-        work_done=np.zeros(n_units),
-        work_at_us=np.zeros(n_units),
-        work_due=np.zeros(n_tasks if is_shared else 0),
-        work_first=np.full(n_units, -1, np.int64),
-        work_next=np.full(n_tasks if is_shared else 0, -1, np.int32),
-        work_event=np.full(n_units, -1, np.int64),
-        held_unit=np.full(model.task_held[-1] if has_vectors else 0, -1, np.int32),
-        held_before=np.zeros(model.task_held[-1] if has_vectors and (has_gangs or ends_early) else 0),
-        tried_unit=np.zeros(n_units if ends_early else 0, np.int32),
-        load_before=np.full(n_units if ends_early else 0, np.nan),
-        quota_held=np.zeros(len(model.quota_limit)),
-        quota_tasks=np.zeros(len(model.quota_limit), np.int64),
-        gang_unit=np.full(n_members, -1, np.int32),
-        gang_before=np.zeros(n_members),
-        node_members=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
-        node_offer=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
-        unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
-        node_change=np.zeros(n_nodes, np.int64) if scores_nodes else np.empty(0, np.int8),  # as for task_left
-        node_score=np.zeros((n_kinds, n_nodes) if scores_nodes else (0, 0), np.int32),
-        kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
-        node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),
-        node_room=rooms,
-        node_is_stale=np.zeros(n_nodes if len(rooms) else 0, np.uint8),
-        stale_node=np.zeros(n_nodes if len(rooms) else 0, np.int32),
-    )

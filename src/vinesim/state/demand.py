@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.model.workload import ONE_SLOT, Workload
+
 
 def amount_of(demand: float, capacity: float) -> float:
     """Return what a task of that demand takes of a unit of that capacity: one slot is 1, or all of a smaller unit."""
@@ -23,3 +25,8 @@ def amounts(demand: Any, capacity: Any) -> np.ndarray:
     if np.isfinite(demand).all():
         return np.broadcast_to(demand, np.broadcast_shapes(demand.shape, capacity.shape))
     return np.where(np.isnan(demand), np.minimum(1.0, capacity), np.where(np.isinf(demand), capacity, demand))
+
+
+def demands(work: Workload) -> np.ndarray:
+    """[N] the tasks' demands, spelled out where a workload has none."""
+    return np.full(work.n_tasks, ONE_SLOT) if work.demand is None else work.demand

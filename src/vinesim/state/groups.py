@@ -1,0 +1,130 @@
+"""Groups of tasks that a policy need not tell apart: of each, the first pending one stands for all.
+
+A policy declares by what groups differ; the pending tasks of a group are chained in the order of their numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vinesim.model.catalog import ANY_PROCESSOR
+from vinesim.model.scenario import Scenario
+from vinesim.model.workload import NO_PREFERENCE
+from vinesim.state.demand import demands
+from vinesim.state.demand_classes import DemandClasses
+from vinesim.state.gang_room import gang_codes
+from vinesim.state.partitions import Quotas
+
+MOST_CODES = 1 << 22  # of combined columns, for which a table is kept
+
+GROUP_KEYS = (
+    "task_type",
+    "preferred_type",
+    "data_node",
+    "data_rack",
+    "application",
+    "requests",
+    "priority",
+    "user",
+    "demand",
+)
+
+
+def number_groups(
+    scenario: Scenario,
+    keys: Sequence[str],
+    data_node: np.ndarray | None,
+    counts: np.ndarray,
+    classes: DemandClasses | None,
+    quotas: Quotas | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Number the groups of tasks that the keys distinguish, and chain the tasks of each.
+
+    Returns each task's group and the next task of it, both [0] if there is one group only; and by group the task type
+    of the model, the preferred type and the application. ``data_node`` is [N]; ``counts`` are the jobs' numbers of tasks.
+    """
+    work, by = scenario.workload, {"gang", "account", *keys}
+    if unknown := set(keys) - set(GROUP_KEYS):
+        raise ValueError(f"unknown group keys {sorted(unknown)}; known: {', '.join(GROUP_KEYS)}")
+    wanted = work.preferred_type.astype(np.int64)
+    names = [p.name for p in scenario.datacenter.processor_types]
+    if ANY_PROCESSOR in names:
+        wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
+    application = None if work.application is None else np.repeat(work.application, counts)
+    requests = _request_codes(work.requests) if work.requests and "requests" in by else None
+    columns: list[tuple[str, Any]] = [
+        ("preferred_type", wanted - NO_PREFERENCE),
+        ("data_node", data_node),
+        ("data_rack", None if data_node is None else work.data_rack),
+        ("application", application),
+        ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
+        ("user", None if work.user is None else np.repeat(work.user, counts)),
+        ("demand", _codes(demands(work)) if "demand" in by and classes is None else None),
+        ("requests", requests),
+        ("gang", gang_codes(work, classes, requests)),
+        ("account", None if quotas is None else np.repeat(quotas.job_account + 1, counts)),
+    ]
+    told_apart = [column for name, column in columns if name in by and column is not None]
+    kinds = work.job_task_type if classes is None else classes.of_task
+    is_by_job = classes is None and not told_apart
+    if classes is None and not is_by_job:
+        kinds = np.repeat(kinds, counts)
+    group, first = _numbered([kinds, *told_apart])
+    of_group = (
+        kinds[first].astype(np.int32),
+        _of_first(wanted if "preferred_type" in by else None, first, NO_PREFERENCE),
+        _of_first(application if "application" in by else None, first, -1),
+    )
+    if len(first) == 1:
+        return np.empty(0, np.int32), np.empty(0, np.int32), *of_group
+    if is_by_job:
+        group = np.repeat(group, counts)
+    return group, _following(group, len(first)), *of_group
+
+
+def _of_first(column: np.ndarray | None, first: np.ndarray, none: int) -> np.ndarray:
+    """[G] int32: what the first task of each group has, or that it does not count."""
+    return np.full(len(first), none, np.int32) if column is None else column[first].astype(np.int32)
+
+
+def _numbered(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Number the distinct rows of columns [n] of whole numbers from 0 on, in the order of the last column first.
+
+    Returns the number of each row, [n] int32, and the first row of each number."""
+    code, n_codes = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        size = int(column.max(initial=0)) + 1
+        code, n_codes = code + n_codes * column.astype(np.int64), n_codes * size
+        if n_codes > MOST_CODES:
+            code = _codes(code)
+            n_codes = int(code.max(initial=0)) + 1
+    first = np.full(n_codes, -1, np.int64)
+    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    is_present = first >= 0
+    return (np.cumsum(is_present, dtype=np.int32) - np.int32(1))[code], first[is_present]
+
+
+def _following(group: np.ndarray, n_groups: int) -> np.ndarray:
+    """[N] int32: the next task of each task's group, in the order of their numbers; N after the last one."""
+    n_tasks = len(group)
+    small = np.uint16 if n_groups < 2**16 else np.int32  # 16-bit keys are sorted by radix
+    by_group = np.argsort(group.astype(small), kind="stable").astype(np.int32)
+    following = np.full(n_tasks, n_tasks, np.int32)
+    same = group[by_group[1:]] == group[by_group[:-1]]
+    following[by_group[:-1][same]] = by_group[1:][same]
+    return following
+
+
+def _codes(values: np.ndarray) -> np.ndarray:
+    """[n] int64: the position of each value among the distinct ones."""
+    return np.unique(values, return_inverse=True)[1]
+
+
+def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
+    """[N] int64: equal for tasks that request the same."""
+    code = np.zeros(len(next(iter(requests.values()))), np.int64)
+    for values in requests.values():
+        found, level = np.unique(values, return_inverse=True)
+        code = np.unique(code * len(found) + level, return_inverse=True)[1]
+    return code
