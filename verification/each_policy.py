@@ -63,7 +63,7 @@ def main(
     given = parser.parse_args(arguments)
     wanted = {given.policy: given.n} if given.policy else shares(given.n)
     begun, found = time.perf_counter(), []
-    with ProcessPoolExecutor(given.workers) as team:
+    with ProcessPoolExecutor(given.workers, max_tasks_per_child=1) as team:  # gigabytes of machine code go with each
         tasks = [team.submit(look_at, check, name, n, given.first_seed) for name, n in wanted.items()]
         for done in as_completed(tasks):
             one = done.result()

@@ -42,7 +42,7 @@ def number_groups(
     """Number the groups of tasks that the keys distinguish, and chain the tasks of each.
 
     Returns each task's group and the next task of it, both [0] if there is one group only; and by group the task type
-    of the model, the preferred type and the application. ``data_node`` is [N]; ``counts`` are the jobs' numbers of tasks.
+    of the model, the preferred type and the application. ``data_node`` is [N]; ``counts`` [J] are the numbers of tasks.
     """
     work, by = scenario.workload, {"gang", "account", *keys}
     if unknown := set(keys) - set(GROUP_KEYS):
