@@ -78,6 +78,14 @@ def test_a_log_of_slurm(imported, tmp_path):
     assert work.user_names == ("alice", "bob", "eve")
 
 
+def test_memory_as_slurm_writes_it(imported):
+    log = SLURM.replace("2 GiB", "2Gn").replace("1 GiB", "512Mc").replace("4 GiB", "4G")
+    report = imported(log)
+    assert report["columns"]["ReqMem"]["is"] == "memory_slurm"
+    work = vs.read_scenario(imported.scenario).workload
+    assert work.companions["memory"].tolist() == [2 * 2**30, 8 * 2**29, 4 * 2**30]
+
+
 def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
     report = imported(PODS)
     assert meanings(report) == {

@@ -66,6 +66,18 @@ def test_clocks_and_memory(tmp_path):
     assert work.companions["memory"].tolist() == [2 * 2**20, 2**19]
 
 
+def test_memory_as_slurm_and_kubernetes_write_it(tmp_path):
+    text = "arrival_s,time_s,cores,mem\n0,1,4,64Gn\n1,1,4,2000Mc\n2,1,4,1.50T\n3,1,4,512\n"
+    work = read(tmp_path, text, mem="memory_slurm")
+    assert work.companions["memory"].tolist() == [64 * 2**30, 8000 * 2**20, 1.5 * 2**40, 512 * 2**20]
+    milli = read(tmp_path, "arrival_s,time_s,cores_milli,memory_slurm\n0,1,500,2Gc\n")
+    assert milli.companions["memory"].tolist() == [2**30]
+    assert read(tmp_path, "arrival_s,time_s,memory\n0,1,16Gi\n").companions["memory"].tolist() == [16 * 2**30]
+    expected = ("log.csv:2", "a size such as 64G or 64Gn, or with a column of cores 4000Mc")
+    fails(tmp_path, "arrival_s,time_s,memory_slurm\n0,1,2Gc\n", *expected, "'2Gc'")
+    fails(tmp_path, "arrival_s,time_s,memory_slurm\n0,1,16 GiB\n", *expected, "'16 GiB'")
+
+
 def test_other_points_in_time_are_dates_too(tmp_path):
     text = "arrival_date,time_s,deadline_date,withdraw_epoch_s\n2024-05-01,5,2024-05-02,1714521610\n"
     work = read(tmp_path, text)

@@ -28,6 +28,7 @@ from vinesim.model.errors import InputError
         (bandwidth, "1 GB/s", 1000.0),
         (bandwidth, 1310.72, 1310.72),
         (size_bytes, "8 KiB", 8192.0),
+        (size_bytes, "16Gi", 16 * 2.0**30),
         (size_bytes, "1 MB", 1e6),
         (size_bytes, "1 MiB", 2.0**20),
         (size_bytes, "12 B", 12.0),

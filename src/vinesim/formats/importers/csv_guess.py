@@ -23,6 +23,7 @@ from vinesim.formats.scenario.workload_columns import (
     NODES,
     POINTS,
     REQUESTED,
+    SLURM,
     UNITS,
     WRITTEN,
 )
@@ -100,7 +101,7 @@ def words_of(name: str) -> tuple[list[str], str]:
 
 def _stem(meaning: str) -> str:
     """Return a name of ours without its unit or form."""
-    for form in (*CALENDAR, CLOCK, MILLI, *UNITS, *MEMORY_UNITS):
+    for form in (*CALENDAR, CLOCK, MILLI, SLURM, *UNITS, *MEMORY_UNITS):
         stem = meaning.removesuffix(f"_{form}")
         if stem != meaning and (meaning in WRITTEN or f"{stem}_us" in ALL or stem in POINTS):
             return stem
@@ -191,6 +192,8 @@ def _span(stem: str, column: Column, unit: str) -> Guess:
 def _memory(column: Column, unit: str) -> Guess:
     if column.is_mostly(column.sizes):
         return Guess("memory", "its name; sizes such as " + column.example[:20])
+    if column.is_mostly(column.slurm_sizes):
+        return Guess(f"memory_{SLURM}", "its name; sizes as Slurm writes them, such as " + column.example[:20])
     if not column.is_number:
         return Guess(IGNORE, f"its name says memory, but {column.example[:20]!r} is no size such as 16 GiB")
     own = SIZE_WORDS.get(unit)

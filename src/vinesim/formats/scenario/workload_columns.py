@@ -88,10 +88,15 @@ POINTS = ("arrival", "deadline", "withdraw", "start", "end")  # points in time
 CALENDAR = ("date", *(f"epoch_{unit}" for unit in UNITS if unit not in ("min", "h")))
 CLOCKED = ("time", "limit", "estimate")  # durations
 CLOCK = "clock"
-MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if len(unit) > 1}
+MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if unit.endswith("B") and unit != "B"}
+SLURM = "slurm"  # memory as in its accounts
 WRITTEN = [f"{point}_{form}" for point in POINTS for form in CALENDAR]
 WRITTEN += [f"{point}_{unit}" for point in ("start", "end") for unit in UNITS]
-WRITTEN += [*(f"{span}_{CLOCK}" for span in CLOCKED), *(f"memory_{unit}" for unit in MEMORY_UNITS), "cores_milli"]
+WRITTEN += [
+    *(f"{span}_{CLOCK}" for span in CLOCKED),
+    *(f"memory_{form}" for form in (*MEMORY_UNITS, SLURM)),
+    "cores_milli",
+]
 ALL = COLUMNS | LEAD | REQUESTED | GANG | NODES | ALTERNATIVES
 PLAIN = [name for name in ALL if "." not in name]
 NAMES = [*PLAIN, *WRITTEN]

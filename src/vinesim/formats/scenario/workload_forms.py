@@ -5,6 +5,7 @@ _ns) holds the time since 1970. So do deadline, withdraw, start and end. Such ti
 file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end.
 ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
 ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
+``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc for each of the task's cores.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
@@ -17,6 +18,7 @@ from vinesim.formats.scenario.workload_columns import (
     IGNORE,
     MEMORY_UNITS,
     POINTS,
+    SLURM,
     TIME_ANYWHERE,
     UNITS,
     WRITTEN,
@@ -25,11 +27,13 @@ from vinesim.formats.source.table_source import TableSource, text_of
 from vinesim.model.errors import InputError, Problem
 
 _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds
+_SLURM = r"^\s*(\d+(?:\.\d+)?)([KMGTP]?)([nc]?)\s*$"  # a number, its unit, for each node or core
 MILLI = 0.001
 _UNREADABLE = -1.0  # in place of a cell that cannot be read: every column here refuses it
 _EXPECTED = {
     "date": "a date such as 2024-05-01T12:00:00+02:00, not before the first arrival",
     CLOCK: "a duration such as 1-02:30:00",
+    SLURM: "a size such as 64G or 64Gn, or with a column of cores 4000Mc",
     "memory": "a number, 0 or more",
     "cores": "a number, 0 or more",
 }
@@ -49,7 +53,9 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         stem, _, form = meaning.partition("_")
         cell = source.columns[name]
         written[name] = cell, _EXPECTED.get(form) or _EXPECTED.get(stem) or "a time, not before the first arrival"
-        if stem in ("memory", "cores"):
+        if form == SLURM:
+            sql[name], named[name] = slurm_bytes(cell, _cores(source, meanings)), stem
+        elif stem in ("memory", "cores"):
             sql[name], named[name] = _number(cell, MEMORY_UNITS.get(form, MILLI)), stem
         elif form == CLOCK:
             sql[name], named[name] = clock_us(cell), f"{stem}_us"
@@ -82,6 +88,22 @@ def clock_us(cell: str) -> str:
     ]
     is_clock = f"regexp_matches({cell}::VARCHAR, {text_of(_CLOCK)})"
     return f"(CASE WHEN {is_clock} THEN {' + '.join(terms)} WHEN {cell} IS NOT NULL THEN {_UNREADABLE} END)"
+
+
+def slurm_bytes(cell: str, cores: str = "NULL") -> str:
+    """Return a size such as 64Gn in SQL, bytes; below 0 if a cell holds none, null if it is empty. ``cores`` is what
+    4000Mc is multiplied by."""
+    number, unit, each = (f"regexp_extract({cell}::VARCHAR, {text_of(_SLURM)}, {i})" for i in (1, 2, 3))
+    cases = " ".join(f"WHEN '{letter}' THEN {2.0 ** (10 * power)!r}" for power, letter in enumerate("KMGTP", 1))
+    scale = f"CASE {unit} {cases} ELSE {2.0**20!r} END * CASE {each} WHEN 'c' THEN {cores} ELSE 1.0 END"  # MiB if none
+    value = f"coalesce(TRY_CAST({number} AS DOUBLE) * {scale}, {_UNREADABLE})"
+    return f"(CASE WHEN {cell} IS NOT NULL THEN {value} END)"
+
+
+def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
+    """Return a task's cores in SQL; null if there is no such column."""
+    scales = {"cores": 1.0, "cores_milli": MILLI}
+    return next((_number(source.columns[name], scales[is_]) for name, is_ in meanings.items() if is_ in scales), "NULL")
 
 
 def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:

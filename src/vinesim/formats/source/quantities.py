@@ -1,6 +1,7 @@
 """Convert numbers with units ("25 us", "10 Gb/s", "8 KiB") to us, bytes per us and bytes; format times for people.
 
 A plain number is already in that unit. k, M, G mean powers of 1000, Ki, Mi, Gi powers of 1024; b is bits, B is bytes.
+As in Kubernetes, a size may leave out the B after Ki, Mi, Gi and Ti.
 """
 
 import math
@@ -22,7 +23,7 @@ _TIME = {
 }
 _PREFIX = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "G": 10**9, "T": 10**12}
 _PREFIX |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-SIZES = {f"{p}B": (n, 1) for p, n in _PREFIX.items()}
+SIZES = {f"{p}B": (n, 1) for p, n in _PREFIX.items()} | {p: (n, 1) for p, n in _PREFIX.items() if p.endswith("i")}
 _BANDWIDTH = {f"{p}B/s": (n, 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}b/s": (n, 8 * 10**6) for p, n in _PREFIX.items()}
 _BANDWIDTH |= {f"{p}bps": (n, 8 * 10**6) for p, n in _PREFIX.items()}
