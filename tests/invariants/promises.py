@@ -80,8 +80,8 @@ def requests_are_met(facts: Facts) -> Iterator[str]:
     if not is_strict or facts.work.requests is None:
         return
     for hold in facts.folder.holds:
-        if facts.is_of_gang(hold.task) and facts.member(hold.task) > 0:
-            continue  # a place for the others is found without looking at what they request
+        if hold.part > 0:
+            continue  # what it holds beside the unit that it runs on
         provided = facts.types[facts.unit_type[hold.unit]].attributes
         for resource, wanted in facts.work.requests.items():
             if wanted[hold.task] > provided.get(resource, np.inf):

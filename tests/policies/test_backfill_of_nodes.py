@@ -182,6 +182,26 @@ def test_units_have_capacities_of_their_own(name):
     assert fits_blocks(replace(case, datacenter=replace(case.datacenter, capacity=None)), resolve(name))
 
 
+@BOTH
+def test_what_a_task_of_a_gang_requests_counts_on_the_type_that_it_gets(name):
+    """The second task, on STRONG or any but WEAK, asks for more SMs than the unit of the first one, WEAK, has."""
+
+    def begins(sms, lead_set):
+        types = tuple(vs.ProcessorType(kind, attributes={"sms": n}) for kind, n in (("WEAK", 4), ("STRONG", 8)))
+        types += (vs.ProcessorType("MIDDLE", attributes={"sms": 6}),)
+        center = vs.Datacenter.of([(kind.name, 0, i) for i, kind in enumerate(types)], types)
+        work = vs.Workload([0], [0, 2], [0.0], [1.0, 1.0], *np.zeros((3, 2)), [-1, -1], task_types=(vs.TaskType("T"),),
+                           lead_types=[0, 1], lead_sets=(("WEAK",), lead_set), gang_within=[ANYWHERE],
+                           requests={"sms": [0.0, sms]})  # fmt: skip
+        case = vs.Scenario(center, work, name, affinity=[[1.0], [3.0], [2.0]])
+        return vs.simulate(case, engine="reference").tasks["init_us"].tolist()
+
+    assert begins(8.0, ("STRONG",)) == [0.0, 0.0]
+    assert begins(6.0, ("STRONG", "MIDDLE")) == [0.0, 0.0]
+    for sms, lead_set in ((9.0, ("STRONG",)), (8.0, ("STRONG", "MIDDLE"))):  # MIDDLE might be the one that is free
+        assert np.isnan(begins(sms, lead_set)).all()
+
+
 @pytest.mark.slow
 @BOTH
 def test_the_compiled_engine_gives_the_same_places(name):

@@ -144,23 +144,26 @@ def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
         scratch.expected[p] = 0.0
         for member in range(task, end):
             if is_member(model, state, task, member) and scratch.expected[p] != UNABLE:
-                runs_on_it = model.affinity[p, task_type(model, state, member)] > 0.0
-                if not meets_on_type(model, state, member, p) or (member == task and not runs_on_it):
+                low, high = p, p + 1
+                if model.affinity[p, task_type(model, state, member)] <= 0.0:
+                    low, high = (p, p) if member == task else (0, len(model.affinity))  # it may get any other one
+                time_us = longest_expected_us(model, state, member, low, high)
+                if time_us == UNABLE:
                     scratch.expected[p] = UNABLE
                 else:
-                    time_us = expected_us(model, state, member, p)
-                    if not runs_on_it:
-                        time_us = longest_expected_us(model, state, member)
                     if end > task + 1:
                         time_us += farthest_us(model, member)
                     scratch.expected[p] = max(scratch.expected[p], time_us)
 
 
-def longest_expected_us(model: Any, state: Any, task: int) -> float:
-    """Return the longest expected time of a task on the types that can run it."""
-    longest_us, kind = 0.0, task_type(model, state, task)
-    for p in range(len(model.affinity)):
+def longest_expected_us(model: Any, state: Any, task: int, low: int, high: int) -> float:
+    """Return the longest expected time of a task on those of the types [low, high) that can run it; UNABLE if one of
+    them does not provide what it requests, or there is none."""
+    longest_us, kind = UNABLE, task_type(model, state, task)
+    for p in range(low, high):
         if model.affinity[p, kind] > 0.0:
+            if not meets_on_type(model, state, task, p):
+                return UNABLE
             longest_us = max(longest_us, expected_us(model, state, task, p))
     return longest_us
 
