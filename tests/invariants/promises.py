@@ -12,7 +12,7 @@ SLACK = 1e-9
 IN_ORDER = {"fcfs", "symphony", "symphony_recommended", "deadline_consolidation"}  # within each application
 IN_ORDER_TOGETHER = {"edf", "edf_drop", "least_laxity"}  # the same with consolidate=yes
 MEETS_REQUESTS = {"easy_backfill", "conservative_backfill", "earliest_completion"}
-MEETS_REQUESTS |= {"llf", "ff", "ffd", "bf", "bfd", "dcbf", "abf"}
+MEETS_REQUESTS |= {"rb_fifo", "rb_sjf", "rb_ljf", "llf", "ff", "ffd", "bf", "bfd", "dcbf", "abf"}
 
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
