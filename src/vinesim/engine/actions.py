@@ -33,6 +33,7 @@ from vinesim.state.holding import (
     renew_node,
     set_load,
 )
+from vinesim.state.indexed_room import still_fits
 from vinesim.state.indexed_tasks import group_of
 from vinesim.state.joining import link
 from vinesim.state.kernel import inlined, kernel, not_negative
@@ -141,7 +142,7 @@ def broken_rule(model, state, action, may_overcommit):
         return OUTSIDE_PARTITION
     if not queries.is_within_quotas(model, state, task):
         return OVER_QUOTA
-    if not may_overcommit and not queries.fits(model, state, task, unit):
+    if not may_overcommit and not still_fits(model, state, task, unit):
         return NO_ROOM
     if may_overcommit and not queries.rest_fits(model, state, task, unit):
         return NO_ROOM_BESIDE

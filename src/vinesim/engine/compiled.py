@@ -30,6 +30,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import queries
 from vinesim.state.by_reference import Arrays
+from vinesim.state.held_units import held_units
 from vinesim.state.initial import build_state
 from vinesim.state.kernel import kept, policy_call, policy_kernel
 from vinesim.state.layout import PENDING, Model, State
@@ -294,7 +295,7 @@ class CompiledRun:
     def held(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the units that tasks hold, or held last, beside their own: task and unit of each, by task."""
         of_task = np.diff(self.model.task_held)
-        task, unit = np.repeat(np.arange(len(of_task)), of_task), self.state.held_unit
+        task, unit = np.repeat(np.arange(len(of_task)), of_task), held_units(self.model, self.state)
         return task[unit >= 0], unit[unit >= 0]
 
     def followers(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from vinesim.engine.actions import arrive, finish, perform
 from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, BROKEN, GO_ON, NEED_ROOM, NO_EVENTS, WAIT_UNTIL_THE_PAST
 from vinesim.state import event_queue
 from vinesim.state.by_reference import by_reference
+from vinesim.state.indexed_room import forget_found
 from vinesim.state.kernel import inlined
 from vinesim.state.layout import ARRIVAL, FINISH, NOTHING, OUTAGE, PREEMPT, TIMER, View
 from vinesim.state.quotas import has_task_within_quotas
@@ -95,6 +96,7 @@ def run_events(
             and (PREEMPTS or has_task_within_quotas(model, state))
         ):
             must_ask = False
+            forget_found(model, state)
             action = decide(model, state, view)
             if action.kind == NOTHING:
                 run.timer_us = action.until_us

@@ -15,6 +15,7 @@ from vinesim.state.by_reference import by_reference
 from vinesim.state.gang_members import forget_places, next_member, unit_of_member
 from vinesim.state.gangs import settle
 from vinesim.state.holding import count_task, set_load
+from vinesim.state.indexed_room import forget_found
 from vinesim.state.joining import link
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import (
@@ -233,6 +234,7 @@ def run_turn(
         view = View(run.now_us, event, unit, job, task, options, scratch)
         must_ask = is_told
         while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
+            forget_found(model, state)
             action = decide(model, state, view)
             if action.kind == NOTHING:
                 run.timer_us = action.until_us

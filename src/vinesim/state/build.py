@@ -122,7 +122,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_preferred=preferred,
         group_application=application,
         **_applications(scenario, rack, shelf),
-        **_without_vectors(n_task_types) if classes is None else _vectors(classes),
+        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, unit_type, len(nodes)),
         **_units_of_nodes(unit_node, unit_type, len(nodes), n_types, classes is not None or has_gangs),
     )
     if work.gang_within is not None:
@@ -188,6 +188,8 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
         "lead_end": NOTHING_I4,
         "lead_share": NOTHING_F8,
         "companion_type": NOTHING_I4,
+        "node_sole": NOTHING_I4,
+        "kind_beside": NOTHING_F8,
         "kind_rank": np.empty((0, 0), np.int16),
         "asked": NOTHING_F8,
         "asked_rank": np.empty(0, np.int16),
@@ -200,12 +202,21 @@ def _units_of_nodes(
 ) -> dict[str, np.ndarray]:
     """Return the units by node and type, where tasks hold several units or start together."""
     if not is_used:
-        return {"node_begin": NOTHING_I4, "node_unit": NOTHING_I4, "node_sole": NOTHING_I4}
+        return {"node_begin": NOTHING_I4, "node_unit": NOTHING_I4}
     place = unit_node.astype(np.int64) * n_types + unit_type
     unit = np.argsort(place, kind="stable").astype(np.int32)
     begin = np.searchsorted(place[unit], np.arange(n_nodes * n_types + 1)).astype(np.int32)
-    sole = np.where(np.diff(begin) == 1, unit[begin[:-1] % len(place)], -1).astype(np.int32)
-    return {"node_begin": begin, "node_unit": unit, "node_sole": sole}
+    return {"node_begin": begin, "node_unit": unit}
+
+
+def _sole_units(unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int, companion_type: np.ndarray) -> np.ndarray:
+    """[V C] int32: each node's unit of the type of each companion, -1 where it has none or several."""
+    sole = np.full((n_nodes, len(companion_type)), -1, np.int32)
+    for c, p in enumerate(companion_type):
+        units = np.flatnonzero(unit_type == p)
+        is_alone = np.bincount(unit_node[units], minlength=n_nodes)[unit_node[units]] == 1
+        sole[unit_node[units[is_alone]], c] = units[is_alone]
+    return sole.ravel()
 
 
 def _gangs(work: Workload, requests: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -223,7 +234,9 @@ def _gangs(work: Workload, requests: np.ndarray | None) -> dict[str, np.ndarray]
     }
 
 
-def _vectors(classes: DemandClasses) -> dict[str, np.ndarray]:
+def _vectors(
+    classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int
+) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
     kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
     kind, lead_of = np.nonzero(classes.can_lead)
@@ -251,6 +264,8 @@ def _vectors(classes: DemandClasses) -> dict[str, np.ndarray]:
         "lead_share": np.where(shares < 0, ONE_SLOT, shares),
         "lead_end": np.repeat(begins[1:], np.diff(begins)).astype(np.int32),
         "companion_type": companion_type,
+        "node_sole": _sole_units(unit_node, unit_type, n_nodes, companion_type),
+        "kind_beside": np.ascontiguousarray(classes.companion[:, companion_type]).ravel(),
         **ranked(classes.companion, companion_type),
     }
 

@@ -6,7 +6,15 @@ from typing import Any
 
 from numba.core.typing.templates import infer_global
 
-from vinesim.state.kernel import ends_early, has_gangs, holds_several, is_partitioned, part, scores_nodes
+from vinesim.state.kernel import (
+    ends_early,
+    has_gangs,
+    holds_several,
+    is_partitioned,
+    part,
+    scores_nodes,
+    writes_held,
+)
 from vinesim.state.part import Choice, PartType
 
 _forms: dict[Callable[..., Any], Any] = {}  # Numba refers to them weakly
@@ -51,4 +59,4 @@ def _only(
 
 with_several_units, with_early_ends = partial(_only, holds_several), partial(_only, ends_early)
 with_gangs, with_node_scores = partial(_only, has_gangs), partial(_only, scores_nodes)
-with_partitions = partial(_only, is_partitioned)
+with_partitions, with_held_written = partial(_only, is_partitioned), partial(_only, writes_held)

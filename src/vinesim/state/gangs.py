@@ -18,6 +18,7 @@ from vinesim.state.gang_members import (
     unit_of_member,
 )
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
+from vinesim.state.indexed_room import forget_found
 from vinesim.state.kernel import has_gangs, kernel
 from vinesim.state.layout import ATTACHED, FULL, OF_REQUEST, OVERFULL, PENDING
 from vinesim.state.request_gangs import find_units, request_fits
@@ -69,6 +70,7 @@ def set_offer(model, state, unit, capacity):
     index_room(model, state, unit, had_room)
     note_change(model, state, unit)
     renew_node(model, state, unit)
+    forget_found(model, state)
     forget_places(model, state)
 
 

@@ -4,17 +4,19 @@ import numpy as np
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import insert, remove
-from vinesim.state.compiled_form import with_node_scores, with_several_units
+from vinesim.state.compiled_form import with_held_written, with_node_scores, with_several_units
 from vinesim.state.kernel import inlined, kernel, not_negative
+from vinesim.state.layout import FULL
 
 
 @inlined
 def set_load(model, state, unit, load):
     """Change a unit's load, and update the index of units with room."""
     unit = not_negative(unit)
-    had_room = queries.has_room(model, state, unit)
+    before, full = state.unit_load[unit], state.unit_open[unit] * FULL
     state.unit_load[unit] = load
-    index_room(model, state, unit, had_room)
+    if (before < full) != (load < full):
+        _change_room(model, state, unit, load < full)
     note_change(model, state, unit)
 
 
@@ -52,18 +54,24 @@ def index_room(model, state, unit, had_room):
     """Update the index of units with room for a unit that has changed."""
     has_room = queries.has_room(model, state, unit)
     if has_room != had_room:
-        everywhere, p = model.affinity.shape[0], not_negative(model.unit_type[unit])
-        if has_room:
-            insert(state.free, state.free_1, state.free_2, p, unit)
-            insert(state.free, state.free_1, state.free_2, everywhere, unit)
-        else:
-            remove(state.free, state.free_1, state.free_2, p, unit)
-            remove(state.free, state.free_1, state.free_2, everywhere, unit)
-        change = 1 if has_room else -1
-        state.run[0].n_with_room += change
-        if state.free_count.shape[1] > 0:
-            state.free_count[p, unit >> 12] += change
-            state.free_count[everywhere, unit >> 12] += change
+        _change_room(model, state, unit, has_room)
+
+
+@inlined
+def _change_room(model, state, unit, has_room):
+    """Enter a unit into the index of units with room, or take it out."""
+    everywhere, p = model.affinity.shape[0], not_negative(model.unit_type[unit])
+    if has_room:
+        insert(state.free, state.free_1, state.free_2, p, unit)
+        insert(state.free, state.free_1, state.free_2, everywhere, unit)
+    else:
+        remove(state.free, state.free_1, state.free_2, p, unit)
+        remove(state.free, state.free_1, state.free_2, everywhere, unit)
+    change = 1 if has_room else -1
+    state.run[0].n_with_room += change
+    if state.free_count.shape[1] > 0:
+        state.free_count[p, unit >> 12] += change
+        state.free_count[everywhere, unit >> 12] += change
 
 
 def _runs_task(model, state, unit):
@@ -80,88 +88,123 @@ def _holds_no_more(model, state, task, unit):
     pass
 
 
-@with_several_units(without=_holds_no_more, inline=False)
+@with_several_units(without=_holds_no_more)
 def hold_rest(model, state, task, unit):
     """Let a task that starts on a unit hold the rest of its lead and its companions."""
-    kind, node, n = queries.task_type(model, state, task), not_negative(model.unit_node[unit]), model.task_held[task]
+    kind, node, n = queries.task_type(model, state, task), not_negative(model.unit_node[unit]), np.int64(0)
     if model.kind_units[kind] > 1:
-        n = _hold_lead(model, state, task, unit, n)
-    for c in range(model.companion_type.shape[0]):
-        p = not_negative(model.companion_type[c])
-        amount = model.kind_companion[kind, p]
+        _hold_lead(model, state, task, unit)
+    n_companions = model.companion_type.shape[0]
+    sole, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
+    for c in range(n_companions):
+        amount = model.kind_beside[asked + c]
         if amount > 0.0:
-            other = np.int64(model.node_sole[node * model.affinity.shape[0] + p])
-            if other < 0:
-                other = queries.companion_unit(model, state, node, p, amount)
-            other = not_negative(other)
-            _hold(model, state, n, other, amount)
+            other = np.int64(model.node_sole[sole + c])
+            if other >= 0:
+                _note_sole(model, state, task, n, other)
+                _hold(model, state, not_negative(other), amount)
+            else:
+                _hold_of_several(model, state, task, node, c, n)
             n += 1
     node_index.note_change(state, node)
 
 
+@inlined
+def _note(state, place, unit):
+    """Note in the place of a task's that it is going to hold part of the unit."""
+    place = not_negative(place)
+    state.held_unit[place] = unit
+    if state.held_before.shape[0] > 0:
+        state.held_before[place] = state.unit_load[unit]
+
+
+@inlined
+def _first_companion(model, state, task):
+    """Return the place of a task's first companion."""
+    return model.task_held[task] + model.kind_units[queries.task_type(model, state, task)] - 1
+
+
+def _follows(model, state, task, n, unit):
+    pass
+
+
+@with_held_written(without=_follows)
+def _note_sole(model, state, task, n, unit):
+    """Note on which unit the n-th companion of a task is, though it follows from the node."""
+    _note(state, _first_companion(model, state, task) + n, unit)
+
+
 @kernel
-def _hold_lead(model, state, task, unit, n):
-    """Let a task hold the rest of its lead; returns the place of what it holds next."""
+def _hold_of_several(model, state, task, node, c, n):
+    """Let a task hold its n-th companion, of several units of the type at the node."""
+    p = np.int64(model.companion_type[c])
+    amount = model.kind_companion[queries.task_type(model, state, task), p]
+    unit = not_negative(queries.companion_unit(model, state, node, p, amount))
+    _note(state, _first_companion(model, state, task) + n, unit)
+    _hold(model, state, unit, amount)
+
+
+@kernel
+def _hold_lead(model, state, task, unit):
+    """Let a task hold the rest of its lead."""
     missing = np.int64(model.kind_units[queries.task_type(model, state, task)]) - 1
     place = np.int64(model.unit_node[unit]) * model.affinity.shape[0] + model.unit_type[unit]
+    n = model.task_held[task]
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         other = np.int64(model.node_unit[i])
         if missing > 0 and other != unit:
             amount = queries.demand(model, state, task, other)
             if queries.has_room_for(model, state, other, amount):
-                _hold(model, state, n, other, amount)
+                _note(state, n, other)
+                _hold(model, state, other, amount)
                 missing, n = missing - 1, n + 1
-    return n
 
 
 @inlined
-def _hold(model, state, place, unit, amount):
-    """Let a task hold an amount of a unit beside the one that it runs on."""
-    place = not_negative(place)
-    state.held_unit[place] = unit
-    if state.held_before.shape[0] > 0:
-        state.held_before[place] = state.unit_load[unit]
+def _hold(model, state, unit, amount):
+    """Let a task hold an amount of a unit beside the one that it runs on; the unit has room for it."""
+    load = state.unit_load[unit]
     state.unit_held[unit] += 1
-    _set_load(model, state, unit, state.unit_load[unit] + amount)
+    _set_load(model, state, unit, load, load + amount)
 
 
 @inlined
 def _release(model, state, unit, amount):
     """Free an amount of a unit that a task has held beside its own."""
-    state.unit_held[unit] -= 1
-    load = state.unit_load[unit] - amount
-    _set_load(model, state, unit, load if is_in_use(model, state, unit) else 0.0)
+    load, n_holders = state.unit_load[unit], state.unit_held[unit] - 1
+    state.unit_held[unit] = n_holders
+    _set_load(model, state, unit, load, load - amount if n_holders > 0 or state.unit_tasks[unit] > 0 else 0.0)
 
 
 @inlined
-def _set_load(model, state, unit, load):
+def _set_load(model, state, unit, before, load):
     """Do the same as ``set_load``, but as a call if that changes whether there is room: that is rare here."""
-    had_room = queries.has_room(model, state, unit)
+    full = state.unit_open[unit] * FULL
     state.unit_load[unit] = load
-    if queries.has_room(model, state, unit) != had_room:
-        _index_room(model, state, unit, had_room)
+    if (before < full) != (load < full):
+        _change_room_rarely(model, state, unit, load < full)
     note_change(model, state, unit)
 
 
 @kernel
-def _index_room(model, state, unit, had_room):
-    index_room(model, state, unit, had_room)
+def _change_room_rarely(model, state, unit, has_room):
+    _change_room(model, state, unit, has_room)
 
 
-@with_several_units(without=_holds_no_more, inline=False)
+@with_several_units(without=_holds_no_more)
 def release_rest(model, state, task, unit):
     """Free what a task that leaves its unit held beside it."""
-    kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
+    kind, node, n = queries.task_type(model, state, task), not_negative(model.unit_node[unit]), np.int64(0)
     if model.kind_units[kind] > 1:
         _release_lead(model, state, task)
-    n = np.int64(0)
-    for c in range(model.companion_type.shape[0]):
-        p = not_negative(model.companion_type[c])
-        amount = model.kind_companion[kind, p]
+    n_companions = model.companion_type.shape[0]
+    sole, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
+    for c in range(n_companions):
+        amount = model.kind_beside[asked + c]
         if amount > 0.0:
-            other = np.int64(model.node_sole[node * model.affinity.shape[0] + p])
-            if other < 0:  # the place of what it holds is looked up only where the node does not say it
-                other = np.int64(state.held_unit[model.task_held[task] + model.kind_units[kind] - 1 + n])
+            other = np.int64(model.node_sole[sole + c])
+            if other < 0:  # what it holds is looked up only where it does not follow from the node
+                other = np.int64(state.held_unit[_first_companion(model, state, task) + n])
             _release(model, state, not_negative(other), amount)
             n += 1
     node_index.note_change(state, node)

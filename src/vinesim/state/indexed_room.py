@@ -6,7 +6,7 @@ import numpy as np
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import at_or_after
-from vinesim.state.compiled_form import compiled_form_of, with_several_units
+from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
 from vinesim.state.demand import amount_of
 from vinesim.state.indexed_tasks import data_node
 from vinesim.state.kernel import has_gangs, inlined, kernel, not_negative
@@ -18,22 +18,13 @@ def demand(model, state, task, unit):
     return amount_of(model.kind_share[queries.task_type(model, state, task)], model.unit_capacity[unit])
 
 
-@kernel
-def companion_of_several(model, state, place, amount):
-    """Return the first of the units of a type at a node that has room for that amount."""
+@compiled_form_of(queries.companion_unit, inline=False)
+def companion_unit(model, state, node, processor_type, amount):
+    place = not_negative(node * model.affinity.shape[0] + processor_type)
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         if queries.has_room_for(model, state, np.int64(model.node_unit[i]), amount):
             return np.int64(model.node_unit[i])
     return np.int64(-1)
-
-
-@compiled_form_of(queries.companion_unit)
-def companion_unit(model, state, node, processor_type, amount):
-    place = not_negative(node * model.affinity.shape[0] + processor_type)
-    unit = np.int64(model.node_sole[place])
-    if unit >= 0:
-        return unit if queries.has_room_for(model, state, unit, amount) else np.int64(-1)
-    return companion_of_several(model, state, place, amount)
 
 
 for called in (queries.first_free_at, queries.tightest_free_at):
@@ -44,7 +35,34 @@ def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
     return True
 
 
-compiled_form_of(queries.rest_fits, inline=False, without=nothing_else)(queries.rest_fits)
+@compiled_form_of(queries.rest_fits, without=nothing_else)
+def rest_fits(model, state, task, unit):
+    kind, node, n = queries.task_type(model, state, task), model.unit_node[unit], model.companion_type.shape[0]
+    if model.kind_units[kind] > 1 and not _rest_of_lead_fits(model, state, task, unit):
+        return False
+    sole, asked = not_negative(node * n), not_negative(kind * n)
+    for c in range(n):
+        amount = model.kind_beside[asked + c]
+        if amount > 0.0:
+            other = np.int64(model.node_sole[sole + c])
+            if other < 0:
+                if queries.companion_unit(model, state, np.int64(node), np.int64(model.companion_type[c]), amount) < 0:
+                    return False
+            elif not queries.has_room_for(model, state, not_negative(other), amount):
+                return False
+    return True
+
+
+@kernel
+def _rest_of_lead_fits(model, state, task, unit):
+    """Whether the node of the unit has room for the other units of the task's lead."""
+    missing = model.kind_units[queries.task_type(model, state, task)] - 1
+    place = np.int64(model.unit_node[unit]) * model.affinity.shape[0] + model.unit_type[unit]
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        other = np.int64(model.node_unit[i])
+        if other != unit and queries.has_room_for(model, state, other, queries.demand(model, state, task, other)):
+            missing -= 1
+    return missing <= 0
 
 
 @compiled_form_of(queries.next_with_room)
@@ -106,8 +124,42 @@ def first_with_room(model, state, task, p, low, high):
     if unit < 0 or unit >= high:
         return np.int64(-1)
     if queries.fits(model, state, task, unit):
+        run = state.run[0]
+        run.found_task, run.found_unit = task, unit
         return unit
     return next_that_fits(model, state, task, p, unit, high)
+
+
+def _notes_none(model, state):
+    pass
+
+
+@with_several_units(without=_notes_none)
+def forget_found(model, state):
+    """Forget for which task a query has found room: the policy is asked anew, or loads are as before a trial."""
+    state.run[0].found_task = -1
+
+
+@kernel
+def _fits(model, state, task, unit):
+    return queries.fits(model, state, task, unit)
+
+
+@with_several_units(without=queries.fits)
+def _fits_unless_found(model, state, task, unit):
+    run = state.run[0]
+    return (run.found_task == task and run.found_unit == unit) or _fits(model, state, task, unit)
+
+
+def _fits_as_found(model, state, task, unit):
+    return _fits_unless_found(model, state, task, unit)
+
+
+@with_gangs(without=_fits_as_found)
+def still_fits(model, state, task, unit):
+    """Whether there is room for all that a task would hold; not looked at again where a query has just found it, unless
+    that also leaves a place for a gang, of which there is only the last one."""
+    return _fits(model, state, task, unit)
 
 
 @kernel

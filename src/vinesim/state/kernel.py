@@ -80,6 +80,11 @@ def ends_early(model: Any, state: Any, *others: Any) -> bool:
     return bool(arrays.types[arrays.fields.index("task_left")].dtype != types.int8)
 
 
+def writes_held(model: Any, state: Any, *others: Any) -> bool:
+    """Whether all that tasks hold is written down, because it may be undone or logged."""
+    return has_gangs(model) or ends_early(model, state)
+
+
 def scores_nodes(model: Any, state: Any, *others: Any) -> bool:
     """Whether scores of nodes are kept, in the same way by the type of a state's reference."""
     arrays = state.target

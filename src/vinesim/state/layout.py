@@ -104,12 +104,13 @@ class Model(NamedTuple):
     )  # [N + 1] int64: where the units that each task holds beside its own begin in held_unit; or [0]
     node_begin: np.ndarray  # [V P + 1] int32: where the units of each node and type begin in node_unit; or [0]
     node_unit: np.ndarray  # [U] int32: the units by node, then by type, in order; or [0]
-    node_sole: np.ndarray  # [V P] int32: the unit of each type at each node if there is just one, else -1; or [0]
+    node_sole: np.ndarray  # [V C] int32: each node's unit of the type of each companion if it has just one, else -1
     lead_type: np.ndarray  # [L] int32: processor type; leads of one type and share follow one another
     lead_units: np.ndarray  # [L] int32: how many at one node; fewer first, of one type and share
     lead_end: np.ndarray  # [L] int32: the lead after the last of the same type and share
     lead_share: np.ndarray  # [L] float64: of each of them, as task_demand
     companion_type: np.ndarray  # [C] int32: processor types of companions, the most frequent first
+    kind_beside: np.ndarray  # [T C] float64: what each class asks of each companion, 0: nothing; or [0]
     kind_rank: np.ndarray  # [T, max(C, 1)] int16: rank of the amount of each companion, 0: none; or [0, 0]
     asked: np.ndarray  # amounts of the companions that any class asks for, ascending for each; or [0]
     asked_rank: np.ndarray  # [amounts] int16: their ranks, from 1
@@ -138,6 +139,8 @@ RUN = np.dtype(
         ("queue_levels", "u8"),  # event queue: which levels hold events
         ("queue_now", "i8"),  # event queue: the task after the last one taken, if it finishes at the same time; else -1
         ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
+        ("found_task", "i8"),  # for which a query has found room since the policy was asked, and where; -1 = none
+        ("found_unit", "i8"),
         ("gang_task", "i8"),  # the gang of the last place that was found, by its pending task, and where; -1 = none
         ("gang_anchor", "i8"),
         ("gang_type", "i8"),  # of a request: any unit of this type with room would do

@@ -13,6 +13,7 @@ from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_sever
 from vinesim.state.gang_members import forget_places, next_member, unit_of_member
 from vinesim.state.gangs import settle
 from vinesim.state.holding import hold_rest, renew_node, set_load
+from vinesim.state.indexed_room import forget_found
 from vinesim.state.kernel import kernel
 from vinesim.state.layout import FULL, OVERFULL
 
@@ -47,6 +48,7 @@ def _undo(model, state):
         renew_node(model, state, unit)
         state.load_before[unit] = np.nan
     run.n_tried = 0
+    forget_found(model, state)
     forget_places(model, state)
 
 

@@ -9,7 +9,9 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.urgent import Urgent
 from vinesim.model.accounting import Accounting
-from vinesim.policies import OnlinePolicy, first_free, move, nothing, oldest_pending, start
+from vinesim.model.errors import PolicyError
+from vinesim.policies import OnlinePolicy, first_free, move, nothing, oldest_pending, preempt, start
+from vinesim.state.queries import fastest_free_without
 
 ENGINES = ("reference", "compiled")
 NODE = ("CPU", "GPU", "GPU")  # units 0, 1, 2 of the first node, 3, 4, 5 of the second
@@ -28,6 +30,22 @@ class Hops(OnlinePolicy):
             return move(0, view.options.to)
         task = oldest_pending(model, state)
         unit = first_free(model, state, task) if task >= 0 else -1
+        return start(task, unit) if unit >= 0 else nothing()
+
+
+@dataclass(frozen=True)
+class Hasty(OnlinePolicy):
+    """Starts a task where it would have room if task 0 left its unit, which it does at 100 us."""
+
+    preempts: ClassVar[bool] = True
+    scratch: ClassVar[dict] = {"others": ("i8", "tasks")}
+
+    @staticmethod
+    def decide(model, state, view):
+        if view.now_us == 100.0:
+            return preempt(0)
+        task = oldest_pending(model, state)
+        unit = fastest_free_without(model, state, task, view.scratch.others, 1) if task >= 0 else -1
         return start(task, unit) if unit >= 0 else nothing()
 
 
@@ -135,3 +153,9 @@ def test_energy_of_a_move_counts_once():
     made = replace(made, power_w=[[1.0], [1.0]], accounting=Accounting(migration_j=3.0))
     result = vs.simulate(made, engine="reference")
     assert result.units["migration_j"].tolist() == [0.0, 3.0, 0.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("compiled", marks=pytest.mark.slow)])
+def test_room_that_a_policy_supposes_is_none_for_its_start(engine):
+    with pytest.raises(PolicyError, match="beyond its capacity"):
+        vs.simulate(case(Hasty, [0.0, 4.0], [5.0, 5.0]), engine=engine)
