@@ -214,6 +214,29 @@ def test_a_users_score_and_choice(engine):
     assert vs.simulate(plain_case(ByWeight, weight=-1), engine=engine).outcome.task_unit.tolist() == [1, 0, 3]
 
 
+def test_the_best_of_thousands_of_nodes():
+    """More than a block of blocks of nodes, of which the last ones are taken and given back."""
+    n_nodes, n = 4200, 100
+    base, zeros, unit = plain_case(ByWeight), np.zeros(n), np.arange(2 * n_nodes)
+    center = vs.Datacenter(unit_type=zeros[:1].repeat(2 * n_nodes), rack=unit // 200, shelf=unit % 200 // 2)
+    work = replace(
+        base.workload,
+        job_task_type=zeros,
+        job_first=np.arange(n + 1),
+        arrival_us=np.arange(n),
+        operations=np.where(np.arange(n) % 7 == 0, 1e6, 1e9),
+        data_bytes=zeros,
+        data_rack=zeros,
+        data_shelf=zeros,
+        preferred_type=zeros - 1,
+    )
+    case = replace(base, datacenter=center, workload=work)
+    assert differences(case) == []
+    found = vs.simulate(case, engine="compiled").outcome.task_unit
+    assert found[0] == 2 * n_nodes - 1
+    assert found.min() < (n_nodes // 64) * 64 * 2  # beyond the last block
+
+
 def test_scores_beyond_32_bits_are_bounded():
     class Huge(ScorePolicy):
         @staticmethod

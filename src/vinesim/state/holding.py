@@ -26,10 +26,12 @@ def _not_noted(model, state, unit):
 
 @with_node_scores(without=_not_noted)
 def note_change(model, state, unit):
-    """Note that the node of a unit has changed, so that its scores are."""
-    run = state.run[0]
-    run.n_changes += 1
-    state.node_change[model.unit_node[unit]] = run.n_changes
+    """Note that the node of a unit has changed, so that its scores are; once, if it changes several times at once."""
+    run, node = state.run[0], not_negative(model.unit_node[unit])
+    if state.node_change[node] < run.n_changes or run.n_changes == run.n_changes_seen:
+        run.n_changes += 1
+        state.node_change[node] = run.n_changes
+        state.changed_node[run.n_changes & (state.changed_node.shape[0] - 1)] = node
 
 
 def _not_counted(model, state, task, unit, change):

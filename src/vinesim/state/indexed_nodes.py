@@ -7,7 +7,7 @@ from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of
 from vinesim.state.indexed_room import first_in_range
 from vinesim.state.indexed_tasks import group_of
-from vinesim.state.kernel import kernel
+from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import UNFIT
 from vinesim.state.request_gangs import NO_REQUEST, after_node, first_of_request, least_busy_of_request
 
@@ -34,29 +34,83 @@ def node_tasks(model, state, node):
 
 
 @kernel
+def _score_of(model, state, view, task, node, score):
+    """Return the score of a node for a task."""
+    if queries.first_free_at(model, state, task, node) < 0:
+        return np.int64(UNFIT)
+    return np.int64(queries.bounded(score(model, state, task, node, view)))
+
+
+@kernel
+def _highest(scores, kind, block):
+    """Return the highest of a block of 64 scores of a task type."""
+    highest = np.int32(UNFIT)
+    for i in range(block << 6, min((block + 1) << 6, scores.shape[1])):
+        highest = max(highest, scores[kind, i])
+    return highest
+
+
+@inlined
+def _set_score(state, kind, node, found):
+    """Set the score of a node, and the highest of its block and of the blocks around it."""
+    block = node >> 6
+    before = state.node_score[kind, node]
+    state.node_score[kind, node] = found
+    if found < before and before == state.node_score_1[kind, block]:
+        found = _highest(state.node_score, kind, block)
+    elif found <= state.node_score_1[kind, block]:
+        return
+    before = state.node_score_1[kind, block]
+    state.node_score_1[kind, block] = found
+    if found > state.node_score_2[kind, block >> 6]:
+        state.node_score_2[kind, block >> 6] = found
+    elif found < before and before == state.node_score_2[kind, block >> 6]:
+        state.node_score_2[kind, block >> 6] = _highest(state.node_score_1, kind, block >> 6)
+
+
+@kernel
 def renew_scores(model, state, view, task, kind, score):
     """Score the nodes that have changed since tasks of the type last asked; all, where their demands differ, or with
     quotas."""
     is_alike = (model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0) and model.quota_limit.shape[0] == 0
+    run, n_kept = state.run[0], state.changed_node.shape[0]
     seen = state.kind_seen[kind] if is_alike else np.int64(-1)
+    state.kind_seen[kind] = run.n_changes
+    run.n_changes_seen = run.n_changes
+    if seen >= 0 and run.n_changes - seen <= n_kept:
+        for change in range(seen + 1, run.n_changes + 1):
+            node = np.int64(state.changed_node[change & (n_kept - 1)])
+            if state.node_change[node] == change:  # else it has changed again
+                _set_score(state, kind, node, np.int32(_score_of(model, state, view, task, node, score)))
+        return
     for node in range(model.node_rack.shape[0]):
         if state.node_change[node] > seen:
-            found = np.int64(UNFIT)
-            if queries.first_free_at(model, state, task, node) >= 0:
-                found = np.int64(queries.bounded(score(model, state, task, node, view)))
-            state.node_score[kind, node] = found
-    state.kind_seen[kind] = state.run[0].n_changes
+            state.node_score[kind, node] = _score_of(model, state, view, task, np.int64(node), score)
+    for block in range(state.node_score_1.shape[1]):
+        state.node_score_1[kind, block] = _highest(state.node_score, kind, block)
+    for block in range(state.node_score_2.shape[1]):
+        state.node_score_2[kind, block] = _highest(state.node_score_1, kind, block)
+
+
+@inlined
+def _first_of(scores, kind, begin, highest):
+    """Return the first place, from ``begin`` on, of a score that is there."""
+    while scores[kind, begin] != highest:
+        begin += 1
+    return np.int64(begin)
 
 
 @compiled_form_of(queries.best_node, inline=False)
 def best_node(model, state, view, task, score):
     kind = queries.task_type(model, state, task)
     renew_scores(model, state, view, task, kind, score)
-    best, highest = np.int64(-1), np.int64(UNFIT)
-    for node in range(model.node_rack.shape[0]):
-        found = np.int64(state.node_score[kind, node])
-        if found > highest:
-            best, highest = np.int64(node), found
+    best, highest = np.int64(-1), np.int32(UNFIT)
+    for i in range(state.node_score_2.shape[1]):
+        if state.node_score_2[kind, i] > highest:
+            best, highest = np.int64(i), state.node_score_2[kind, i]
+    if best >= 0:
+        best = _first_of(state.node_score_1, kind, best << 6, highest)
+        best = _first_of(state.node_score, kind, best << 6, highest)
     return best
 
 

@@ -118,6 +118,9 @@ def build_state(
         unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
         node_change=np.zeros(n_nodes, np.int64) if scores_nodes else np.empty(0, np.int8),  # as for task_left
         node_score=np.zeros((n_kinds, n_nodes) if scores_nodes else (0, 0), np.int32),
+        node_score_1=np.zeros((n_kinds, -(-n_nodes // 64)) if scores_nodes else (0, 0), np.int32),
+        node_score_2=np.zeros((n_kinds, -(-n_nodes // 4096)) if scores_nodes else (0, 0), np.int32),
+        changed_node=np.zeros(1 << n_nodes.bit_length() if scores_nodes else 0, np.int32),
         kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
         node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),
         node_room=rooms,

@@ -134,6 +134,7 @@ RUN = np.dtype(
         ("n_stale", "i8"),  # nodes that have changed since the index of nodes was brought up to date
         ("n_tried", "i8"),  # units whose loads are changed for the time of a trial
         ("n_changes", "i8"),  # changes of nodes so far, where scores of nodes are kept
+        ("n_changes_seen", "i8"),  # of these, up to which the scores of any task type are known
         ("random", "u8"),  # state of the policy's random stream
         ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
         ("queue_levels", "u8"),  # event queue: which levels hold events
@@ -230,6 +231,9 @@ class State(NamedTuple):
     load_before: np.ndarray  # [U] float64: their loads before the trial, NaN for other units; or [0]
     node_change: np.ndarray  # [V] int64: the number of its last change; or [0] int8: no scores of nodes are kept
     node_score: np.ndarray  # [T, V] int32: score of each node for a task type, UNFIT: no unit of it has room; or [0, 0]
+    node_score_1: np.ndarray  # [T, V / 64] int32: the highest of each 64 of these; or [0, 0]
+    node_score_2: np.ndarray  # [T, V / 4096] int32: the highest of each 64 of those; or [0, 0]
+    changed_node: np.ndarray  # [V or more, a power of 2] int32: the node of each of the last changes; or [0]
     kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]
     node_kinds: np.ndarray  # [V, T] int32: tasks of each type that run on the units of a node; or [0, 0]
     node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it

@@ -23,7 +23,7 @@ class ScorePolicy(OnlinePolicy):
     arrays that do not change.
 
     ``refuse`` drops a task at once if it can start nowhere now; else it waits, and younger tasks that demand something
-    else may start before it. Cost per decision: O(nodes), and a score of each node that has changed since a task of the
+    else may start before it. Cost per decision: O(nodes / 4096), and a score of each node that has changed since a task of the
     same type and demands was last looked at.
     """
 
