@@ -23,8 +23,8 @@ class ScorePolicy(OnlinePolicy):
     arrays that do not change.
 
     ``refuse`` drops a task at once if it can start nowhere now; else it waits, and younger tasks that demand something
-    else may start before it. Cost per decision: O(nodes / 4096), and a score of each node that has changed since a task of the
-    same type and demands was last looked at.
+    else may start before it. Cost per decision: O(nodes / 4096), and a score of each node that has changed since a task
+    of the same type and demands was last looked at.
     """
 
     takes_gangs: ClassVar[bool] = False  # whether a gang fits depends on other nodes too

@@ -52,8 +52,7 @@ class Fgd(GpuScorePolicy):
 
 def best_of_node(model: Any, state: Any, scratch: Any, task: int, node: int) -> tuple[int, int]:
     """Return the score of a node, and the unit for the pod."""
-    cpu = look_at_node(model, state, scratch, node)
-    before = fragmentation(model, scratch, node, cpu)
+    cpu, before = look_at_node(model, state, scratch, node)
     milli, cpu = scratch.pod_milli[task], cpu - scratch.pod_cpu[task]
     if scratch.pod_gpus[task] != 1 or milli >= MILLI:
         take_tightest(model, scratch, task, node)

@@ -19,6 +19,9 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "level": ("f8", "tasks"),  # the distinct amounts
     "n_typical": ("i8", "2"),  # pods, and amounts
     "left": ("f8", "units"),  # of each GPU of the node in question; below 0: not a GPU
+    "left_then": ("f8", "units"),  # the same when the fragmentation of the node was last computed
+    "cpu_then": ("f8", "units"),  # and what was left of its CPU, by the first unit of the node
+    "found_then": ("f8", "units"),  # and what was found
     "enough": ("i4", "tasks"),  # at that node: GPUs with so much left, for each amount
     "too_little": ("f8", "tasks"),  # what is left of the others
 }
@@ -59,12 +62,22 @@ def typical_pods(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> di
     return {**padded, "n_typical": np.array([len(chosen), len(levels)])}
 
 
-def look_at_node(model: Any, state: Any, scratch: Any, node: int) -> float:
-    """Note what is left of the GPUs of a node, and return what is left of its CPU."""
-    for unit in range(model.node_first[node], model.node_first[node + 1]):
+def look_at_node(model: Any, state: Any, scratch: Any, node: int) -> tuple[float, float]:
+    """Note what is left of the GPUs of a node, and return what is left of its CPU, and its fragmentation: computed only
+    if anything has changed since, because the scores of all kinds of pods need it."""
+    first, cpu = model.node_first[node], cpu_left(model, state, node)
+    is_known = cpu == scratch.cpu_then[first]
+    for unit in range(first, model.node_first[node + 1]):
         is_gpu = scratch.scale[unit] > 0.0
-        scratch.left[unit] = milli_left(model, state, scratch, unit) if is_gpu else -1.0
-    return cpu_left(model, state, node)
+        left = milli_left(model, state, scratch, unit) if is_gpu else -1.0
+        scratch.left[unit] = left
+        if left != scratch.left_then[unit]:
+            scratch.left_then[unit] = left
+            is_known = False
+    if not is_known:
+        scratch.cpu_then[first] = cpu
+        scratch.found_then[first] = fragmentation(model, scratch, node, cpu)
+    return cpu, scratch.found_then[first]
 
 
 def fragmentation(model: Any, scratch: Any, node: int, cpu: float) -> float:
