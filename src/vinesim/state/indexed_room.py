@@ -140,15 +140,10 @@ def forget_found(model, state):
     state.run[0].found_task = -1
 
 
-@kernel
-def _fits(model, state, task, unit):
-    return queries.fits(model, state, task, unit)
-
-
 @with_several_units(without=queries.fits)
 def _fits_unless_found(model, state, task, unit):
     run = state.run[0]
-    return (run.found_task == task and run.found_unit == unit) or _fits(model, state, task, unit)
+    return (run.found_task == task and run.found_unit == unit) or node_index.fits(model, state, task, unit)
 
 
 def _fits_as_found(model, state, task, unit):
@@ -159,7 +154,7 @@ def _fits_as_found(model, state, task, unit):
 def still_fits(model, state, task, unit):
     """Whether there is room for all that a task would hold; not looked at again where a query has just found it, unless
     that also leaves a place for a gang, of which there is only the last one."""
-    return _fits(model, state, task, unit)
+    return node_index.fits(model, state, task, unit)
 
 
 @kernel

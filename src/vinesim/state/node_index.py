@@ -71,12 +71,18 @@ def _may_hold(model, state, i, kind, lead):
 
 
 @kernel
+def fits(model, state, task, unit):
+    """Do the same as the query, as a call: inlined here and there it makes the loop compile for longer."""
+    return queries.fits(model, state, task, unit)
+
+
+@kernel
 def _unit_at(model, state, task, p, node):
     """Return the first unit of type p at the node on which the task fits; -1 if there is none."""
     place = node * model.affinity.shape[0] + p
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
         unit = np.int64(model.node_unit[i])
-        if queries.fits(model, state, task, unit):
+        if fits(model, state, task, unit):
             return unit
     return np.int64(-1)
 
@@ -145,7 +151,7 @@ def last(model, state, task, p, low, high):
             place = (i - width) * model.affinity.shape[0] + p
             for j in range(model.node_begin[place], model.node_begin[place + 1]):
                 unit = np.int64(model.node_unit[j])
-                if queries.fits(model, state, task, unit):
+                if fits(model, state, task, unit):
                     found = unit
             if found >= 0:
                 return found
