@@ -101,7 +101,7 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
         source.__code__, {**source.__globals__, **names}, name, source.__defaults__, source.__closure__
     )
     bound.__qualname__, bound.__module__ = name, source.__module__
-    made = njit(**{**OPTIONS, **options}, pipeline_class=QuickCompiler)(bound)
+    made = njit(**{**OPTIONS, "no_cfunc_wrapper": True, **options}, pipeline_class=QuickCompiler)(bound)
     made.compile = _without_collections(made.compile)
     try:
         made._cache = DiskCache(bound)

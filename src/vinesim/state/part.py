@@ -2,22 +2,25 @@
 
 Numba optimises every function with all that it calls, and makes machine code of it; a function deep down went through
 that at each level, and once more in the loop. A part waits for the loop. Parts know arguments by their type, not by
-their value, and are compiled once for both.
+their value, and whole numbers as int64; they are compiled once for all.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding as ll
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.errors import ForceLiteralArg, TypingError
 from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
 from numba.extending import models, register_model
 
 
-class _Library(JITCodeLibrary):
-    """The LLVM code of a part, for linking."""
+class _PartLibrary(JITCodeLibrary):
+    """The LLVM code of a part, without that of what it calls: the loop links each part once."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Simplify what is going to be inlined, perhaps in several places; the rest is optimised once, in the loop."""
@@ -27,15 +30,17 @@ class _Library(JITCodeLibrary):
             if not function.is_declaration and b"alwaysinline" in b" ".join(function.attributes):
                 passes.run(function, builder)
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
+    def finalize(self) -> None:
         self._finalized = True
 
+    def _get_module_for_linking(self) -> Any:
+        """The code with that of what it calls, for a kernel that Numba itself compiles."""
+        module = ll.parse_assembly(str(self._codegen._create_empty_module("linked")))
+        _link(module, [self], self._reload_init)
+        return module
+
     def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
         return 0
 
     @property
@@ -46,16 +51,58 @@ class _Library(JITCodeLibrary):
         """Do nothing: what would be set is in machine code."""
 
 
+class _KernelLibrary(JITCodeLibrary):
+    """The code of a kernel that Python calls, with all its parts."""
+
+    def finalize(self) -> None:
+        """Link, and optimise once. Numba does so twice for the sake of reference counts, which kernels have none of."""
+        self._raise_if_finalized()
+        _link(self._final_module, self._linking_libraries, self._reload_init)
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+def _link(module: Any, libraries: list[Any], reload_init: set[Any]) -> None:
+    """Add the code of libraries to a module, with all that they call, each once. What no call is left of may go."""
+    own = {function.name for function in module.functions if not function.is_declaration}
+    found = dict.fromkeys(libraries)
+    to_look_at = list(found)
+    while to_look_at:
+        library = to_look_at.pop()
+        is_part = isinstance(library, _PartLibrary)
+        module.link_in(library._final_module if is_part else library._get_module_for_linking(), preserve=True)
+        reload_init.update(library._reload_init)
+        for called in library._linking_libraries if is_part else ():
+            if called not in found:
+                found[called] = None
+                to_look_at.append(called)
+    for function in module.functions:
+        if not function.is_declaration and function.name not in own:
+            function.linkage = "linkonce_odr"
+
+
 class QuickFlags(Flags):
     """Numba's flags, told apart sooner: it looks at all 45 for every hash and comparison, 40,000 times a loop."""
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Flags) and self._values == other._values) or super().__eq__(other)
+        if not isinstance(other, Flags):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._values.keys() | other._values.keys())
 
     def __hash__(self) -> int:
         return _HASH
+
+    def copy(self) -> Any:
+        """What Numba's own functions inherit, such as ``min``: not how their caller is inlined, or checked. So they are
+        compiled once for all callers."""
+        inherited = super().copy()
+        for name in ("forceinline", "boundscheck", "no_cfunc_wrapper", "no_cpython_wrapper"):
+            inherited.discard(name)
+        return inherited
 
 
 _HASH = hash(Flags())  # it is that of the names, and so always the same
@@ -67,12 +114,19 @@ class QuickCompiler(Compiler):
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any
     ):
-        super().__init__(typingctx, targetctx, library, args, return_type, QuickFlags(flags), locals)
+        super().__init__(
+            typingctx, targetctx, library or self._library(targetctx), args, return_type, QuickFlags(flags), locals
+        )
+
+    def _library(self, targetctx: Any) -> Any:
+        made = _KernelLibrary(targetctx.codegen(), "kernel")
+        made.enable_object_caching()
+        return made
 
 
 class _Compiler(QuickCompiler):
-    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any):
-        super().__init__(typingctx, targetctx, library or _Library(targetctx.codegen(), "part"), *others)
+    def _library(self, targetctx: Any) -> Any:
+        return _PartLibrary(targetctx.codegen(), "part")
 
 
 class PartType(types.Dispatcher):
@@ -88,6 +142,15 @@ def _no_value(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     return context.get_dummy_value()
 
 
+SMALLER = frozenset((types.int8, types.int16, types.int32, types.uint8, types.uint16, types.uint32))
+
+
+def _passed_as(kind: Any) -> Any:
+    """The type of an argument: not of its value, and the same for all whole numbers that are not larger."""
+    kind = types.unliteral(kind)
+    return types.int64 if kind in SMALLER else kind
+
+
 class Part(CPUDispatcher):
     """A kernel for other kernels only."""
 
@@ -98,9 +161,21 @@ class Part(CPUDispatcher):
     def _numba_type_(self) -> PartType:
         return PartType(self)
 
+    def compile(self, sig: Any) -> Any:
+        """Compile within the compilation of a kernel. Numba would measure each part's time, and with it all events."""
+        args, return_type = normalize_signature(sig)
+        if args not in self.overloads:
+            try:
+                with self._compiling_counter:
+                    self.add_overload(self._compiler.compile(args, return_type))  # type: ignore[attr-defined]
+            except ForceLiteralArg:
+                name = self.py_func.__qualname__
+                raise TypingError(f"{name} needs the value of an argument when it is compiled") from None
+        return self.overloads[args].entry_point  # type: ignore[attr-defined]
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return super().get_call_template(
-            tuple(map(types.unliteral, args)), {name: types.unliteral(kind) for name, kind in kws.items()}
+            tuple(map(_passed_as, args)), {name: _passed_as(kind) for name, kind in kws.items()}
         )
 
     def __call__(self, *args: Any, **kws: Any) -> Any:

@@ -128,6 +128,13 @@ def test_no_cycles_are_looked_for_while_a_kernel_is_compiled(folder, is_on):
         gc.enable()
 
 
+def test_a_kernel_has_code_for_calls_from_python_only(folder):
+    made = kernel.kept(twice, "0" * 16, {})
+    assert made(21) == 42
+    (compiled,) = made.overloads.values()
+    assert [one.name for one in compiled.library.get_defined_functions() if "cfunc" in one.name] == []
+
+
 def kept(folder, name, age_s, size=10):
     for suffix in (".nbi", ".1.nbc"):
         file = folder / f"loop.{name}-.{machine_code.PYTHON}{suffix}"

@@ -1,14 +1,17 @@
 """Kernels that only other kernels call: whether they are inlined, how often they are compiled."""
 
+from sys import _getframe
 from types import FunctionType
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import literally, njit
 from numba.core.compiler import Flags
+from numba.core.dispatcher import _FunctionCompiler
+from numba.core.errors import TypingError
 from numba.core.targetconfig import TargetConfig
 
-from vinesim.state.kernel import OPTIONS, inlined, kernel
+from vinesim.state.kernel import OPTIONS, inlined, kernel, part
 from vinesim.state.part import QuickCompiler, QuickFlags
 
 
@@ -56,6 +59,60 @@ def test_a_part_is_compiled_once_for_constants_and_numbers():
     assert len(called.overloads) == 1
 
 
+def with_other_whole_numbers(array, i):
+    return middle(array, i) + middle(array, np.int32(i)) + middle(array, np.uint8(i)) + middle(array, i > 0)
+
+
+def test_a_part_is_compiled_once_for_whole_numbers_of_all_sizes_but_not_for_truth():
+    called = kernel(lambda array, i: 2 * i)
+    assert compiled(with_other_whole_numbers, {"middle": called})(np.arange(9), 3) == 3 * 6 + 2
+    assert [str(args[1]) for args in called.overloads] == ["int64", "bool"]
+
+
+def test_a_number_that_int64_does_not_hold_stays_as_it_is():
+    called = kernel(lambda array, i: i >> 1)
+    assert compiled(once, {"middle": called})(np.arange(9), np.uint64(1 << 63)) == 1 << 62
+
+
+def test_code_of_a_part_is_in_no_other_part():
+    lowest = kernel(double)
+    lower = kernel(lambda array, i: lowest(array, i) + 1)
+    upper = inlined(lambda array, i: lower(array, i) + lowest(array, i))
+    made = compiled(once, {"middle": upper})
+    assert made(np.arange(5), 3) == 13
+    for one in (lowest, lower, upper):
+        (of_it,) = one.overloads.values()
+        assert len(list(of_it.library.get_defined_functions())) == 1
+
+
+def test_a_kernel_that_numba_compiles_has_the_code_of_parts_and_of_what_they_call():
+    lowest = kernel(double)
+    lower = kernel(lambda array, i: lowest(array, i) + min(i, 1))
+    copy = FunctionType(once.__code__, {"middle": lower})
+    assert njit(copy)(np.arange(5), 3) == 7
+
+
+def test_a_function_of_numba_is_compiled_once_for_parts_that_are_inlined_checked_or_neither(monkeypatch):
+    def least(array, i):
+        return min(array[i], array[0] + 7)
+
+    one, other = part(least, is_inlined=False, checks_bounds=True), part(least, is_inlined=True)
+    upper = kernel(lambda array, i: one(array, i) + other(array, i))
+    compiles, names = _FunctionCompiler.compile, []
+    monkeypatch.setattr(
+        _FunctionCompiler,
+        "compile",
+        lambda made, *args: names.append(made.py_func.__qualname__) or compiles(made, *args),
+    )
+    assert compiled(once, {"middle": upper})(np.arange(5, dtype=np.float32), 3) == 6
+    assert sum("min" in name for name in names) == 1
+
+
+def test_a_part_that_needs_a_value_to_be_compiled_is_refused():
+    with pytest.raises(TypingError, match="needs the value of an argument when it is compiled"):
+        compiled(once, {"middle": kernel(lambda array, i: literally(i))})(np.arange(5), 3)
+
+
 def test_a_part_is_not_called_from_python():
     with pytest.raises(TypeError, match="double is part of other kernels"):
         kernel(double)(np.arange(5), 3)
@@ -86,6 +143,14 @@ def test_quick_flags_are_equal_where_those_of_the_compiler_are():
             alike = one == other
             assert (QuickFlags(one) == QuickFlags(other)) == (QuickFlags(one) == other) == alike
             assert (QuickFlags(one) != QuickFlags(other)) == (not alike)
+
+
+def test_the_compiler_does_not_compare_all_its_flags_again_and_again(monkeypatch):
+    made = compiled(once, {"middle": inlined(double)})
+    values, read = TargetConfig.values, []
+    monkeypatch.setattr(TargetConfig, "values", lambda flags: read.append(_getframe(1).f_code.co_name) or values(flags))
+    assert made(np.arange(5), 3) == 6
+    assert "__eq__" not in read
 
 
 def test_the_compiler_does_not_hash_all_its_flags_again_and_again(monkeypatch):

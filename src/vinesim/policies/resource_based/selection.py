@@ -1,7 +1,6 @@
 """Step 2, job selection: which job a free device of a node gets. Source: RBSS paper, 3.2.3, Algorithms 1, 2, Fig. 5.
 
-Questions with one answer for all tasks of a group (same type and requests) are asked about one of them. Constants are
-passed as ``int(...)``: a function is compiled once for all integers, but once more for each constant in a call.
+Questions with one answer for all tasks of a group (same type and requests) are asked about one of them.
 """
 
 from typing import Any
@@ -35,21 +34,21 @@ def look_at_queues(model: Any, state: Any, scratch: Any, relaxing: int, moving: 
         scratch.order_root[queue] = without_started(
             state,
             scratch.held,
-            int(IN_ORDER),
+            IN_ORDER,
             scratch.order_key,
             scratch.order_left,
             scratch.order_right,
-            int(FROM_HEAD),
+            FROM_HEAD,
             int(scratch.order_root[queue]),
         )
         scratch.short_root[queue] = without_started(
             state,
             scratch.held,
-            int(BY_LENGTH),
+            BY_LENGTH,
             scratch.estimate,
             scratch.short_left,
             scratch.short_right,
-            int(FROM_HEAD),
+            FROM_HEAD,
             int(scratch.short_root[queue]),
         )
     for p in range(len(model.affinity)):
@@ -82,7 +81,7 @@ def look_for_moves(model: Any, state: Any, scratch: Any, moving: int) -> None:
         scratch.move_root[group] = without_started(
             state,
             scratch.held,
-            int(TO_MOVE),
+            TO_MOVE,
             scratch.order_key,
             scratch.move_left,
             scratch.move_right,
@@ -92,11 +91,11 @@ def look_for_moves(model: Any, state: Any, scratch: Any, moving: int) -> None:
         scratch.cpu_root[group] = without_started(
             state,
             scratch.held,
-            int(BY_CPU_TIME),
+            BY_CPU_TIME,
             scratch.cpu_us,
             scratch.cpu_left,
             scratch.cpu_right,
-            int(FROM_HEAD),
+            FROM_HEAD,
             int(scratch.cpu_root[group]),
         )
         quickest = int(scratch.cpu_root[group])
@@ -219,7 +218,7 @@ def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
     """Algorithms 1 and 2: return the first job of the unit's queue for which its node is optimal; -1 if none."""
     scratch, p = view.scratch, int(model.unit_type[unit])
     head = int(scratch.head[p])
-    if head == 0 or is_accepted(model, state, view.options, head - 1, unit, int(OPTIMAL), 0.0):
+    if head == 0 or is_accepted(model, state, view.options, head - 1, unit, OPTIMAL, 0.0):
         return head - 1
     best = 0
     for group in range(len(model.group_task_type)):
@@ -230,15 +229,15 @@ def first_job(model: Any, state: Any, view: Any, unit: int) -> int:
                 model,
                 state,
                 view,
-                int(IN_ORDER),
+                IN_ORDER,
                 scratch.order_key,
                 scratch.order_left,
                 scratch.order_right,
-                int(FROM_HEAD),
+                FROM_HEAD,
                 scratch.order_root,
                 queue,
                 unit,
-                int(OPTIMAL),
+                OPTIMAL,
                 0.0,
             )
             if found > 0 and (best == 0 or comes_before(scratch.order_key, 1, found, best)):
@@ -263,7 +262,7 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
                 model,
                 state,
                 view,
-                int(TO_MOVE),
+                TO_MOVE,
                 scratch.order_key,
                 scratch.move_left,
                 scratch.move_right,
@@ -271,7 +270,7 @@ def moved_job(model: Any, state: Any, view: Any, unit: int, first: int, end: int
                 scratch.move_root,
                 group,
                 unit,
-                int(IN_TIME),
+                IN_TIME,
                 limit_us,
             )
             if found > 0 and (best == 0 or comes_before(scratch.order_key, moving, found, best)):
@@ -296,15 +295,15 @@ def relaxed_job(model: Any, state: Any, view: Any, first: int, end: int, share: 
                         model,
                         state,
                         view,
-                        int(BY_LENGTH),
+                        BY_LENGTH,
                         scratch.estimate,
                         scratch.short_left,
                         scratch.short_right,
-                        int(FROM_HEAD),
+                        FROM_HEAD,
                         scratch.short_root,
                         queue,
                         unit,
-                        int(ANY_FIT),
+                        ANY_FIT,
                         0.0,
                     )
                     if found > 0 and (best == 0 or comes_before(scratch.estimate, 1, found, best)):
