@@ -14,7 +14,19 @@ from vinesim.formats.importers.openb_files import Node, Pod, holds
 from vinesim.model.errors import InputError
 from vinesim.model.network import NONE
 from vinesim.papers.fgd.trace import datacenter_of, in_turn
-from vinesim.policies import ScorePolicy, can_start, operations, room
+from vinesim.policies import (
+    OnlinePolicy,
+    ScorePolicy,
+    best_node,
+    can_start,
+    first_free_at,
+    nothing,
+    oldest_pending,
+    operations,
+    random_node,
+    room,
+    start,
+)
 from vinesim.policies.registry import find, policies
 
 NAMES = ("dot_product", "gpu_clustering", "gpu_packing", "gpu_best_fit", "fgd")
@@ -204,6 +216,13 @@ def plain_case(policy: Any, **options: Any) -> vs.Scenario:
     return vs.Scenario(center, work, policy, options)
 
 
+def with_tasks(case: vs.Scenario, operations: np.ndarray) -> vs.Scenario:
+    """The scenario with other tasks, one arriving every us."""
+    n, zeros = len(operations), np.zeros(len(operations))
+    work = vs.Workload(zeros, np.arange(n + 1), np.arange(n), operations, zeros, zeros, zeros, zeros - 1)
+    return replace(case, workload=work)
+
+
 @pytest.mark.parametrize("engine", ["reference", "compiled"])
 def test_a_users_score_and_choice(engine):
     def units(policy: Any, **options: Any) -> list[int]:
@@ -214,23 +233,40 @@ def test_a_users_score_and_choice(engine):
     assert vs.simulate(plain_case(ByWeight, weight=-1), engine=engine).outcome.task_unit.tolist() == [1, 0, 3]
 
 
+def low(model: Any, state: Any, task: int, node: int, view: Any) -> int:
+    return -node
+
+
+def high(model: Any, state: Any, task: int, node: int, view: Any) -> int:
+    return node
+
+
+class ByTurns(OnlinePolicy):
+    """Tasks go to the first and to the last node in turns, or to any."""
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        task = oldest_pending(model, state)
+        if task % 3 == 0:
+            node = best_node(model, state, view, task, low)
+        elif task % 3 == 1:
+            node = best_node(model, state, view, task, high)
+        else:
+            node = random_node(model, state, view, task)
+        return start(task, first_free_at(model, state, task, node)) if node >= 0 else nothing()
+
+
+def test_scores_of_one_policy_are_kept_apart():
+    assert differences(with_tasks(plain_case(ByTurns), np.full(60, 2e6))) == []
+
+
 def test_the_best_of_thousands_of_nodes():
     """More than a block of blocks of nodes, of which the last ones are taken and given back."""
     n_nodes, n = 4200, 100
-    base, zeros, unit = plain_case(ByWeight), np.zeros(n), np.arange(2 * n_nodes)
-    center = vs.Datacenter(unit_type=zeros[:1].repeat(2 * n_nodes), rack=unit // 200, shelf=unit % 200 // 2)
-    work = replace(
-        base.workload,
-        job_task_type=zeros,
-        job_first=np.arange(n + 1),
-        arrival_us=np.arange(n),
-        operations=np.where(np.arange(n) % 7 == 0, 1e6, 1e9),
-        data_bytes=zeros,
-        data_rack=zeros,
-        data_shelf=zeros,
-        preferred_type=zeros - 1,
-    )
-    case = replace(base, datacenter=center, workload=work)
+    unit = np.arange(2 * n_nodes)
+    center = vs.Datacenter(unit_type=np.zeros(2 * n_nodes), rack=unit // 200, shelf=unit % 200 // 2)
+    case = with_tasks(plain_case(ByWeight), np.where(np.arange(n) % 7 == 0, 1e6, 1e9))
+    case = replace(case, datacenter=center)
     assert differences(case) == []
     found = vs.simulate(case, engine="compiled").outcome.task_unit
     assert found[0] == 2 * n_nodes - 1

@@ -1,6 +1,10 @@
 """Queries about nodes, answered from the indexes: what they run, their scores, the least busy one."""
 
+from zlib import crc32
+
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 
 from vinesim.state import queries
 from vinesim.state.bits import contains
@@ -68,14 +72,28 @@ def _set_score(state, kind, node, found):
         state.node_score_2[kind, block >> 6] = _highest(state.node_score_1, kind, block >> 6)
 
 
+@intrinsic
+def _number_of(typing_context, score):
+    """A number for a function, the same in all processes: nodes keep the scores of one."""
+    function = score.dispatcher.py_func
+    name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+
+    def codegen(context, builder, signature, args):
+        return context.get_constant(types.int64, crc32(name.encode()))
+
+    return types.int64(score), codegen
+
+
 @kernel
 def renew_scores(model, state, view, task, kind, score):
-    """Score the nodes that have changed since tasks of the type last asked; all, where their demands differ, or with
-    quotas."""
+    """Score the nodes that have changed since tasks of the type last asked for this score; all, where their demands
+    differ, or with quotas."""
     is_alike = (model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0) and model.quota_limit.shape[0] == 0
     run, n_kept = state.run[0], state.changed_node.shape[0]
-    seen = state.kind_seen[kind] if is_alike else np.int64(-1)
-    state.kind_seen[kind] = run.n_changes
+    seen, number = np.int64(-1), _number_of(score)
+    if is_alike and state.kind_score[kind] == number:
+        seen = state.kind_seen[kind]
+    state.kind_score[kind], state.kind_seen[kind] = number, run.n_changes
     run.n_changes_seen = run.n_changes
     if seen >= 0 and run.n_changes - seen <= n_kept:
         for change in range(seen + 1, run.n_changes + 1):

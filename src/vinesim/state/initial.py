@@ -122,6 +122,7 @@ def build_state(
         node_score_2=np.zeros((n_kinds, -(-n_nodes // 4096)) if scores_nodes else (0, 0), np.int32),
         changed_node=np.zeros(1 << n_nodes.bit_length() if scores_nodes else 0, np.int32),
         kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
+        kind_score=np.zeros(n_kinds if scores_nodes else 0, np.int64),
         node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),
         node_room=rooms,
         node_is_stale=np.zeros(n_nodes if len(rooms) else 0, np.uint8),

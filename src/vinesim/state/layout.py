@@ -235,6 +235,7 @@ class State(NamedTuple):
     node_score_2: np.ndarray  # [T, V / 4096] int32: the highest of each 64 of those; or [0, 0]
     changed_node: np.ndarray  # [V or more, a power of 2] int32: the node of each of the last changes; or [0]
     kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]
+    kind_score: np.ndarray  # [T] int64: the number of the function that these are of; or [0]
     node_kinds: np.ndarray  # [V, T] int32: tasks of each type that run on the units of a node; or [0, 0]
     node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
     node_is_stale: np.ndarray  # [V] uint8: the node has changed, and node_room does not know; or [0]
