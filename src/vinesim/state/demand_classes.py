@@ -106,15 +106,18 @@ def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datace
     slows_down = np.array([shares_speed(center, p) for p in range(n_types)])
     found = np.zeros(classes.can_lead.shape, bool)
     offers: dict[tuple[int, int, float], np.ndarray] = {}
-    for t, p in np.argwhere(classes.can_lead):
+    limit = largest * OVERFULL
+    for t in range(len(found)):
         units, share = int(classes.units[t]), float(classes.share[t])
-        if units > 1 and slows_down[p]:
-            continue
-        key = (int(p), units, -1.0 if np.isnan(share) else share)
-        if key not in offers:
-            has_room = (unit_type == p) & (amounts(share, capacity) <= capacity * OVERFULL)
-            offers[key] = np.bincount(node[has_room], minlength=n_nodes) >= units
-        found[t, p] = (offers[key] & (classes.companion[t] <= largest * OVERFULL).all(axis=1)).any()
+        has_companions = (classes.companion[t] <= limit).all(axis=1)
+        for p in np.flatnonzero(classes.can_lead[t]).tolist():
+            if units > 1 and slows_down[p]:
+                continue
+            key = (p, units, -1.0 if np.isnan(share) else share)
+            if key not in offers:
+                has_room = (unit_type == p) & (amounts(share, capacity) <= capacity * OVERFULL)
+                offers[key] = np.bincount(node[has_room], minlength=n_nodes) >= units
+            found[t, p] = (offers[key] & has_companions).any()
     return found
 
 
