@@ -5,6 +5,7 @@ import math
 import vinesim as vs
 from vinesim.engine.compiled import CompiledRun
 from vinesim.engine.contract import GO_ON
+from vinesim.engine.simulate import deciding
 from vinesim.model.streams import stream, stream_seed
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
@@ -14,7 +15,7 @@ TASK_COLUMNS = ("operations", "data_bytes", "data_rack", "data_shelf", "preferre
 
 def built(scenario: vs.Scenario) -> CompiledRun:
     """A run that is ready for its first event: model and state built, loop compiled."""
-    policy = resolve(scenario.policy, scenario.options)
+    policy = deciding(resolve(scenario.policy, scenario.options), scenario)
     order = policy.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
     model = build_model(scenario, policy.groups, order)
     seed = stream_seed(scenario.seed, "policy")

@@ -14,7 +14,7 @@ from benchmarks.measure import best_of
 from benchmarks.report import Report, Table, Target, figure
 from vinesim.model.workload import ANYWHERE, NO_GANG
 
-POLICIES = ("fcfs", "las", "srtf")
+POLICIES = ("fcfs", "easy_backfill", "las", "srtf")
 GPUS = 8  # of a node
 N_NODES, N_JOBS = 600, 80_000
 LOADS = (0.9, 1.1)  # at 0.9 few jobs wait; at 1.1 more and more
