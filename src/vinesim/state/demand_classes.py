@@ -14,8 +14,8 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
 from vinesim.model.partition import Partition
 from vinesim.model.scenario import Scenario
-from vinesim.model.workload import ANY_LEAD, NO_PARTITION, ONE_SLOT, Workload
-from vinesim.state.demand import amounts
+from vinesim.model.workload import ANY_LEAD, NO_PARTITION, Workload
+from vinesim.state.demand import amounts, demands
 from vinesim.state.layout import OVERFULL
 
 
@@ -57,10 +57,10 @@ def classes_on(
     task_type = np.repeat(work.job_task_type, np.diff(work.job_first))
     lead = np.full(n_tasks, ANY_LEAD) if work.lead_types is None else work.lead_types
     units = np.ones(n_tasks, np.int32) if work.units is None else work.units
-    share = np.full(n_tasks, ONE_SLOT) if work.demand is None else work.demand
+    share = demands(work)
     companion = {names.index(name): amount for name, amount in (work.companions or {}).items()}
     partition = np.repeat(job_partition, np.diff(work.job_first))
-    of_task = _coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
+    of_task = coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
     first = np.unique(of_task, return_index=True)[1]
     beside = np.zeros((len(first), n_types))
     for p, amount in companion.items():
@@ -82,7 +82,7 @@ def units_of_partition(center: Datacenter, partitions: Sequence[Partition], numb
     return one.has(center.rack, center.shelf)
 
 
-def _coded(columns: list[np.ndarray]) -> np.ndarray:
+def coded(columns: list[np.ndarray]) -> np.ndarray:
     """[N] int32: equal for tasks that are equal in all columns, from 0, in their order."""
     code = np.zeros(len(columns[0]), np.int64)
     for values in columns:
@@ -126,12 +126,12 @@ def _nodes_of_each_kind(center: Datacenter, is_there: np.ndarray) -> tuple[np.nd
     unit_type, capacity = center.unit_type[is_there], center.unit_capacity[is_there]
     at = center.rack[is_there] * np.int64(center.n_shelves) + center.shelf[is_there]
     place = np.unique(at, return_inverse=True)[1]
-    kind = _coded([unit_type, capacity])
+    kind = coded([unit_type, capacity])
     counts = np.zeros((int(place.max()) + 1, int(kind.max()) + 1), np.int32)
     if counts.size > 50_000_000:
         return unit_type, capacity, place
     np.add.at(counts, (place, kind), 1)
-    chosen = np.unique(_coded(list(counts.T)), return_index=True)[1]
+    chosen = np.unique(coded(list(counts.T)), return_index=True)[1]
     number = np.full(len(counts), -1)
     number[chosen] = np.arange(len(chosen))
     mine = number[place] >= 0

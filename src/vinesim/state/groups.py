@@ -3,7 +3,7 @@
 A policy declares by what groups differ; the pending tasks of a group are chained in the order of their numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.state.demand import demands
-from vinesim.state.demand_classes import DemandClasses
+from vinesim.state.demand_classes import DemandClasses, coded
 from vinesim.state.gang_room import gang_codes
 from vinesim.state.partitions import Quotas
 
@@ -52,7 +52,7 @@ def number_groups(
     if ANY_PROCESSOR in names:
         wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
     application = None if work.application is None else np.repeat(work.application, counts)
-    requests = _request_codes(work.requests) if work.requests and "requests" in by else None
+    requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
     columns: list[tuple[str, Any]] = [
         ("preferred_type", wanted - NO_PREFERENCE),
         ("data_node", data_node),
@@ -119,12 +119,3 @@ def _following(group: np.ndarray, n_groups: int) -> np.ndarray:
 def _codes(values: np.ndarray) -> np.ndarray:
     """[n] int64: the position of each value among the distinct ones."""
     return np.unique(values, return_inverse=True)[1]
-
-
-def _request_codes(requests: Mapping[str, np.ndarray]) -> np.ndarray:
-    """[N] int64: equal for tasks that request the same."""
-    code = np.zeros(len(next(iter(requests.values()))), np.int64)
-    for values in requests.values():
-        found, level = np.unique(values, return_inverse=True)
-        code = np.unique(code * len(found) + level, return_inverse=True)[1]
-    return code
