@@ -139,21 +139,26 @@ def note_end(model: Any, state: Any, scratch: Any, member: int, begin_us: float)
 def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
     """Record how long the task takes on each type, without its transfer; for a gang whose first task is on the type,
     the longest time of any of its tasks, with the longest transfer."""
-    end = end_of_members(model, state, task)
     for p in range(len(model.affinity)):
-        scratch.expected[p] = 0.0
-        for member in range(task, end):
-            if is_member(model, state, task, member) and scratch.expected[p] != UNABLE:
-                low, high = p, p + 1
-                if model.affinity[p, task_type(model, state, member)] <= 0.0:
-                    low, high = (p, p) if member == task else (0, len(model.affinity))  # it may get any other one
-                time_us = longest_expected_us(model, state, member, low, high)
-                if time_us == UNABLE:
-                    scratch.expected[p] = UNABLE
-                else:
-                    if end > task + 1:
-                        time_us += farthest_us(model, member)
-                    scratch.expected[p] = max(scratch.expected[p], time_us)
+        scratch.expected[p] = expected_together_us(model, state, task, p)
+
+
+def expected_together_us(model: Any, state: Any, task: int, processor_type: int) -> float:
+    """Return this for one type; UNABLE if one of the tasks cannot run then, or may get a unit that does not provide what
+    it requests."""
+    longest_us, end = 0.0, end_of_members(model, state, task)
+    for member in range(task, end):
+        if is_member(model, state, task, member):
+            if model.affinity[processor_type, task_type(model, state, member)] > 0.0:
+                time_us = longest_expected_us(model, state, member, processor_type, processor_type + 1)
+            elif member == task:
+                return UNABLE
+            else:  # it may get any type that can run it
+                time_us = longest_expected_us(model, state, member, 0, len(model.affinity))
+            if time_us == UNABLE:
+                return UNABLE
+            longest_us = max(longest_us, time_us + farthest_us(model, member) if end > task + 1 else time_us)
+    return longest_us
 
 
 def longest_expected_us(model: Any, state: Any, task: int, low: int, high: int) -> float:
