@@ -51,6 +51,7 @@ def number_groups(
     names = [p.name for p in scenario.datacenter.processor_types]
     if ANY_PROCESSOR in names:
         wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
+    priority = _codes(work.priority) if work.priority is not None and "priority" in by else None
     application = None if work.application is None else np.repeat(work.application, counts)
     requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
     columns: list[tuple[str, Any]] = [
@@ -58,7 +59,7 @@ def number_groups(
         ("data_node", data_node),
         ("data_rack", None if data_node is None else work.data_rack),
         ("application", application),
-        ("priority", None if work.priority is None else np.repeat(_codes(work.priority), counts)),
+        ("priority", None if priority is None else np.repeat(priority, counts)),
         ("user", None if work.user is None else np.repeat(work.user, counts)),
         ("demand", _codes(demands(work)) if "demand" in by and classes is None else None),
         ("requests", requests),
