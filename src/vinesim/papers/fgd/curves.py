@@ -2,7 +2,7 @@
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.engine.simulate import simulate
+from vinesim.engine.tier import Engine
 from vinesim.model.cores import n_cores
 from vinesim.papers.fgd.trace import Trace, drawn, read_trace
 
@@ -32,19 +33,19 @@ def curves(nodes: Path, pods: Path, n_seeds: int, workers: int | None) -> Curves
     if n_workers == 1:
         found = [curve(*run) for run in runs]
     else:
-        for policy in POLICIES:  # compiled once, not by each process
-            curve(nodes, pods, policy, 0)
+        for policy in POLICIES:  # compiled once, not by each process, nor tried in plain Python by each first
+            curve(nodes, pods, policy, 0, "compiled")
         with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
-            found = list(pool.map(curve, *zip(*runs, strict=True), chunksize=max(1, len(runs) // (8 * n_workers))))
+            found = list(pool.map(partial(curve, engine="compiled"), *zip(*runs, strict=True), chunksize=max(1, len(runs) // (8 * n_workers))))
     return Curves(np.reshape(found, (len(POLICIES), n_seeds, MOST_LOAD + 1)))
 
 
-def curve(nodes: Path, pods: Path, policy: str, seed: int) -> np.ndarray:
+def curve(nodes: Path, pods: Path, policy: str, seed: int, engine: Engine = "auto") -> np.ndarray:
     """[MOST_LOAD + 1] the curve of one run."""
     trace = _trace(nodes, pods)
     made = drawn(trace, policy, seed)
     is_placed = np.zeros(len(made.arrivals), bool)
-    is_placed[trace.can_run[made.arrivals]] = simulate(made.scenario).outcome.task_unit >= 0
+    is_placed[trace.can_run[made.arrivals]] = simulate(made.scenario, engine=engine).outcome.task_unit >= 0
     asked = trace.asked_milli[made.arrivals]
     return by_load(asked, is_placed, trace.milli)
 
