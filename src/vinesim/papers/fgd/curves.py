@@ -16,7 +16,7 @@ from vinesim.papers.fgd.trace import Trace, drawn, read_trace
 
 POLICIES = ("random_fit", "dot_product", "gpu_clustering", "gpu_packing", "gpu_best_fit", "fgd")
 MOST_LOAD = 130  # %
-FEW_RUNS = 12  # below, more processes would take longer to start than they save
+FEW_RUNS = 12  # so few take less time than processes take to start, or the policies to compile
 
 
 class Curves(NamedTuple):
@@ -29,14 +29,17 @@ def curves(nodes: Path, pods: Path, n_seeds: int, workers: int | None) -> Curves
     """Run all policies on the trace, for each seed. Raises :class:`InputError` for wrong files."""
     _trace(nodes, pods)
     runs = [(nodes, pods, policy, seed) for policy, seed in product(POLICIES, range(n_seeds))]
-    n_workers = workers or (1 if len(runs) <= FEW_RUNS else n_cores())
+    is_few = len(runs) <= FEW_RUNS
+    n_workers = workers or (1 if is_few else n_cores())
     if n_workers == 1:
         found = [curve(*run) for run in runs]
     else:
-        for policy in POLICIES:  # compiled once, not by each process, nor tried in plain Python by each first
-            curve(nodes, pods, policy, 0, "compiled")
+        engine: Engine = "auto" if is_few else "compiled"
+        for policy in () if is_few else POLICIES:  # once, not by each process
+            curve(nodes, pods, policy, 0, engine)
+        done = partial(curve, engine=engine)
         with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
-            found = list(pool.map(partial(curve, engine="compiled"), *zip(*runs, strict=True), chunksize=max(1, len(runs) // (8 * n_workers))))
+            found = list(pool.map(done, *zip(*runs, strict=True), chunksize=max(1, len(runs) // (8 * n_workers))))
     return Curves(np.reshape(found, (len(POLICIES), n_seeds, MOST_LOAD + 1)))
 
 
