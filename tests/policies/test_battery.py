@@ -263,7 +263,7 @@ def test_deterministic_means_that_the_seed_does_not_matter(policy):
     some = sorted({0, *range(0, len(choices), -(-len(choices) // 8)), *np.flatnonzero(is_default).tolist()})
     for options in (choices[i] for i in some):
         differ = 0
-        for seed in range(8 if issubclass(policy, BatchPolicy) else 30):
+        for seed in range(10 if policy.deterministic else 30):
             scenario = seeded_scenario(seed, policy, options, limits_of(policy))
             differ += table(scenario, 1) != table(scenario, 2)
         if policy.deterministic:
