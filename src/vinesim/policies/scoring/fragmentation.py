@@ -7,6 +7,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, kinds_of_tasks, may_use, milli_left
+from vinesim.state.demand_classes import coded, first_rows
 
 COVERED = 0.95  # of all pods are of typical kinds
 MOST_TYPES = 63  # of processors, so many bits has a set of them
@@ -43,13 +44,14 @@ def typical_pods(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> di
     n_counted = n_first or n_tasks
     usable = may_use(model)
     all_gpus = usable.any(axis=0)
-    sets = [() if (row == all_gpus).all() else tuple(np.flatnonzero(row).tolist()) for row in usable]
-    kinds = kinds_of_tasks(model)[:n_counted].tolist()
-    columns = (pods[name][:n_counted].tolist() for name in ("pod_cpu", "pod_milli", "pod_gpus"))
-    counts: dict[tuple[Any, ...], int] = {}
-    for key in zip(*columns, (sets[kind] for kind in kinds), strict=True):
-        counts[key] = counts.get(key, 0) + 1
-    ranked = sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    kinds = kinds_of_tasks(model)[:n_counted]
+    columns = [pods[name][:n_counted] for name in ("pod_cpu", "pod_milli", "pod_gpus")]
+    code = coded([*columns, coded(list(usable.T))[kinds]])
+    first = first_rows(code)
+    sets = [() if (row == all_gpus).all() else tuple(np.flatnonzero(row).tolist()) for row in usable[kinds[first]]]
+    keys = zip(*(column[first].tolist() for column in columns), sets, strict=True)
+    counts = zip(keys, np.bincount(code).tolist(), strict=True)
+    ranked = sorted(counts, key=lambda item: (item[1], item[0]), reverse=True)
     n_covered = np.cumsum([count for _, count in ranked])
     chosen = ranked[: int(np.searchsorted(n_covered, COVERED * n_counted)) + 1]
     covered = float(n_covered[len(chosen) - 1])
