@@ -139,10 +139,11 @@ def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datace
     found, limit = np.zeros(classes.can_lead.shape, bool), largest * OVERFULL
     n_at_once = max(1, MOST_AT_ONCE // limit.size)
     for begin in range(0, len(found), n_at_once):
-        some = slice(*np.searchsorted(kind, [begin, begin + n_at_once]))
-        has_companions = (classes.companion[begin : begin + n_at_once, np.newaxis] <= limit).all(axis=2)
-        has_lead = n_offered[offer[some]] >= classes.units[kind[some], np.newaxis]
-        found[kind[some], lead[some]] = (has_lead & has_companions[kind[some] - begin]).any(axis=1)
+        asked = classes.companion[begin : begin + n_at_once, np.newaxis, :]
+        has_companions = np.all(asked <= limit, axis=2)
+        mine = np.flatnonzero((kind >= begin) & (kind < begin + n_at_once))
+        has_lead = n_offered[offer[mine]] >= classes.units[kind[mine], np.newaxis]
+        found[kind[mine], lead[mine]] = np.any(has_lead & has_companions[kind[mine] - begin], axis=1)
     return found
 
 

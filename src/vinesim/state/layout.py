@@ -116,7 +116,7 @@ class Model(NamedTuple):
     companion_type: np.ndarray  # [C] int32: processor types of companions, the most frequent first
     kind_beside: np.ndarray  # [T C] float64: what each class asks of each companion, 0: nothing; or [0]
     kind_rank: np.ndarray  # [T, max(C, 1)] int16: rank of the amount of each companion, 0: none; or [0, 0]
-    kind_asks: np.ndarray  # [T C] int32: how many of the amounts asked of each companion are no larger than its own; or [0]
+    kind_asks: np.ndarray  # [T C] int32: how many of the amounts asked of each companion are up to its own; or [0]
     asked: np.ndarray  # amounts of the companions that any class asks for, ascending for each; or [0]
     asked_rank: np.ndarray  # [amounts] int16: their ranks, from 1
     asked_first: np.ndarray  # [C + 1] int32: where those of each companion begin; or [0]

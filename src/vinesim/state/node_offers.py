@@ -1,5 +1,5 @@
-"""What each node has room for, where scores of nodes are kept and tasks hold several units: for each number of units and
-share of a lead, the types of which it has so many; and how many of the amounts that are asked of each companion fit. So a
+"""What each node has room for, where scores of nodes are kept and tasks hold several units: for each number of units
+and share of a lead, the types of which it has so many; and how many of the amounts asked of each companion fit. So a
 class is looked up at a node in a few steps, instead of trying the node's units; most nodes that a busy cluster looks at
 have no room.
 
@@ -29,11 +29,10 @@ def can_start_at(model, state, task, node):
         if state.node_fitting[node * n + c] < model.kind_asks[kind * n + c]:
             return False
     n_words = model.kind_types.shape[1]
-    first = not_negative(np.int64(model.kind_shape[kind]) * n_words)
+    first, found = not_negative(np.int64(model.kind_shape[kind]) * n_words), ZERO
     for w in range(n_words):
-        if state.node_offers[node, first + w] & model.kind_types[kind, w] != ZERO:
-            return True
-    return False
+        found |= state.node_offers[node, first + w] & model.kind_types[kind, w]
+    return found != ZERO
 
 
 def _keeps_none(model, state):

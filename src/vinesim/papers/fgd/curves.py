@@ -36,7 +36,13 @@ def curves(nodes: Path, pods: Path, n_seeds: int, workers: int | None) -> Curves
         for policy in POLICIES:  # compiled once, not by each process, nor tried in plain Python by each first
             curve(nodes, pods, policy, 0, "compiled")
         with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
-            found = list(pool.map(partial(curve, engine="compiled"), *zip(*runs, strict=True), chunksize=max(1, len(runs) // (8 * n_workers))))
+            found = list(
+                pool.map(
+                    partial(curve, engine="compiled"),
+                    *zip(*runs, strict=True),
+                    chunksize=max(1, len(runs) // (8 * n_workers)),
+                )
+            )
     return Curves(np.reshape(found, (len(POLICIES), n_seeds, MOST_LOAD + 1)))
 
 

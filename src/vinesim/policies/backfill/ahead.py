@@ -144,8 +144,8 @@ def look_up_expected(model: Any, state: Any, scratch: Any, task: int) -> None:
 
 
 def expected_together_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Return this for one type; UNABLE if one of the tasks cannot run then, or may get a unit that does not provide what
-    it requests."""
+    """Return this for one type; UNABLE if one of the tasks cannot run then, or may get a unit that does not provide
+    what it requests."""
     longest_us, end = 0.0, end_of_members(model, state, task)
     for member in range(task, end):
         if is_member(model, state, task, member):
