@@ -36,6 +36,14 @@ from vinesim.state.kernel import kept, policy_call, policy_kernel
 from vinesim.state.layout import PENDING, Model, State
 from vinesim.state.scratch import build_options, build_scratch
 
+SEARCHES = {  # queries that the index of nodes answers, besides those for gangs
+    queries.closest_free,
+    queries.fastest_free,
+    queries.fastest_free_without,
+    queries.first_free,
+    queries.is_available,
+    queries.least_busy,
+}
 LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
 
 
@@ -62,10 +70,12 @@ def bound(decide: Any, kernel: str = LOOP) -> Bound:
 def _keeps(used: set[Any]) -> dict[str, bool]:
     """Return what the state must keep for the queries that a policy uses."""
     counts_kinds = queries.node_tasks_of in used
+    scores_nodes = counts_kinds or not {queries.best_node, queries.random_node}.isdisjoint(used)
     return {
         "counts_free": queries.random_free in used,
-        "scores_nodes": counts_kinds or not {queries.best_node, queries.random_node}.isdisjoint(used),
+        "scores_nodes": scores_nodes,
         "counts_kinds": counts_kinds,
+        "indexes_nodes": not scores_nodes or not SEARCHES.isdisjoint(used),
     }
 
 

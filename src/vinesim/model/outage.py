@@ -30,7 +30,7 @@ class Outage:
 
 def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Problem]:
     """Yield what is wrong with them: times, nodes that do not exist, overlapping outages of one node."""
-    nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
+    nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if outages else set()
     last: dict[tuple[int, int], tuple[int, Outage]] = {}
     for i, outage in sorted(enumerate(outages), key=lambda item: item[1].down_us):
         where, node = f"outages[{i}]", (outage.rack, outage.shelf)

@@ -54,7 +54,7 @@ def types_of(quota: str) -> list[str]:
 def wrong_partitions(partitions: Sequence[Partition], center: Datacenter, work: Workload) -> Iterator[Problem]:
     """Yield what is wrong with partitions: nodes and processor types that do not exist, and jobs of no partition."""
     names = [one.name for one in partitions]
-    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
+    units = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if partitions else set()
     for i, one in enumerate(partitions):
         where = f"partitions[{i}]"
         if one.name in names[:i]:

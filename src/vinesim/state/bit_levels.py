@@ -20,3 +20,11 @@ def fill(levels: tuple[np.ndarray, np.ndarray, np.ndarray], row: int, members: n
         bits[members] = True
         words[row] |= np.packbits(bits, bitorder="little").view("<u8")
         members = np.flatnonzero(words[row])
+
+
+def of_rows(is_member: np.ndarray) -> np.ndarray:
+    """[rows, n / 64] uint64: the first level of a set for each row of [rows, n] bool."""
+    n_words = max(1, -(-is_member.shape[1] // 64))
+    bits = np.zeros((len(is_member), 64 * n_words), bool)
+    bits[:, : is_member.shape[1]] = is_member
+    return np.packbits(bits, axis=1, bitorder="little").view("<u8")

@@ -12,7 +12,7 @@ from vinesim.model.scenario import PREEMPTION, Scenario
 from vinesim.model.workload import NO_GANG, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts, demands
-from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
+from vinesim.state.demand_classes import DemandClasses, classes_of, coded, first_rows, unmet
 from vinesim.state.gang_room import check_gangs, gangs_of
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import OF_REQUEST, Model
@@ -54,9 +54,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
     deployed = distinct(unit_type)
     n_types, n_task_types = affinity.shape
     ranking = np.full((n_task_types, n_types), -1, np.int32)
-    for t in range(n_task_types):
-        able = deployed[affinity[deployed, t] > 0]
-        ranking[t, : len(able)] = able[np.argsort(-affinity[able, t], kind="stable")]
+    by_speed = deployed[np.argsort(-affinity[deployed], axis=0, kind="stable").T]
+    is_able = affinity.T[np.arange(n_task_types)[:, np.newaxis], by_speed] > 0
+    ranking[:, : len(deployed)] = np.where(is_able, by_speed, -1)
 
     types = center.processor_types
     capacity = center.unit_capacity[order]
@@ -187,10 +187,15 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
         "lead_units": NOTHING_I4,
         "lead_end": NOTHING_I4,
         "lead_share": NOTHING_F8,
+        "lead_shape": NOTHING_I4,
+        "type_lead": NOTHING_I4,
+        "kind_shape": NOTHING_I4,
+        "kind_types": np.empty((0, 0), np.uint64),
         "companion_type": NOTHING_I4,
         "node_sole": NOTHING_I4,
         "kind_beside": NOTHING_F8,
         "kind_rank": np.empty((0, 0), np.int16),
+        "kind_asks": NOTHING_I4,
         "asked": NOTHING_F8,
         "asked_rank": np.empty(0, np.int16),
         "asked_first": NOTHING_I4,
@@ -238,14 +243,17 @@ def _vectors(
     classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int
 ) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
+    n_types = classes.can_lead.shape[1]
     kind_lead = np.full(classes.can_lead.shape, -1, np.int32)
     kind, lead_of = np.nonzero(classes.can_lead)
-    share = np.where(np.isnan(classes.share), -1.0, classes.share)[kind]
-    leads, kind_lead[kind, lead_of] = np.unique(
-        np.stack([lead_of, share, classes.units[kind]], axis=1), axis=0, return_inverse=True
-    )
-    lead_type, shares, lead_units = leads.T
-    begins = np.flatnonzero(np.r_[True, (leads[1:, :2] != leads[:-1, :2]).any(axis=1), True])
+    share = np.where(np.isnan(classes.share), -1.0, classes.share)
+    shape = coded([share, classes.units])
+    share = share[kind]
+    number = coded([lead_of, share, classes.units[kind]])
+    kind_lead[kind, lead_of] = number
+    first = first_rows(number)
+    lead_type, shares, lead_units = lead_of[first], share[first], classes.units[kind[first]]
+    begins = np.flatnonzero(np.r_[True, (lead_type[1:] != lead_type[:-1]) | (shares[1:] != shares[:-1]), True])
     n_companions = (classes.companion > 0).sum(axis=1)
     used = (classes.companion > 0)[classes.of_task].sum(axis=0)
     by_use = np.argsort(-used, kind="stable")
@@ -263,6 +271,10 @@ def _vectors(
         "lead_units": lead_units.astype(np.int32),
         "lead_share": np.where(shares < 0, ONE_SLOT, shares),
         "lead_end": np.repeat(begins[1:], np.diff(begins)).astype(np.int32),
+        "lead_shape": shape[kind[first]],
+        "type_lead": np.searchsorted(lead_type, np.arange(n_types + 1)).astype(np.int32),
+        "kind_shape": shape,
+        "kind_types": bit_levels.of_rows(classes.can_lead),
         "companion_type": companion_type,
         "node_sole": _sole_units(unit_node, unit_type, n_nodes, companion_type),
         "kind_beside": np.ascontiguousarray(classes.companion[:, companion_type]).ravel(),

@@ -57,6 +57,11 @@ def _only(
     return register
 
 
+def _holds_several_simply(model: Any, *others: Any) -> bool:
+    return holds_several(model) and not has_gangs(model) and not is_partitioned(model)
+
+
+with_only_several_units = partial(_only, _holds_several_simply)
 with_several_units, with_early_ends = partial(_only, holds_several), partial(_only, ends_early)
 with_gangs, with_node_scores = partial(_only, has_gangs), partial(_only, scores_nodes)
 with_partitions, with_held_written = partial(_only, is_partitioned), partial(_only, writes_held)

@@ -18,6 +18,10 @@ from vinesim.model.workload import ANY_LEAD, NO_PARTITION, Workload
 from vinesim.state.demand import amounts, demands
 from vinesim.state.layout import OVERFULL
 
+MOST_CODES = 1 << 62  # of several columns, before they are numbered anew
+MOST_LEVELS = 1 << 20  # of a column of whole numbers; others are numbered
+MOST_AT_ONCE = 10_000_000  # numbers in the tables that compare classes with nodes
+
 
 class DemandClasses(NamedTuple):
     """T classes, in the order of their first columns: task type, lead set, units, share, companions, partition."""
@@ -61,7 +65,7 @@ def classes_on(
     companion = {names.index(name): amount for name, amount in (work.companions or {}).items()}
     partition = np.repeat(job_partition, np.diff(work.job_first))
     of_task = coded([task_type, lead, units, np.where(np.isnan(share), -1.0, share), *companion.values(), partition])
-    first = np.unique(of_task, return_index=True)[1]
+    first = first_rows(of_task)
     beside = np.zeros((len(first), n_types))
     for p, amount in companion.items():
         beside[:, p] = amount[first]
@@ -83,14 +87,33 @@ def units_of_partition(center: Datacenter, partitions: Sequence[Partition], numb
 
 
 def coded(columns: list[np.ndarray]) -> np.ndarray:
-    """[N] int32: equal for tasks that are equal in all columns, from 0, in their order."""
-    code = np.zeros(len(columns[0]), np.int64)
+    """[N] int32: equal for rows that are equal in all columns, from 0, in their order."""
+    code, n_codes = np.zeros(len(columns[0]), np.int64), 1
     for values in columns:
-        if (values == values[0]).all():
-            continue
-        found, level = np.unique(values, return_inverse=True)
-        code = np.unique(code * len(found) + level, return_inverse=True)[1]
-    return code.astype(np.int32)
+        level, n = _levels(values)
+        if n_codes * n > MOST_CODES:
+            code = np.unique(code, return_inverse=True)[1]
+            n_codes = int(code.max()) + 1
+        code, n_codes = code * n + level, n_codes * n
+    return np.unique(code, return_inverse=True)[1].astype(np.int32)
+
+
+def first_rows(code: np.ndarray) -> np.ndarray:
+    """[codes] int64: the first row of each code, of those that ``coded`` returns."""
+    first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    return first
+
+
+def _levels(values: np.ndarray) -> tuple[np.ndarray | int, int]:
+    """Return whole numbers, 0 or more, in the order of the values, and a number that is above all of them."""
+    least, most = (values.min(), values.max()) if len(values) else (0, 0)
+    if least == most:
+        return 0, 1
+    if values.dtype.kind in "iub" and int(most) - int(least) < MOST_LEVELS:
+        return values.astype(np.int64) - int(least), int(most) - int(least) + 1
+    found, level = np.unique(values, return_inverse=True)
+    return level, len(found)
 
 
 def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datacenter) -> np.ndarray:
@@ -104,20 +127,23 @@ def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datace
     largest = np.zeros((n_nodes, n_types))
     np.maximum.at(largest, (node, unit_type), capacity)
     slows_down = np.array([shares_speed(center, p) for p in range(n_types)])
-    found = np.zeros(classes.can_lead.shape, bool)
-    offers: dict[tuple[int, int, float], np.ndarray] = {}
-    limit = largest * OVERFULL
-    for t in range(len(found)):
-        units, share = int(classes.units[t]), float(classes.share[t])
-        has_companions = (classes.companion[t] <= limit).all(axis=1)
-        for p in np.flatnonzero(classes.can_lead[t]).tolist():
-            if units > 1 and slows_down[p]:
-                continue
-            key = (p, units, -1.0 if np.isnan(share) else share)
-            if key not in offers:
-                has_room = (unit_type == p) & (amounts(share, capacity) <= capacity * OVERFULL)
-                offers[key] = np.bincount(node[has_room], minlength=n_nodes) >= units
-            found[t, p] = (offers[key] & has_companions).any()
+    kind, lead = np.nonzero(classes.can_lead & ~((classes.units > 1)[:, np.newaxis] & slows_down))
+    share = classes.share[kind]
+    offer = coded([lead, np.where(np.isnan(share), -1.0, share)])
+    first = first_rows(offer)
+    n_offered, n_at_once = np.zeros((len(first), n_nodes), np.int32), max(1, MOST_AT_ONCE // len(unit_type))
+    for begin in range(0, len(first), n_at_once):
+        some = first[begin : begin + n_at_once, np.newaxis]
+        i, unit = np.nonzero((lead[some] == unit_type) & (amounts(share[some], capacity) <= capacity * OVERFULL))
+        np.add.at(n_offered, (begin + i, node[unit]), 1)
+    found, limit = np.zeros(classes.can_lead.shape, bool), largest * OVERFULL
+    n_at_once = max(1, MOST_AT_ONCE // limit.size)
+    for begin in range(0, len(found), n_at_once):
+        asked = classes.companion[begin : begin + n_at_once, np.newaxis, :]
+        has_companions = np.all(asked <= limit, axis=2)
+        mine = np.flatnonzero((kind >= begin) & (kind < begin + n_at_once))
+        has_lead = n_offered[offer[mine]] >= classes.units[kind[mine], np.newaxis]
+        found[kind[mine], lead[mine]] = np.any(has_lead & has_companions[kind[mine] - begin], axis=1)
     return found
 
 
@@ -131,7 +157,7 @@ def _nodes_of_each_kind(center: Datacenter, is_there: np.ndarray) -> tuple[np.nd
     if counts.size > 50_000_000:
         return unit_type, capacity, place
     np.add.at(counts, (place, kind), 1)
-    chosen = np.unique(coded(list(counts.T)), return_index=True)[1]
+    chosen = first_rows(coded(list(counts.T)))
     number = np.full(len(counts), -1)
     number[chosen] = np.arange(len(chosen))
     mine = number[place] >= 0

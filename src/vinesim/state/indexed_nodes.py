@@ -11,9 +11,12 @@ from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of
 from vinesim.state.indexed_room import first_in_range
 from vinesim.state.indexed_tasks import group_of
-from vinesim.state.kernel import inlined, kernel
+from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import UNFIT
+from vinesim.state.node_offers import can_start_at, renew_offers
 from vinesim.state.request_gangs import NO_REQUEST, after_node, first_of_request, least_busy_of_request
+
+BLOCK = 64  # nodes that are counted at once
 
 
 @compiled_form_of(queries.is_allowed)
@@ -40,7 +43,7 @@ def node_tasks(model, state, node):
 @kernel
 def _score_of(model, state, view, task, node, score):
     """Return the score of a node for a task."""
-    if queries.first_free_at(model, state, task, node) < 0:
+    if not can_start_at(model, state, task, node):
         return np.int64(UNFIT)
     return np.int64(queries.bounded(score(model, state, task, node, view)))
 
@@ -48,15 +51,16 @@ def _score_of(model, state, view, task, node, score):
 @kernel
 def _highest(scores, kind, block):
     """Return the highest of a block of 64 scores of a task type."""
-    highest = np.int32(UNFIT)
-    for i in range(block << 6, min((block + 1) << 6, scores.shape[1])):
-        highest = max(highest, scores[kind, i])
+    highest, begin, kind = np.int32(UNFIT), not_negative(block << 6), not_negative(kind)
+    for i in range(min(BLOCK, scores.shape[1] - begin)):
+        highest = max(highest, scores[kind, not_negative(begin + i)])
     return highest
 
 
 @inlined
 def _set_score(state, kind, node, found):
     """Set the score of a node, and the highest of its block and of the blocks around it."""
+    kind, node = not_negative(kind), not_negative(node)
     block = node >> 6
     before = state.node_score[kind, node]
     state.node_score[kind, node] = found
@@ -93,6 +97,7 @@ def renew_scores(model, state, view, task, kind, score):
     seen, number = np.int64(-1), _number_of(score)
     if is_alike and state.kind_score[kind] == number:
         seen = state.kind_seen[kind]
+    renew_offers(model, state)
     state.kind_score[kind], state.kind_seen[kind] = number, run.n_changes
     run.n_changes_seen = run.n_changes
     if seen >= 0 and run.n_changes - seen <= n_kept:
@@ -141,18 +146,28 @@ def _no_score(model, state, task, node, view):
 def random_node(model, state, view, task):
     kind = queries.task_type(model, state, task)
     renew_scores(model, state, view, task, kind, _no_score)
-    n = np.int64(0)
-    for node in range(model.node_rack.shape[0]):
-        n += state.node_score[kind, node] != UNFIT
+    n_nodes = np.int64(model.node_rack.shape[0])
+    n = _count_fit(state, kind, np.int64(0), n_nodes)
     if n == 0:
         return np.int64(-1)
     k = queries.random_below(state, n)
-    for node in range(model.node_rack.shape[0]):
-        if state.node_score[kind, node] != UNFIT:
-            if k == 0:
-                return np.int64(node)
-            k -= 1
-    return np.int64(-1)
+    node, n = np.int64(0), _count_fit(state, kind, np.int64(0), min(n_nodes, BLOCK))
+    while k >= n:
+        k, node = k - n, node + BLOCK
+        n = _count_fit(state, kind, node, min(n_nodes - node, BLOCK))
+    while k > 0 or state.node_score[kind, not_negative(node)] == UNFIT:
+        k -= state.node_score[kind, not_negative(node)] != UNFIT
+        node += 1
+    return node
+
+
+@inlined
+def _count_fit(state, kind, begin, n_nodes):
+    """Count the nodes, of n_nodes from ``begin`` on, on which tasks of a type can start."""
+    n, begin = np.int32(0), not_negative(begin)
+    for i in range(n_nodes):
+        n += np.int32(state.node_score[kind, not_negative(begin + i)] != UNFIT)
+    return np.int64(n)
 
 
 @compiled_form_of(queries.node_tasks_of)

@@ -25,12 +25,14 @@ def build_state(
     ends_early: bool = False,
     scores_nodes: bool = False,
     counts_kinds: bool = False,
+    indexes_nodes: bool = True,
 ) -> State:
     """Return the state before the first event: every unit idle, no job arrived.
 
     ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
     needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, and
-    ``counts_kinds`` how many tasks of each type run on each node.
+    ``counts_kinds`` how many tasks of each type run on each node; ``indexes_nodes`` the index of nodes with room, where
+    tasks hold several units.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
@@ -39,6 +41,7 @@ def build_state(
     run["random"] = np.uint64(seed)
     run["n_with_room"] = n_units
     run["found_task"] = run["gang_task"] = run["gang_refused"] = run["gang_event"] = -1
+    run["n_changes_seen"] = -1
     run["queue_now"] = run["queue_newest"] = run["interrupted"] = -1
     free = bit_levels.empty(n_types + 1, n_units)
     free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
@@ -60,7 +63,9 @@ def build_state(
     has_gangs = len(model.job_gang) > 0
     n_members = int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0)) if has_gangs else 0
     is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
-    rooms = node_rooms(model) if has_vectors else np.empty((0, 0), np.int16)
+    rooms = node_rooms(model) if has_vectors and (indexes_nodes or has_gangs) else np.empty((0, 0), np.int16)
+    keeps_offers = has_vectors and scores_nodes
+    n_offers = (int(model.kind_shape.max(initial=-1)) + 1) * model.kind_types.shape[1]
     n_kinds, n_nodes = len(model.ranking), len(model.node_rack)
     return State(
         run=run,
@@ -123,6 +128,8 @@ def build_state(
         changed_node=np.zeros(1 << n_nodes.bit_length() if scores_nodes else 0, np.int32),
         kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
         kind_score=np.zeros(n_kinds if scores_nodes else 0, np.int64),
+        node_offers=np.zeros((n_nodes, n_offers) if keeps_offers else (0, 0), np.uint64),
+        node_fitting=np.zeros(n_nodes * len(model.companion_type) if keeps_offers else 0, np.int32),
         node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),
         node_room=rooms,
         node_is_stale=np.zeros(n_nodes if len(rooms) else 0, np.uint8),

@@ -109,9 +109,14 @@ class Model(NamedTuple):
     lead_units: np.ndarray  # [L] int32: how many at one node; fewer first, of one type and share
     lead_end: np.ndarray  # [L] int32: the lead after the last of the same type and share
     lead_share: np.ndarray  # [L] float64: of each of them, as task_demand
+    lead_shape: np.ndarray  # [L] int32: its number of units and share, of S pairs of these; or [0]
+    type_lead: np.ndarray  # [P + 1] int32: where the leads of each type begin; or [0]
+    kind_shape: np.ndarray  # [T] int32: of the lead of each class; or [0]
+    kind_types: np.ndarray  # [T, P / 64] uint64: the types that it can be of, one bit each; or [0, 0]
     companion_type: np.ndarray  # [C] int32: processor types of companions, the most frequent first
     kind_beside: np.ndarray  # [T C] float64: what each class asks of each companion, 0: nothing; or [0]
     kind_rank: np.ndarray  # [T, max(C, 1)] int16: rank of the amount of each companion, 0: none; or [0, 0]
+    kind_asks: np.ndarray  # [T C] int32: how many of the amounts asked of each companion are up to its own; or [0]
     asked: np.ndarray  # amounts of the companions that any class asks for, ascending for each; or [0]
     asked_rank: np.ndarray  # [amounts] int16: their ranks, from 1
     asked_first: np.ndarray  # [C + 1] int32: where those of each companion begin; or [0]
@@ -236,6 +241,9 @@ class State(NamedTuple):
     changed_node: np.ndarray  # [V or more, a power of 2] int32: the node of each of the last changes; or [0]
     kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]
     kind_score: np.ndarray  # [T] int64: the number of the function that these are of; or [0]
+    node_offers: np.ndarray  # [V, S P / 64] uint64: types of which a node has room for such a lead, as kind_types;
+    # state/node_offers.py; or [0, 0]
+    node_fitting: np.ndarray  # [V C] int32: how many of the amounts asked of each companion it has room for; or [0]
     node_kinds: np.ndarray  # [V, T] int32: tasks of each type that run on the units of a node; or [0, 0]
     node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
     node_is_stale: np.ndarray  # [V] uint8: the node has changed, and node_room does not know; or [0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from vinesim.model.arrays import distinct
 from vinesim.state.demand import amounts
 from vinesim.state.layout import COLUMNS, OVERFULL, SLACK, Model
 
@@ -13,20 +14,27 @@ def node_rooms(model: Model) -> np.ndarray:
         return np.empty((0, 0), np.int16)
     width = 1 << max(0, n_nodes - 1).bit_length()
     n_columns = n_leads + max(0, len(model.companion_type) - 1)
-    rooms = np.zeros((2 * width, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
-    rooms[:, :n_leads] = -1
+    leaves = np.zeros((n_columns, n_nodes), np.int16)
+    leaves[:n_leads] = -1
     first = np.zeros(n_nodes, np.int16)
     for c, p in enumerate(model.companion_type):
         ranks = _ranks(model, c, p, n_nodes)
         if c > 0:
-            rooms[width : width + n_nodes, n_leads + c - 1] = ranks
+            leaves[n_leads + c - 1] = ranks
         else:
             first = ranks
-    for row in range(n_leads):
-        amount = amounts(model.lead_share[row], model.unit_capacity)
-        has_room = (model.unit_type == model.lead_type[row]) & (amount <= model.unit_capacity * OVERFULL)
-        offers = np.bincount(model.unit_node[has_room], minlength=n_nodes) >= model.lead_units[row]
-        rooms[width : width + n_nodes, row] = np.where(offers, first, -1)
+    for processor_type in distinct(model.lead_type):
+        mine = model.unit_type == processor_type
+        node, capacity = model.unit_node[mine], model.unit_capacity[mine]
+        offers = distinct(node)
+        for row in np.flatnonzero(model.lead_type == processor_type):
+            if row == 0 or model.lead_end[row] != model.lead_end[row - 1]:  # else of the same share
+                has_room = amounts(model.lead_share[row], capacity) <= capacity * OVERFULL
+                n_offered = np.bincount(node[has_room], minlength=n_nodes)[offers]
+            leaves[row, offers] = np.where(n_offered >= model.lead_units[row], first[offers], -1)
+    rooms = np.zeros((2 * width, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
+    rooms[:, :n_leads] = -1
+    rooms[width : width + n_nodes, :n_columns] = leaves.T
     level = width
     while level > 1:
         rooms[level // 2 : level] = np.maximum(rooms[level : 2 * level : 2], rooms[level + 1 : 2 * level : 2])
@@ -50,18 +58,20 @@ def ranked(companion: np.ndarray, companion_type: np.ndarray) -> dict[str, np.nd
     """
     most = np.iinfo(np.int16).max
     kind_rank = np.zeros((len(companion), max(1, len(companion_type))), np.int16)
+    kind_asks = np.zeros((len(companion), len(companion_type)), np.int32)
     asked, ranks = [], []
     for c, p in enumerate(companion_type):
         amount = np.unique(companion[:, p][companion[:, p] > 0])
         rank = np.arange(1, len(amount) + 1)
         if len(amount) > most:
             rank = 1 + (rank - 1) * most // len(amount)
-        found = np.concatenate([[0], rank])[np.searchsorted(amount, companion[:, p], side="right")]
-        kind_rank[:, c] = found
+        kind_asks[:, c] = np.searchsorted(amount, companion[:, p], side="right")
+        kind_rank[:, c] = np.concatenate([[0], rank])[kind_asks[:, c]]
         asked.append(amount)
         ranks.append(rank)
     return {
         "kind_rank": kind_rank,
+        "kind_asks": kind_asks.ravel(),
         "asked": np.concatenate([*asked, np.empty(0)]),
         "asked_rank": np.concatenate([*ranks, np.empty(0)]).astype(np.int16),
         "asked_first": np.cumsum([0, *map(len, asked)]).astype(np.int32),

@@ -28,16 +28,8 @@ class Trace(NamedTuple):
     can_run: np.ndarray  # [pods] bool: an empty node has all that it asks for
     row: np.ndarray  # [pods] int64: its job in the workload, if it can run
     workload: Workload  # of those that can run
-
-    @property
-    def asked_milli(self) -> np.ndarray:
-        """[pods] thousandths of GPUs that each asks for."""
-        return np.array([pod.n_gpus * pod.gpu_milli for pod in self.pods])
-
-    @property
-    def milli(self) -> int:
-        """The thousandths of all GPUs."""
-        return MILLI * sum(node.n_gpus for node in self.nodes)
+    asked_milli: np.ndarray  # [pods] int64: thousandths of GPUs that each asks for
+    milli: int  # of all GPUs
 
 
 class Drawn(NamedTuple):
@@ -64,7 +56,9 @@ def read_trace(nodes: Path, pods: Path) -> Trace:
     row = np.full(len(listed), -1)
     row[in_time] = np.arange(len(in_time))
     models = sorted({node.model for node in places})
-    return Trace(places, listed, can_run, row, workload_of([listed[i] for i in in_time], models))
+    work = workload_of([listed[i] for i in in_time], models)
+    asked_milli = np.array([pod.n_gpus * pod.gpu_milli for pod in listed])
+    return Trace(places, listed, can_run, row, work, asked_milli, MILLI * sum(node.n_gpus for node in places))
 
 
 def drawn(trace: Trace, policy: str, seed: int) -> Drawn:

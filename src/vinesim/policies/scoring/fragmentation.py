@@ -7,9 +7,13 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, kinds_of_tasks, may_use, milli_left
+from vinesim.state.demand_classes import coded, first_rows
 
 COVERED = 0.95  # of all pods are of typical kinds
 MOST_TYPES = 63  # of processors, so many bits has a set of them
+KNOWN = 4093  # places for nodes whose fragmentation is known; a prime, so that they spread
+MOST_GPUS = 16  # of such a node
+MOST_CPU = 1e9  # by which places are told apart
 SCRATCH: Mapping[str, tuple[str, str]] = {
     "typical_cpu": ("f8", "tasks"),
     "typical_gpus": ("i4", "tasks"),
@@ -19,9 +23,11 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "level": ("f8", "tasks"),  # the distinct amounts
     "n_typical": ("i8", "2"),  # pods, and amounts
     "left": ("f8", "units"),  # of each GPU of the node in question; below 0: not a GPU
-    "left_then": ("f8", "units"),  # the same when the fragmentation of the node was last computed
-    "cpu_then": ("f8", "units"),  # and what was left of its CPU, by the first unit of the node
-    "found_then": ("f8", "units"),  # and what was found
+    "known_gpus": ("i8", f"{KNOWN}"),  # of nodes whose fragmentation was computed last: GPUs, 0 = none is known
+    "known_type": ("i8", f"{KNOWN}"),  # the type of the first of these, as a bit
+    "known_left": ("f8", f"{KNOWN}*{MOST_GPUS}"),  # what was left of each
+    "known_cpu": ("f8", f"{KNOWN}"),  # and of the CPU
+    "known_found": ("f8", f"{KNOWN}"),  # and what was found
     "enough": ("i4", "tasks"),  # at that node: GPUs with so much left, for each amount
     "too_little": ("f8", "tasks"),  # what is left of the others
 }
@@ -38,13 +44,14 @@ def typical_pods(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> di
     n_counted = n_first or n_tasks
     usable = may_use(model)
     all_gpus = usable.any(axis=0)
-    sets = [() if (row == all_gpus).all() else tuple(np.flatnonzero(row).tolist()) for row in usable]
-    kinds = kinds_of_tasks(model)[:n_counted].tolist()
-    columns = (pods[name][:n_counted].tolist() for name in ("pod_cpu", "pod_milli", "pod_gpus"))
-    counts: dict[tuple[Any, ...], int] = {}
-    for key in zip(*columns, (sets[kind] for kind in kinds), strict=True):
-        counts[key] = counts.get(key, 0) + 1
-    ranked = sorted(counts.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    kinds = kinds_of_tasks(model)[:n_counted]
+    columns = [pods[name][:n_counted] for name in ("pod_cpu", "pod_milli", "pod_gpus")]
+    code = coded([*columns, coded(list(usable.T))[kinds]])
+    first = first_rows(code)
+    sets = [() if (row == all_gpus).all() else tuple(np.flatnonzero(row).tolist()) for row in usable[kinds[first]]]
+    keys = zip(*(column[first].tolist() for column in columns), sets, strict=True)
+    counts = zip(keys, np.bincount(code).tolist(), strict=True)
+    ranked = sorted(counts, key=lambda item: (item[1], item[0]), reverse=True)
     n_covered = np.cumsum([count for _, count in ranked])
     chosen = ranked[: int(np.searchsorted(n_covered, COVERED * n_counted)) + 1]
     covered = float(n_covered[len(chosen) - 1])
@@ -63,28 +70,55 @@ def typical_pods(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> di
 
 
 def look_at_node(model: Any, state: Any, scratch: Any, node: int) -> tuple[float, float]:
-    """Note what is left of the GPUs of a node, and return what is left of its CPU, and its fragmentation: computed only
-    if anything has changed since, because the scores of all kinds of pods need it."""
-    first, cpu = model.node_first[node], cpu_left(model, state, node)
-    is_known = cpu == scratch.cpu_then[first]
-    for unit in range(first, model.node_first[node + 1]):
-        is_gpu = scratch.scale[unit] > 0.0
-        left = milli_left(model, state, scratch, unit) if is_gpu else -1.0
-        scratch.left[unit] = left
-        if left != scratch.left_then[unit]:
-            scratch.left_then[unit] = left
-            is_known = False
-    if not is_known:
-        scratch.cpu_then[first] = cpu
-        scratch.found_then[first] = fragmentation(model, scratch, node, cpu)
-    return cpu, scratch.found_then[first]
+    """Note what is left of the GPUs of a node, and return what is left of its CPU, and its fragmentation."""
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        scratch.left[unit] = milli_left(model, state, scratch, unit) if scratch.scale[unit] > 0.0 else -1.0
+    cpu = cpu_left(model, state, node)
+    return cpu, fragmentation(model, scratch, node, cpu)
 
 
 def fragmentation(model: Any, scratch: Any, node: int, cpu: float) -> float:
     """Return the thousandths of GPUs that typical pods cannot use, on average, of what is noted to be left at a node,
-    with so much CPU. Its GPUs are taken to be of the type of the first. The terms of each case are summed apart, as in
-    the simulator: scores are rounded down, and the order of sums shows."""
-    total, allowed = look_at_levels(model, scratch, node)
+    with so much CPU. Its GPUs are taken to be of the type of the first. It is computed once for many nodes that are
+    alike, and kinds of pods: of what was found, the last is kept at each of ``KNOWN`` places."""
+    n_gpus, place, gpu_type = 0, int(min(cpu, MOST_CPU)) % KNOWN, 0
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if scratch.left[unit] >= 0.0:
+            place = (31 * place + int(scratch.left[unit])) % KNOWN
+            if n_gpus == 0:
+                gpu_type = 1 << int(model.unit_type[unit])
+            n_gpus += 1
+    if is_known(model, scratch, node, place, n_gpus, gpu_type, cpu):
+        return scratch.known_found[place]
+    found = sum_over_pods(model, scratch, node, gpu_type, cpu)
+    if 0 < n_gpus <= MOST_GPUS:
+        scratch.known_gpus[place], scratch.known_type[place] = n_gpus, gpu_type
+        scratch.known_cpu[place], scratch.known_found[place] = cpu, found
+        i = place * MOST_GPUS
+        for unit in range(model.node_first[node], model.node_first[node + 1]):
+            if scratch.left[unit] >= 0.0:
+                scratch.known_left[i] = scratch.left[unit]
+                i += 1
+    return found
+
+
+def is_known(model: Any, scratch: Any, node: int, place: int, n_gpus: int, gpu_type: int, cpu: float) -> bool:
+    """Whether the fragmentation of such a node is kept at a place."""
+    if scratch.known_gpus[place] != n_gpus or scratch.known_type[place] != gpu_type or scratch.known_cpu[place] != cpu:
+        return False
+    i = place * MOST_GPUS
+    for unit in range(model.node_first[node], model.node_first[node + 1]):
+        if scratch.left[unit] >= 0.0:
+            if scratch.known_left[i] != scratch.left[unit]:
+                return False
+            i += 1
+    return n_gpus > 0
+
+
+def sum_over_pods(model: Any, scratch: Any, node: int, gpu_type: int, cpu: float) -> float:
+    """Return the same, summed up over the typical pods. The terms of each case are summed apart, as in the simulator:
+    scores are rounded down, and the order of sums shows."""
+    total = look_at_levels(model, scratch, node)
     lack_both, lack_gpu, lack_cpu, no_gpu_asked, no_gpu_no_cpu, not_allowed = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(scratch.n_typical[0]):
         weight, has_cpu = scratch.typical_weight[i], scratch.typical_cpu[i] <= cpu
@@ -94,7 +128,7 @@ def fragmentation(model: Any, scratch: Any, node: int, cpu: float) -> float:
                 no_gpu_asked += weight * total
             else:
                 no_gpu_no_cpu += weight * total
-        elif scratch.typical_types[i] & allowed == 0:
+        elif scratch.typical_types[i] & gpu_type == 0:
             not_allowed += weight * total
         elif scratch.enough[level] >= n_gpus:
             if has_cpu:
@@ -108,16 +142,14 @@ def fragmentation(model: Any, scratch: Any, node: int, cpu: float) -> float:
     return lack_both + lack_gpu + lack_cpu + no_gpu_asked + no_gpu_no_cpu + not_allowed
 
 
-def look_at_levels(model: Any, scratch: Any, node: int) -> tuple[float, int]:
+def look_at_levels(model: Any, scratch: Any, node: int) -> float:
     """Note for each distinct amount how many GPUs of a node have it left, and how much the others have. Returns what
-    all have left, and the type of the first as a bit."""
-    total, allowed = 0.0, 0
+    all have left."""
+    total = 0.0
     begin, end = int(model.node_first[node]), int(model.node_first[node + 1])
     for unit in range(begin, end):
         if scratch.left[unit] >= 0.0:
             total += scratch.left[unit]
-            if allowed == 0:
-                allowed = 1 << int(model.unit_type[unit])
     for level in range(scratch.n_typical[1]):
         amount, enough, too_little = scratch.level[level], 0, 0.0
         for unit in range(begin, end):
@@ -127,7 +159,7 @@ def look_at_levels(model: Any, scratch: Any, node: int) -> tuple[float, int]:
             elif left > 0.0:
                 too_little += left
         scratch.enough[level], scratch.too_little[level] = enough, too_little
-    return total, allowed
+    return total
 
 
 def next_tightest(model: Any, scratch: Any, node: int, milli: float, above: float) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.gpu_pods import MILLI, GpuScorePolicy, gpu_left, kinds_of_tasks, pods_and_units
-from vinesim.state.queries import node_tasks_of
+from vinesim.state.queries import node_tasks, node_tasks_of
 
 NO_CLASS, SHARE = 0, 1  # classes of pods; whole GPUs: one more than their number
 
@@ -19,7 +19,8 @@ class GpuClustering(GpuScorePolicy):
 
     Classes are a share of a GPU, one whole GPU, two, and so on. Within each kind of node it takes the one with most of
     its GPUs in use. Pods without GPUs score 0 everywhere. Ties: (rack, shelf) order. Of the GPUs it takes the tightest
-    that suffices. Cost per decision: see the contract of score policies; a score looks at all classes of demands.
+    that suffices. Cost per decision: see the contract of score policies; a score looks at the classes of demands until
+    it has found the node's tasks.
     """
 
     name: ClassVar[str] = "gpu_clustering"
@@ -39,12 +40,15 @@ class GpuClustering(GpuScorePolicy):
         if scratch.pod_gpus[task] == 0:
             return 0
         own = SHARE if scratch.pod_milli[task] < MILLI else scratch.pod_gpus[task] + 1
-        has_own, has_other = False, False
+        has_own, has_other, missing = False, False, node_tasks(model, state, node)
         for kind in range(len(scratch.class_of)):
-            of_kind = scratch.class_of[kind]
-            if of_kind != NO_CLASS and node_tasks_of(model, state, node, kind) > 0:
+            if missing == 0 or (has_own and has_other):
+                break
+            n = node_tasks_of(model, state, node, kind)
+            if n > 0:
+                of_kind, missing = scratch.class_of[kind], missing - n
                 has_own |= of_kind == own
-                has_other |= of_kind != own
+                has_other |= of_kind != NO_CLASS and of_kind != own
         most = int(scratch.most[1])
         in_use = 25 * (most - int(gpu_left(model, state, scratch, node))) // most
         if has_own:

@@ -1,0 +1,106 @@
+"""What each node has room for, where scores of nodes are kept and tasks hold several units: for each number of units
+and share of a lead, the types of which it has so many; and how many of the amounts asked of each companion fit. So a
+class is looked up at a node in a few steps, instead of trying the node's units; most nodes that a busy cluster looks at
+have no room.
+
+Both are exact, and brought up to date for the nodes that have changed before any score is.
+"""
+
+import numpy as np
+
+from vinesim.state import queries
+from vinesim.state.bits import ONE, ZERO
+from vinesim.state.compiled_form import with_only_several_units
+from vinesim.state.demand import amount_of
+from vinesim.state.kernel import inlined, kernel, not_negative
+from vinesim.state.layout import FULL, OVERFULL
+
+
+def _is_any_free_at(model, state, task, node):
+    return queries.first_free_at(model, state, task, node) >= 0
+
+
+@with_only_several_units(without=_is_any_free_at)
+def can_start_at(model, state, task, node):
+    """Whether the task can start on any unit of the node."""
+    kind, n = queries.task_type(model, state, task), model.companion_type.shape[0]
+    node = not_negative(node)
+    for c in range(n):
+        if state.node_fitting[node * n + c] < model.kind_asks[kind * n + c]:
+            return False
+    n_words = model.kind_types.shape[1]
+    first, found = not_negative(np.int64(model.kind_shape[kind]) * n_words), ZERO
+    for w in range(n_words):
+        found |= state.node_offers[node, first + w] & model.kind_types[kind, w]
+    return found != ZERO
+
+
+def _keeps_none(model, state):
+    pass
+
+
+@with_only_several_units(without=_keeps_none, inline=False)
+def renew_offers(model, state):
+    """Bring what the nodes have room for up to date with the changes that no score knows of yet."""
+    run, n_kept = state.run[0], state.changed_node.shape[0]
+    seen = run.n_changes_seen
+    if seen >= 0 and run.n_changes - seen <= n_kept:
+        for change in range(seen + 1, run.n_changes + 1):
+            node = not_negative(state.changed_node[change & (n_kept - 1)])
+            if state.node_change[node] == change:  # else it has changed again
+                _renew_node(model, state, node)
+        return
+    for node in range(model.node_rack.shape[0]):
+        if state.node_change[node] > seen:
+            _renew_node(model, state, np.int64(node))
+
+
+@kernel
+def _renew_node(model, state, node):
+    if model.node_first[node] == model.node_first[node + 1]:
+        return  # the units have an order of their own
+    n_types, n_companions = model.affinity.shape[0], model.companion_type.shape[0]
+    for c in range(n_companions):
+        state.node_fitting[not_negative(node * n_companions + c)] = _n_fitting(model, state, c, node)
+    for i in range(state.node_offers.shape[1]):
+        state.node_offers[node, i] = ZERO
+    for p in range(n_types):
+        place = not_negative(node * n_types + p)
+        begin, end = np.int64(model.node_begin[place]), np.int64(model.node_begin[place + 1])
+        if begin < end:
+            _renew_leads(model, state, node, p, begin, end)
+
+
+@inlined
+def _renew_leads(model, state, node, p, begin, end):
+    """Note which of the leads of a type the units [begin, end) of the node offer."""
+    n_words, lead, after = model.kind_types.shape[1], np.int64(model.type_lead[p]), np.int64(model.type_lead[p + 1])
+    while lead < after:
+        n, share, last = np.int64(0), model.lead_share[lead], np.int64(model.lead_end[lead])
+        for j in range(begin, end):
+            unit = not_negative(model.node_unit[j])
+            n += queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit]))
+        while lead < last:
+            if model.lead_units[lead] <= n:
+                word = not_negative(model.lead_shape[lead] * n_words + (p >> 6))
+                state.node_offers[node, word] |= ONE << np.uint64(p & 63)
+            lead += 1
+
+
+@inlined
+def _n_fitting(model, state, c, node):
+    """Return how many of the amounts that are asked of a companion fit on a unit of the node."""
+    begin, most = np.int64(model.asked_first[c]), np.int64(0)
+    place = not_negative(node * model.affinity.shape[0] + model.companion_type[c])
+    for j in range(model.node_begin[place], model.node_begin[place + 1]):
+        unit = not_negative(model.node_unit[j])
+        load, capacity = state.unit_load[unit], state.unit_open[unit]
+        low, high = begin, np.int64(model.asked_first[c + 1])
+        while load < capacity * FULL and low < high:
+            middle = not_negative((low + high) >> 1)
+            if load + model.asked[middle] <= capacity * OVERFULL:
+                low = middle + 1
+            else:
+                high = middle
+        most = max(most, low - begin)
+    return most
