@@ -19,7 +19,7 @@ KERNELS = (  # the files whose functions are compiled into every loop; they impo
     *(f"engine/{name}.py" for name in ("progress", "sharing", "steps", "turn", "wrong_line")),
     *(f"state/{name}.py" for name in ("bits", "by_reference", "compiled_form", "demand", "disk_cache", "event_queue")),
     *(f"state/{name}.py" for name in ("gang_members", "gangs", "holding", "joining", "kernel", "layout")),
-    *(f"state/{name}.py" for name in ("machine_code", "node_index", "part", "request_gangs")),
+    *(f"state/{name}.py" for name in ("machine_code", "node_index", "node_offers", "part", "request_gangs")),
     *(f"state/indexed{of}.py" for of in ("", "_closest", "_nodes", "_random", "_room", "_tasks")),
     *(f"state/{name}.py" for name in ("places", "queries", "quotas", "skew_heap", "trial", "window", "without_blas")),
 )
