@@ -30,7 +30,7 @@ class Priority(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        return start_by_rank(model, state, view, least_urgent_last, never)
+        return start_by_rank(model, state, view, least_urgent_last, never, False)
 
 
 def least_urgent_last(model: Any, state: Any, view: Any, task: int) -> float:
