@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.preemptive.noted import gang_of
 from vinesim.policies.preemptive.priority import least_urgent_last
-from vinesim.policies.preemptive.running import gang_of
 from vinesim.policies.preemptive.srtf import longest_left_us
 from vinesim.state.queries import (
     fastest_free,

@@ -9,8 +9,8 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.preemptive.noted import gang_of
 from vinesim.policies.preemptive.rule import RANKED, start_by_rank
-from vinesim.policies.preemptive.running import gang_of
 from vinesim.state.layout import ATTACHED, PENDING, START
 from vinesim.state.queries import attained_us, is_running
 
@@ -129,4 +129,4 @@ def next_level_us(model: Any, state: Any, view: Any, task: int) -> tuple[float, 
         return math.inf, math.inf
     at_us = float(max(view.now_us + (threshold - service) / rate, np.nextafter(view.now_us, np.inf)))
     nearly_us = view.now_us + (threshold * (2.0 * NEARLY - 1.0) - service) / rate
-    return nearly_us * (1.0 - 1e-15), at_us
+    return nearly_us, at_us

@@ -13,6 +13,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.policies.preemptive.blocked import BLOCKED, is_still_blocked
+from vinesim.policies.preemptive.noted import note_event, note_nodes_of
 from vinesim.policies.preemptive.running import (
     Rank,
     Rise,
@@ -45,13 +47,12 @@ from vinesim.state.skew_heap import join, without_root
 RANKED: Mapping[str, tuple[str, str]] = {
     **PRIORITY_QUEUE,  # in a round: the first task of each group that is still to be tried; others of it are outdated
     **VICTIMS,
+    **BLOCKED,
     "rank": ("f8", "tasks"),  # of a pending task
     "left": ("i4", "tasks"),  # the heaps, as in state/skew_heap.py
     "right": ("i4", "tasks"),
     "root": ("i8", "groups"),
     "listed": ("i8", "groups"),  # 1 + the task of the group that is in the queue
-    "blocked": ("i8", "groups"),  # the round in which the group found no room
-    "round": ("i8", "one"),
     "is_open": ("i8", "one"),  # a round has begun and not ended
     "returned": ("i8", "one"),  # 1 + the task that was preempted last
     "change_us": ("f8", "one"),  # when the rank of a running task changes next
@@ -83,6 +84,7 @@ def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
         victim = int(scratch.victims[scratch.n_victims[0]])
         scratch.returned[0] = victim + 1
         note_preemption(scratch, victim)
+        note_nodes_of(model, state, scratch, victim)
         return preempt(victim)
     scratch.is_open[0] = 0
     return wait_until(scratch.change_us[0])
@@ -95,19 +97,36 @@ def next_to_start(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
         task = queue_first(scratch)
         of = group(model, state, task)
         if scratch.listed[of] == task + 1:
-            unit = fastest_free(model, state, task)
-            if unit >= 0:
-                scratch.change_us[0] = min(scratch.change_us[0], rise_us(model, state, view, task)[1])
-                return int(unit)
-            if scratch.is_up_to_date[0] == 0:
-                bring_up_to_date(model, state, view, rank, rise_us, sinks)
-                scratch.change_us[0] = min(scratch.change_us[0], first_rise_us(model, state, view, rise_us))
-            if find_victims(model, state, view, task, rank, sinks):
-                return -1
-            scratch.blocked[of] = scratch.round[0]
+            if not stays_blocked(model, state, view, task, rank, rise_us, sinks):
+                unit = fastest_free(model, state, task)
+                if unit >= 0:
+                    scratch.change_us[0] = min(scratch.change_us[0], rise_us(model, state, view, task)[1])
+                    return int(unit)
+                look_at_running(model, state, view, rank, rise_us, sinks)
+                if find_victims(model, state, view, task, rank, sinks):
+                    scratch.blocked[of] = 0
+                    return -1
+            scratch.blocked[of] = task + 1
+            scratch.blocked_at[of] = scratch.n_noted[0]
             scratch.listed[of] = 0
         queue_pop(scratch)
     return -1
+
+
+def stays_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, rise_us: Rise, sinks: bool) -> bool:
+    """Whether a task, the first of its group, found no room in an earlier round and would find none now."""
+    if view.scratch.blocked[group(model, state, task)] != task + 1:
+        return False
+    look_at_running(model, state, view, rank, rise_us, sinks)
+    return is_still_blocked(model, state, view, task, rank, sinks)
+
+
+def look_at_running(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> None:
+    """Bring the order of the running tasks up to date, once a round, and find out when it changes next."""
+    scratch = view.scratch
+    if scratch.is_up_to_date[0] == 0:
+        bring_up_to_date(model, state, view, rank, rise_us, sinks)
+        scratch.change_us[0] = min(scratch.change_us[0], first_rise_us(model, state, view, rise_us))
 
 
 def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
@@ -116,6 +135,8 @@ def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
     if scratch.returned[0] > 0:
         insert(model, state, view, scratch.returned[0] - 1, rank)
         scratch.returned[0] = 0
+    if scratch.is_open[0] == 0:
+        note_event(model, view)
     if view.event == OUTAGE and scratch.is_open[0] == 0:
         forget_running(scratch)
         task = first_interrupted(model, state)
@@ -134,7 +155,7 @@ def insert(model: Any, state: Any, view: Any, task: int, rank: Rank) -> None:
     scratch, of = view.scratch, group(model, state, task)
     scratch.rank[task] = rank(model, state, view, task)
     scratch.root[of] = join(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]), task + 1)
-    if scratch.is_open[0] == 1 and scratch.root[of] == task + 1 and scratch.blocked[of] != scratch.round[0]:
+    if scratch.is_open[0] == 1 and scratch.root[of] == task + 1:
         enlist(model, state, view, of)
 
 
@@ -154,6 +175,7 @@ def take_out(model: Any, state: Any, view: Any, task: int) -> None:
     """Remove the first task of the queue, which starts; the next of its group takes its place."""
     scratch, of = view.scratch, group(model, state, task)
     queue_pop(scratch)
+    scratch.blocked[of] = 0
     scratch.root[of] = without_root(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]))
     enlist(model, state, view, of)
 
@@ -162,7 +184,6 @@ def open_round(model: Any, state: Any, view: Any) -> None:
     """Begin to look at the groups with pending tasks."""
     scratch = view.scratch
     scratch.is_open[0] = 1
-    scratch.round[0] += 1
     scratch.queue_size[0] = 0
     scratch.n_victims[0] = 0
     scratch.change_us[0] = math.inf

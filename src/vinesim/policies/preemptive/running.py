@@ -15,21 +15,28 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.model.workload import NO_GANG
+from vinesim.policies.preemptive.noted import NOTED, gang_of, note_all, note_nodes_of
 from vinesim.policies.structures.binary_heap import heap_pop, heap_push
 from vinesim.state.places import end_of_members
 from vinesim.state.queries import is_running, next_running
 
 RUNNING: Mapping[str, tuple[str, str]] = {
+    **NOTED,
     "standing": ("i4", "queue"),  # those of highest rank, in this order
     "standing_rank": ("f8", "queue"),
     "n_standing": ("i8", "one"),
     "others": ("i4", "queue"),  # a heap of the others, each as N - 1 - task
     "others_rank": ("f8", "queue"),  # and minus its rank
     "n_others": ("i8", "one"),
-    "entered_rank": ("f8", "tasks"),  # of a running task, of the first task of a gang; entries of other ranks are outdated
-    "rising": ("i4", "queue"),  # a heap of the tasks whose rank rises
-    "rising_us": ("f8", "queue"),  # when it may do so at the earliest
+    "entered_rank": (
+        "f8",
+        "tasks",
+    ),  # of a running task, of the first task of a gang; entries of other ranks are outdated
+    "due": ("i4", "queue"),  # a heap of the tasks whose rank rises
+    "due_us": ("f8", "queue"),  # from when on it may have done so
+    "n_due": ("i8", "one"),
+    "rising": ("i4", "queue"),  # another one of the same tasks
+    "rising_us": ("f8", "queue"),  # when it does, but for rounding
     "n_rising": ("i8", "one"),
     "joined": ("i4", "queue"),  # since the order was last up to date
     "n_joined": ("i8", "one"),
@@ -84,9 +91,10 @@ def bring_up_to_date(model: Any, state: Any, view: Any, rank: Rank, rise_us: Ris
 
 
 def enter_all(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise) -> None:
-    """Make the order anew."""
+    """Make the order anew; whether ranks have risen since the last one is not known."""
     scratch = view.scratch
-    scratch.n_standing[0], scratch.n_others[0], scratch.n_rising[0] = 0, 0, 0
+    note_all(scratch)
+    scratch.n_standing[0], scratch.n_others[0], scratch.n_due[0], scratch.n_rising[0] = 0, 0, 0, 0
     scratch.n_joined[0], scratch.n_entered[0] = 0, 0
     running = next_running(model, state, -1)
     while running >= 0:
@@ -123,25 +131,71 @@ def push_other(model: Any, scratch: Any, task: int, value: float) -> None:
 
 
 def note_rise(model: Any, state: Any, view: Any, task: int, rise_us: Rise) -> None:
-    """Note when the rank of a task may rise next."""
-    scratch, n = view.scratch, int(view.scratch.n_rising[0])
-    time_us = rise_us(model, state, view, task)[0]
-    if time_us < math.inf:
-        heap_push(scratch.rising, scratch.rising_us, n, task, max(time_us, np.nextafter(view.now_us, np.inf)))
-        scratch.n_rising[0] = n + 1
+    """Note when the rank of a task rises next."""
+    scratch, (from_us, at_us) = view.scratch, rise_us(model, state, view, task)
+    if at_us < math.inf:
+        note_due(scratch, task, from_us, view.now_us)
+        note_rising(scratch, task, at_us, view.now_us)
+
+
+def note_due(scratch: Any, task: int, time_us: float, now_us: float) -> None:
+    heap_push(scratch.due, scratch.due_us, int(scratch.n_due[0]), task, after(time_us, now_us))
+    scratch.n_due[0] += 1
+
+
+def note_rising(scratch: Any, task: int, time_us: float, now_us: float) -> None:
+    heap_push(scratch.rising, scratch.rising_us, int(scratch.n_rising[0]), task, after(time_us, now_us))
+    scratch.n_rising[0] += 1
+
+
+def after(time_us: float, now_us: float) -> float:
+    """Return a time a little before ``time_us``, as it may be found again with other rounding, but after now."""
+    return float(max(time_us * (1.0 - 1e-15), np.nextafter(now_us, np.inf)))
 
 
 def enter_risen(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise) -> None:
     """Enter those tasks again whose rank has risen."""
     scratch = view.scratch
-    while 0 < scratch.n_rising[0] and scratch.rising_us[0] <= view.now_us and scratch.n_entered[0] < scratch.most_entered[0]:
-        task = running_of(model, state, int(scratch.rising[0]))
-        heap_pop(scratch.rising, scratch.rising_us, int(scratch.n_rising[0]))
-        scratch.n_rising[0] -= 1
+    while scratch.n_due[0] > 0 and scratch.due_us[0] <= view.now_us and scratch.n_entered[0] < scratch.most_entered[0]:
+        task = running_of(model, state, int(scratch.due[0]))
+        heap_pop(scratch.due, scratch.due_us, int(scratch.n_due[0]))
+        scratch.n_due[0] -= 1
         if task >= 0 and rank(model, state, view, task) != scratch.entered_rank[gang_of(model, task)[0]]:
             enter(model, state, view, task, rank, rise_us)
-        elif task >= 0:
-            note_rise(model, state, view, task, rise_us)
+            note_nodes_of(model, state, scratch, task)
+        elif task >= 0 and rise_us(model, state, view, task)[1] < math.inf:
+            note_due(scratch, task, rise_us(model, state, view, task)[0], view.now_us)
+
+
+def first_rise_us(model: Any, state: Any, view: Any, rise_us: Rise) -> float:
+    """Return when the rank of any running task rises next; infinite if none does."""
+    scratch, first_us, i = view.scratch, math.inf, 0
+    drop_risen(model, state, view, rise_us)
+    while True:  # all that may be the first, down the heap
+        if i < scratch.n_rising[0] and scratch.rising_us[i] <= first_us:
+            task = running_of(model, state, int(scratch.rising[i]))
+            first_us = min(first_us, rise_us(model, state, view, task)[1] if task >= 0 else math.inf)
+            i = 2 * i + 1
+            continue
+        while i > 0 and i & 1 == 0:  # up to where the heap goes on to the right
+            i = (i - 1) >> 1
+        if i == 0:
+            return first_us
+        i += 1
+
+
+def drop_risen(model: Any, state: Any, view: Any, rise_us: Rise) -> None:
+    """Remove tasks that have ended from the front of the heap, and note anew when the others rise that should have."""
+    scratch = view.scratch
+    while scratch.n_rising[0] > 0:
+        task = running_of(model, state, int(scratch.rising[0]))
+        if task >= 0 and scratch.rising_us[0] > view.now_us:
+            return
+        heap_pop(scratch.rising, scratch.rising_us, int(scratch.n_rising[0]))
+        scratch.n_rising[0] -= 1
+        time_us = rise_us(model, state, view, task)[1] if task >= 0 else math.inf
+        if time_us < math.inf:
+            note_rising(scratch, task, time_us, view.now_us)
 
 
 def drop_outdated(model: Any, state: Any, scratch: Any) -> None:
@@ -202,22 +256,6 @@ def ranks_higher(scratch: Any, i: int, own: float, task: int) -> bool:
     return bool(value > own or (value == own and scratch.standing[i] > task))
 
 
-def first_rise_us(model: Any, state: Any, view: Any, rise_us: Rise) -> float:
-    """Return when the rank of any running task rises next; infinite if none does."""
-    scratch, first_us, i = view.scratch, math.inf, 0
-    while True:
-        if i < scratch.n_rising[0] and scratch.rising_us[i] <= first_us:
-            task = running_of(model, state, int(scratch.rising[i]))
-            first_us = min(first_us, rise_us(model, state, view, task)[1] if task >= 0 else math.inf)
-            i = 2 * i + 1
-            continue
-        while i > 0 and i & 1 == 0:  # back to where the heap goes on to the right
-            i = (i - 1) >> 1
-        if i == 0:
-            return first_us
-        i += 1
-
-
 def running_of(model: Any, state: Any, task: int) -> int:
     """Return the task if it runs, or else the next one of its gang that does; -1 if there is none."""
     if is_running(model, state, task):
@@ -225,11 +263,3 @@ def running_of(model: Any, state: Any, task: int) -> int:
     end = end_of_members(model, state, task)
     other = next_running(model, state, task) if end > task + 1 else -1
     return int(other) if 0 <= other < end else -1
-
-
-def gang_of(model: Any, task: int) -> tuple[int, int]:
-    """Return the tasks, from the first to before the end, of the task's gang; just itself if it has none."""
-    job = int(model.task_job[task])
-    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
-        return int(task), int(task) + 1
-    return int(model.job_first[job]), int(model.job_first[job + 1])
