@@ -1,8 +1,8 @@
 """Which groups are known to find no room, from one round to the next.
 
 A group for which even all running tasks of higher rank would not make room stays without until one of lower rank leaves
-or rises, or a node comes up. The nodes where this may have happened are noted. Only if its first task, or another one of
-its gang, has room at one of them by itself, without those of higher rank, is the group tried again.
+or rises, or a node comes up. The nodes where this may have happened are noted. Only if the first task of the group, or
+another one of its gang, has room at such a node by itself, without those of higher rank, is the group tried again.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,9 @@ def is_still_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, s
     since, until = int(scratch.blocked_at[group(model, state, task)]), int(scratch.n_noted[0])
     if until - since > N_NOTED or len(model.quota_limit) > 0:
         return False
-    if until == since:
-        return True
-    n = n_higher(model, state, view, task, len(scratch.standing), rank, sinks)
     for i in range(since, until):
-        if has_place_without(model, state, task, int(scratch.noted[i % N_NOTED]), scratch.standing, n):
-            return False
+        if scratch.noted_rank[i % N_NOTED] <= scratch.rank[task]:
+            n = n_higher(model, state, view, task, len(scratch.standing), rank, sinks)
+            if has_place_without(model, state, task, int(scratch.noted[i % N_NOTED]), scratch.standing, n):
+                return False
     return True

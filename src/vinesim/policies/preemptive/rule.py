@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.preemptive.blocked import BLOCKED, is_still_blocked
-from vinesim.policies.preemptive.noted import note_event, note_nodes_of
+from vinesim.policies.preemptive.noted import gang_of, note_event, note_nodes_of
 from vinesim.policies.preemptive.running import (
     Rank,
     Rise,
@@ -75,7 +75,6 @@ def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
         if unit >= 0:
             task = queue_first(scratch)
             take_out(model, state, view, task)
-            note_start(scratch, task)
             if n_pending(model, state) == 1:
                 scratch.is_open[0] = 0
             return start(task, unit)
@@ -84,7 +83,7 @@ def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
         victim = int(scratch.victims[scratch.n_victims[0]])
         scratch.returned[0] = victim + 1
         note_preemption(scratch, victim)
-        note_nodes_of(model, state, scratch, victim)
+        note_nodes_of(model, state, scratch, victim, scratch.entered_rank[gang_of(model, victim)[0]])
         return preempt(victim)
     scratch.is_open[0] = 0
     return wait_until(scratch.change_us[0])
@@ -100,7 +99,9 @@ def next_to_start(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
             if not stays_blocked(model, state, view, task, rank, rise_us, sinks):
                 unit = fastest_free(model, state, task)
                 if unit >= 0:
-                    scratch.change_us[0] = min(scratch.change_us[0], rise_us(model, state, view, task)[1])
+                    from_us, at_us = rise_us(model, state, view, task)
+                    scratch.change_us[0] = min(scratch.change_us[0], at_us)
+                    note_start(scratch, task, from_us)
                     return int(unit)
                 look_at_running(model, state, view, rank, rise_us, sinks)
                 if find_victims(model, state, view, task, rank, sinks):

@@ -31,7 +31,7 @@ RUNNING: Mapping[str, tuple[str, str]] = {
     "entered_rank": (
         "f8",
         "tasks",
-    ),  # of a running task, of the first task of a gang; entries of other ranks are outdated
+    ),  # of a running task, or the first of its gang; others are outdated
     "due": ("i4", "queue"),  # a heap of the tasks whose rank rises
     "due_us": ("f8", "queue"),  # from when on it may have done so
     "n_due": ("i8", "one"),
@@ -40,6 +40,7 @@ RUNNING: Mapping[str, tuple[str, str]] = {
     "n_rising": ("i8", "one"),
     "joined": ("i4", "queue"),  # since the order was last up to date
     "n_joined": ("i8", "one"),
+    "joined_rise_us": ("f8", "one"),  # from when on the rank of one of them may have risen
     "n_entered": ("i8", "one"),  # since the order was made
     "most_entered": ("i8", "one"),  # before it is made anew
     "is_up_to_date": ("i8", "one"),
@@ -53,12 +54,13 @@ def forget_running(scratch: Any) -> None:
     scratch.most_entered[0] = 0
 
 
-def note_start(scratch: Any, task: int) -> None:
-    """Note a task that starts."""
+def note_start(scratch: Any, task: int, rises_us: float) -> None:
+    """Note a task that starts, and from when on its rank may have risen."""
     n = int(scratch.n_joined[0])
     if scratch.n_entered[0] + n >= scratch.most_entered[0]:
         forget_running(scratch)
         return
+    scratch.joined_rise_us[0] = min(scratch.joined_rise_us[0], rises_us) if n > 0 else rises_us
     scratch.joined[n] = task
     scratch.n_joined[0] = n + 1
 
@@ -81,6 +83,8 @@ def bring_up_to_date(model: Any, state: Any, view: Any, rank: Rank, rise_us: Ris
     if sinks:
         set_back(model, scratch)
     if scratch.most_entered[0] > 0:
+        if scratch.n_joined[0] > 0 and scratch.joined_rise_us[0] <= view.now_us:
+            note_all(scratch)
         for i in range(scratch.n_joined[0]):
             enter(model, state, view, int(scratch.joined[i]), rank, rise_us)
         scratch.n_joined[0] = 0
@@ -139,11 +143,13 @@ def note_rise(model: Any, state: Any, view: Any, task: int, rise_us: Rise) -> No
 
 
 def note_due(scratch: Any, task: int, time_us: float, now_us: float) -> None:
+    """Note from when on the rank of a task may have risen."""
     heap_push(scratch.due, scratch.due_us, int(scratch.n_due[0]), task, after(time_us, now_us))
     scratch.n_due[0] += 1
 
 
 def note_rising(scratch: Any, task: int, time_us: float, now_us: float) -> None:
+    """Note when the rank of a task rises."""
     heap_push(scratch.rising, scratch.rising_us, int(scratch.n_rising[0]), task, after(time_us, now_us))
     scratch.n_rising[0] += 1
 
@@ -160,9 +166,10 @@ def enter_risen(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise) ->
         task = running_of(model, state, int(scratch.due[0]))
         heap_pop(scratch.due, scratch.due_us, int(scratch.n_due[0]))
         scratch.n_due[0] -= 1
-        if task >= 0 and rank(model, state, view, task) != scratch.entered_rank[gang_of(model, task)[0]]:
+        before = scratch.entered_rank[gang_of(model, task)[0]] if task >= 0 else 0.0
+        if task >= 0 and rank(model, state, view, task) != before:
+            note_nodes_of(model, state, scratch, task, before)
             enter(model, state, view, task, rank, rise_us)
-            note_nodes_of(model, state, scratch, task)
         elif task >= 0 and rise_us(model, state, view, task)[1] < math.inf:
             note_due(scratch, task, rise_us(model, state, view, task)[0], view.now_us)
 
