@@ -6,7 +6,9 @@ stay that have room beside it where they are, lowest rank first. A task for whic
 room waits, and does not hold up others.
 
 Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
-pending tasks, and the first of each heap are in one queue. The running tasks are looked at only if a task needs room.
+pending tasks, and the first of each heap are in one queue. The running tasks are looked at only if a task needs room,
+in an order that is kept (running.py), and a group that found none is not tried again before there may be some
+(blocked.py).
 """
 
 import math
