@@ -96,6 +96,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         job_deadline_us=NOTHING_F8 if work.deadline_us is None else work.deadline_us,
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
         job_limit_us=NOTHING_F8 if work.limit_us is None else work.limit_us,
+        job_withdraw_us=NOTHING_F8 if work.withdraw_us is None else work.withdraw_us,
         **_gangs(work, on_nodes),
         **partition_columns(scenario, quotas, node_rack, node_shelf),
         job_priority=NOTHING_F8 if work.priority is None else work.priority,

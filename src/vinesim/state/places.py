@@ -59,3 +59,15 @@ def end_of_members(model: Any, state: Any, task: int) -> int:
 def is_member(model: Any, state: Any, task: int, other: int) -> bool:
     """Whether ``other`` is a pending task or is attached to it, of those before :func:`end_of_members`."""
     return other == task or state.task_unit[other] == ATTACHED
+
+
+def has_place_without(model: Any, state: Any, task: int, node: int, others: Any, n: int) -> bool:
+    """Whether a pending task, or one that is attached to it, has room by itself at a node if the first n of ``others``
+    did not run: an array of tasks, each with its gang. The policy must declare ``preempts``."""
+    with state.trial() as trial:
+        trial.release(others[:n])
+        return any(
+            is_member(model, state, task, member) and queries.fits_itself(model, state, member, unit)
+            for member in range(task, end_of_members(model, state, task))
+            for unit in range(model.node_first[node], model.node_first[node + 1])
+        )

@@ -7,7 +7,7 @@ Loads are changed, the question is asked, and all loads are put back as they wer
 import numpy as np
 
 from vinesim.model.workload import NO_GANG
-from vinesim.state import queries
+from vinesim.state import places, queries
 from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
 from vinesim.state.gang_members import forget_places, next_member, unit_of_member
@@ -207,3 +207,27 @@ def in_the_way(model, state, task, unit, others, n, found):
                 n_found += 1
     _undo(model, state)
     return n_found
+
+
+@kernel
+def _release_at(model, state, node, others, n):
+    """Let those of the same tasks that run at a node hold nothing."""
+    for i in range(min(n, others.shape[0])):
+        if _runs(model, state, np.int64(others[i])):
+            first, end = _tasks_with(model, state, np.int64(others[i]))
+            for task in range(first, end):
+                if contains(state.running, 0, task) and model.unit_node[state.task_unit[task]] == node:
+                    _add_all(model, state, task, -1.0)
+    forget_places(model, state)
+
+
+@compiled_form_of(places.has_place_without, inline=False)
+def has_place_without(model, state, task, node, others, n):
+    _release_at(model, state, node, others, n)
+    is_found = False
+    for member in range(task, places.end_of_members(model, state, task)):
+        if places.is_member(model, state, task, member):
+            for unit in range(model.node_first[node], model.node_first[node + 1]):
+                is_found = is_found or queries.fits_itself(model, state, np.int64(member), np.int64(unit))
+    _undo(model, state)
+    return is_found

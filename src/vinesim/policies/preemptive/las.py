@@ -9,7 +9,8 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.preemptive.rule import RANKED, gang_of, start_by_rank
+from vinesim.policies.preemptive.noted import gang_of
+from vinesim.policies.preemptive.rule import RANKED, start_by_rank
 from vinesim.state.layout import ATTACHED, PENDING, START
 from vinesim.state.queries import attained_us, is_running
 
@@ -57,7 +58,7 @@ class Las(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        action = start_by_rank(model, state, view, by_level, next_level_us)
+        action = start_by_rank(model, state, view, by_level, next_level_us, False)
         if action.kind == START:
             first = gang_of(model, action.task)[0]
             if view.scratch.place[first] == 0:
@@ -113,8 +114,9 @@ def by_level(model: Any, state: Any, view: Any, task: int) -> float:
     return float(level * 2 * n + (place if place > 0 else n + task))
 
 
-def next_level_us(model: Any, state: Any, view: Any, task: int) -> float:
-    """Return when the task, which runs or is about to start, reaches the next level if all of its gang run on."""
+def next_level_us(model: Any, state: Any, view: Any, task: int) -> tuple[float, float]:
+    """Return when the task, which runs or is about to start, reaches the next level if all of its gang run on: not
+    before the first time, and at the second one."""
     service = service_us(model, state, task)
     threshold = next_threshold_us(view, service)
     first, end = gang_of(model, task)
@@ -124,5 +126,7 @@ def next_level_us(model: Any, state: Any, view: Any, task: int) -> float:
         if unit in (PENDING, ATTACHED) or is_running(model, state, member):
             rate += held(model, member)
     if not (threshold < math.inf and rate > 0.0):
-        return math.inf
-    return float(max(view.now_us + (threshold - service) / rate, np.nextafter(view.now_us, np.inf)))
+        return math.inf, math.inf
+    at_us = float(max(view.now_us + (threshold - service) / rate, np.nextafter(view.now_us, np.inf)))
+    nearly_us = view.now_us + (threshold * (2.0 * NEARLY - 1.0) - service) / rate
+    return nearly_us, at_us

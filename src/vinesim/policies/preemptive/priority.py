@@ -17,8 +17,8 @@ class Priority(OnlinePolicy):
     are preempted: as few as suffice, the last ones first. A task that would find no room even so does not hold up
     others. A gang is one task.
 
-    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending) for the order; if
-    a task finds no room, the running tasks.
+    Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending + log
+    running); if a task finds no room, also for each running task that is tried, and for all of higher rank in vain.
     """
 
     name: ClassVar[str] = "priority"
@@ -30,7 +30,7 @@ class Priority(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        return start_by_rank(model, state, view, least_urgent_last, never)
+        return start_by_rank(model, state, view, least_urgent_last, never, False)
 
 
 def least_urgent_last(model: Any, state: Any, view: Any, task: int) -> float:

@@ -6,15 +6,27 @@ stay that have room beside it where they are, lowest rank first. A task for whic
 room waits, and does not hold up others.
 
 Tasks of one group demand the same: if the first of them finds no room, none does. So each group has a heap of its
-pending tasks, and the first of each heap are in one queue. The running tasks are sorted only if a task needs room.
+pending tasks, and the first of each heap are in one queue. The running tasks are looked at only if a task needs room,
+in an order that is kept (running.py), and a group that found none is not tried again before there may be some
+(blocked.py).
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from vinesim.model.workload import NO_GANG
-from vinesim.policies.preemptive.victims import RUNNING, find_victims, forget_running
+from vinesim.policies.preemptive.blocked import BLOCKED, is_still_blocked
+from vinesim.policies.preemptive.noted import gang_of, note_event, note_nodes_of
+from vinesim.policies.preemptive.running import (
+    Rank,
+    Rise,
+    bring_up_to_date,
+    first_rise_us,
+    forget_running,
+    note_preemption,
+    note_start,
+)
+from vinesim.policies.preemptive.victims import VICTIMS, find_victims
 from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
 from vinesim.state.layout import OUTAGE, PENDING
 from vinesim.state.queries import (
@@ -34,27 +46,25 @@ from vinesim.state.queries import (
 )
 from vinesim.state.skew_heap import join, without_root
 
-Rank = Callable[[Any, Any, Any, int], float]  # of (model, state, view, task)
-
 RANKED: Mapping[str, tuple[str, str]] = {
     **PRIORITY_QUEUE,  # in a round: the first task of each group that is still to be tried; others of it are outdated
-    **RUNNING,
+    **VICTIMS,
+    **BLOCKED,
     "rank": ("f8", "tasks"),  # of a pending task
     "left": ("i4", "tasks"),  # the heaps, as in state/skew_heap.py
     "right": ("i4", "tasks"),
     "root": ("i8", "groups"),
     "listed": ("i8", "groups"),  # 1 + the task of the group that is in the queue
-    "blocked": ("i8", "groups"),  # the round in which the group found no room
-    "round": ("i8", "one"),
     "is_open": ("i8", "one"),  # a round has begun and not ended
     "returned": ("i8", "one"),  # 1 + the task that was preempted last
     "change_us": ("f8", "one"),  # when the rank of a running task changes next
 }
 
 
-def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, change_us: Rank) -> Any:
+def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> Any:
     """Decide. ``rank`` is that of a pending or running task, which stands for its gang; it changes only while the task
-    runs. ``change_us`` is when it next rises above others' while nothing happens, infinite if it does not."""
+    runs. ``rise_us`` is when it next rises while nothing happens: not before the first time, which leaves room for
+    rounding, and at the second one; infinite if it does not. With ``sinks`` it may sink at any time."""
     scratch = view.scratch
     enter(model, state, view, rank)
     if more_at_once(model, state):  # also in a round, if a task that has just started takes no time
@@ -63,7 +73,7 @@ def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, change_us: Rank
     if scratch.is_open[0] == 0:
         open_round(model, state, view)
     if scratch.n_victims[0] == 0:
-        unit = next_to_start(model, state, view, rank, change_us)
+        unit = next_to_start(model, state, view, rank, rise_us, sinks)
         if unit >= 0:
             task = queue_first(scratch)
             take_out(model, state, view, task)
@@ -74,28 +84,52 @@ def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, change_us: Rank
         scratch.n_victims[0] -= 1
         victim = int(scratch.victims[scratch.n_victims[0]])
         scratch.returned[0] = victim + 1
+        note_preemption(scratch, victim)
+        note_nodes_of(model, state, scratch, victim, scratch.entered_rank[gang_of(model, victim)[0]])
         return preempt(victim)
     scratch.is_open[0] = 0
     return wait_until(scratch.change_us[0])
 
 
-def next_to_start(model: Any, state: Any, view: Any, rank: Rank, change_us: Rank) -> int:
+def next_to_start(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> int:
     """Return the unit on which the first task of the queue starts; -1 if tasks are preempted first, or none is left."""
     scratch = view.scratch
     while scratch.queue_size[0] > 0:
         task = queue_first(scratch)
         of = group(model, state, task)
         if scratch.listed[of] == task + 1:
-            unit = fastest_free(model, state, task)
-            if unit >= 0:
-                scratch.change_us[0] = min(scratch.change_us[0], change_us(model, state, view, task))
-                return int(unit)
-            if find_victims(model, state, view, task, rank, change_us):
-                return -1
-            scratch.blocked[of] = scratch.round[0]
+            if not stays_blocked(model, state, view, task, rank, rise_us, sinks):
+                unit = fastest_free(model, state, task)
+                if unit >= 0:
+                    from_us, at_us = rise_us(model, state, view, task)
+                    scratch.change_us[0] = min(scratch.change_us[0], at_us)
+                    note_start(scratch, task, from_us)
+                    return int(unit)
+                look_at_running(model, state, view, rank, rise_us, sinks)
+                if find_victims(model, state, view, task, rank, sinks):
+                    scratch.blocked[of] = 0
+                    return -1
+            scratch.blocked[of] = task + 1
+            scratch.blocked_at[of] = scratch.n_noted[0]
             scratch.listed[of] = 0
         queue_pop(scratch)
     return -1
+
+
+def stays_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, rise_us: Rise, sinks: bool) -> bool:
+    """Whether a task, the first of its group, found no room in an earlier round and would find none now."""
+    if view.scratch.blocked[group(model, state, task)] != task + 1:
+        return False
+    look_at_running(model, state, view, rank, rise_us, sinks)
+    return is_still_blocked(model, state, view, task, rank, sinks)
+
+
+def look_at_running(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> None:
+    """Bring the order of the running tasks up to date, once a round, and find out when it changes next."""
+    scratch = view.scratch
+    if scratch.is_up_to_date[0] == 0:
+        bring_up_to_date(model, state, view, rank, rise_us, sinks)
+        scratch.change_us[0] = min(scratch.change_us[0], first_rise_us(model, state, view, rise_us))
 
 
 def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
@@ -104,7 +138,10 @@ def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
     if scratch.returned[0] > 0:
         insert(model, state, view, scratch.returned[0] - 1, rank)
         scratch.returned[0] = 0
+    if scratch.is_open[0] == 0:
+        note_event(model, view)
     if view.event == OUTAGE and scratch.is_open[0] == 0:
+        forget_running(scratch)
         task = first_interrupted(model, state)
         while task >= 0:
             if task < scratch.queue_seen[0] and state.task_unit[task] == PENDING:
@@ -121,7 +158,7 @@ def insert(model: Any, state: Any, view: Any, task: int, rank: Rank) -> None:
     scratch, of = view.scratch, group(model, state, task)
     scratch.rank[task] = rank(model, state, view, task)
     scratch.root[of] = join(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]), task + 1)
-    if scratch.is_open[0] == 1 and scratch.root[of] == task + 1 and scratch.blocked[of] != scratch.round[0]:
+    if scratch.is_open[0] == 1 and scratch.root[of] == task + 1:
         enlist(model, state, view, of)
 
 
@@ -141,6 +178,7 @@ def take_out(model: Any, state: Any, view: Any, task: int) -> None:
     """Remove the first task of the queue, which starts; the next of its group takes its place."""
     scratch, of = view.scratch, group(model, state, task)
     queue_pop(scratch)
+    scratch.blocked[of] = 0
     scratch.root[of] = without_root(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]))
     enlist(model, state, view, of)
 
@@ -149,25 +187,16 @@ def open_round(model: Any, state: Any, view: Any) -> None:
     """Begin to look at the groups with pending tasks."""
     scratch = view.scratch
     scratch.is_open[0] = 1
-    scratch.round[0] += 1
     scratch.queue_size[0] = 0
     scratch.n_victims[0] = 0
     scratch.change_us[0] = math.inf
-    forget_running(scratch)
+    scratch.is_up_to_date[0] = 0
     task = oldest_pending(model, state)
     while task >= 0:
         enlist(model, state, view, group(model, state, task))
         task = next_pending(model, state, task)
 
 
-def gang_of(model: Any, task: int) -> tuple[int, int]:
-    """Return the tasks, from the first to before the end, of the task's gang; just itself if it has none."""
-    job = int(model.task_job[task])
-    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
-        return int(task), int(task) + 1
-    return int(model.job_first[job]), int(model.job_first[job + 1])
-
-
-def never(model: Any, state: Any, view: Any, task: int) -> float:
-    """Say that the order of the tasks changes only as something happens."""
-    return math.inf
+def never(model: Any, state: Any, view: Any, task: int) -> tuple[float, float]:
+    """Say that the rank of a running task does not rise."""
+    return math.inf, math.inf

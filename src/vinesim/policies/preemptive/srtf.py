@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.preemptive.rule import RANKED, gang_of, never, start_by_rank
+from vinesim.policies.preemptive.noted import gang_of
+from vinesim.policies.preemptive.rule import RANKED, never, start_by_rank
 from vinesim.state.layout import ATTACHED, PENDING
 from vinesim.state.queries import is_running, remaining_us
 
@@ -31,7 +32,7 @@ class Srtf(OnlinePolicy):
 
     @staticmethod
     def decide(model: Any, state: Any, view: Any) -> Any:
-        return start_by_rank(model, state, view, longest_left_us, never)
+        return start_by_rank(model, state, view, longest_left_us, never, True)
 
 
 def longest_left_us(model: Any, state: Any, view: Any, task: int) -> float:
