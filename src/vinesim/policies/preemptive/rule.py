@@ -156,19 +156,26 @@ def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
 def insert(model: Any, state: Any, view: Any, task: int, rank: Rank) -> None:
     """Put a pending task into the heap of its group; in a round, into the queue if it is the group's first."""
     scratch, of = view.scratch, group(model, state, task)
+    drop_withdrawn(state, scratch, of)
     scratch.rank[task] = rank(model, state, view, task)
     scratch.root[of] = join(scratch.rank, scratch.left, scratch.right, 1, int(scratch.root[of]), task + 1)
     if scratch.is_open[0] == 1 and scratch.root[of] == task + 1:
         enlist(model, state, view, of)
 
 
-def enlist(model: Any, state: Any, view: Any, of: int) -> None:
-    """Put the first pending task of a group into the queue; those that were withdrawn leave its heap."""
-    scratch = view.scratch
+def drop_withdrawn(state: Any, scratch: Any, of: int) -> None:
+    """Let the first of a group's heap be a pending task: those that were withdrawn are still in it."""
     root = int(scratch.root[of])
     while root > 0 and state.task_unit[root - 1] != PENDING:
         root = int(without_root(scratch.rank, scratch.left, scratch.right, 1, root))
     scratch.root[of] = root
+
+
+def enlist(model: Any, state: Any, view: Any, of: int) -> None:
+    """Put the first pending task of a group into the queue."""
+    scratch = view.scratch
+    drop_withdrawn(state, scratch, of)
+    root = int(scratch.root[of])
     scratch.listed[of] = root
     if root > 0:
         queue_push(scratch, root - 1, scratch.rank[root - 1])
