@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as ll
-from numba import typeof
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
@@ -147,9 +146,8 @@ SMALLER = frozenset((types.int8, types.int16, types.int32, types.uint8, types.ui
 
 
 def _passed_as(kind: Any) -> Any:
-    """The type of an argument: not of its value, given or the default, and the same for all whole numbers that are not
-    larger."""
-    kind = typeof(kind.value) if isinstance(kind, types.Omitted) else types.unliteral(kind)
+    """The type of an argument: not of its value, and the same for all whole numbers that are not larger."""
+    kind = types.unliteral(kind)
     return types.int64 if kind in SMALLER else kind
 
 
@@ -176,9 +174,9 @@ class Part(CPUDispatcher):
         return self.overloads[args].entry_point  # type: ignore[attr-defined]
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        pysig, given = self._compiler.fold_argument_types(args, kws)  # type: ignore[attr-defined]
-        template, _, given, _ = super().get_call_template(tuple(map(_passed_as, given)), {})
-        return template, pysig, given, {}
+        return super().get_call_template(
+            tuple(map(_passed_as, args)), {name: _passed_as(kind) for name, kind in kws.items()}
+        )
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
         raise TypeError(f"{self.py_func.__qualname__} is part of other kernels; call its py_func")

@@ -27,14 +27,6 @@ def with_a_constant_too(array, i):
     return middle(array, i) + middle(array, 7)
 
 
-def with_a_default(array, i, factor=10):
-    return factor * array[i]
-
-
-def with_and_without(array, i):
-    return middle(array, i) + middle(array, i, factor=1)
-
-
 def applied(function, array, i):
     raise NotImplementedError("not bound")
 
@@ -69,12 +61,6 @@ def test_a_part_is_compiled_once_for_constants_and_numbers():
 
 def with_other_whole_numbers(array, i):
     return middle(array, i) + middle(array, np.int32(i)) + middle(array, np.uint8(i)) + middle(array, i > 0)
-
-
-def test_a_part_is_compiled_once_for_an_argument_and_its_default():
-    called = kernel(with_a_default)
-    assert compiled(with_and_without, {"middle": called})(np.arange(9), 3) == 33
-    assert len(called.overloads) == 1
 
 
 def test_a_part_is_compiled_once_for_whole_numbers_of_all_sizes_but_not_for_truth():
