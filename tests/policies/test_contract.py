@@ -693,24 +693,3 @@ def test_the_same_policy_has_the_same_key_again(tmp_path):
     names = {bound(resolve(f"{path}:Mine").decide).loop.py_func.__name__ for _ in range(2)}
     assert len(names) == 1
     assert bound(policies()["high"].decide).loop.py_func.__name__ not in names
-
-
-def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch):
-    from vinesim.engine.compiled import bound
-    from vinesim.policies.resource_based import schedule
-
-    def kernel_of(policy):
-        decide = bound(policies()[policy].decide).loop.py_func.__globals__["decide"]
-        return decide.py_func.__globals__["schedule"]
-
-    first = kernel_of("rb_fifo")
-    assert kernel_of("rb_sjf") is first
-    monkeypatch.setattr(schedule, "MOST_PASSES", schedule.MOST_PASSES + 1)
-    second = kernel_of("rb_sjf")
-    assert second is not first
-    assert second.py_func.__globals__["begin_call"] is first.py_func.__globals__["begin_call"]
-    monkeypatch.setattr(schedule.hear, "__defaults__", (0,))  # of a helper's helper
-    third = kernel_of("rb_sjf")
-    assert third is not second
-    monkeypatch.undo()
-    assert kernel_of("rb_ljf") is first

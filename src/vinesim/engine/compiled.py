@@ -122,57 +122,24 @@ def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> 
     """
     if function not in made:
         made[function] = None  # a recursive function keeps its plain name
-        used: dict[str, Any] = {}
+        globals_ = dict(function.__globals__)
         is_own = function.__module__.startswith("vinesim.")
         for name in function.__code__.co_names:
-            value = function.__globals__.get(name)
+            value = globals_.get(name)
             if not is_own and inspect.ismodule(value):
-                used[name] = guarded_module(value)
+                globals_[name] = guarded_module(value)
             elif not is_own and inspect.isfunction(value) and value in QUERIES:
-                used[name] = guarded(value)
+                globals_[name] = guarded(value)
             elif inspect.isfunction(value) and not value.__module__.startswith("vinesim.state"):
-                used[name] = _kernel_of(value, made, True) or value
-            elif name in function.__globals__:
-                used[name] = value
-        made[function] = _shared(function, used) if is_helper else policy_kernel(_copied(function, used))
+                globals_[name] = _kernel_of(value, made, True) or value
+        copy = types.FunctionType(
+            function.__code__, globals_, function.__name__, function.__defaults__, function.__closure__
+        )
+        copy.__kwdefaults__ = function.__kwdefaults__
+        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+        is_long = is_helper and len(function.__code__.co_code) > LONG_CODE
+        made[function] = (policy_call if is_long else policy_kernel)(copy)
     return made[function]
-
-
-def _shared(function: Any, used: dict[str, Any]) -> Any:
-    """The kernel of a helper: the same for all policies that call it, while all that it is made from is the same."""
-    options = (function.__kwdefaults__ or {}).values()
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    made_from = (function.__code__, function.__defaults__, *options, *cells, *used.values())
-    try:
-        hash(made_from)
-    except TypeError:  # it uses something that can change, such as an array
-        return _helper(function, used)
-    name = (function, *used, *map(id, made_from))
-    if name not in _helpers:
-        _helpers[name] = made_from, _helper(function, used)  # what is kept keeps its number
-    return _helpers[name][1]
-
-
-_helpers: dict[Any, Any] = {}
-
-
-def _helper(function: Any, used: dict[str, Any]) -> Any:
-    is_long = len(function.__code__.co_code) > LONG_CODE
-    return (policy_call if is_long else policy_kernel)(_copied(function, used))
-
-
-def _copied(function: Any, used: dict[str, Any]) -> Any:
-    """A function with other values of the names that it uses."""
-    copy = types.FunctionType(
-        function.__code__,
-        {**function.__globals__, **used},
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    return copy
 
 
 class CompiledRun:
