@@ -147,7 +147,7 @@ def test_options_follow_the_policy(opened):
 
 def test_pinned_variants_differ_with_intervals_and_a_curve_is_drawn(opened):
     page = opened()
-    page.locator("body").press("p")
+    after(page, lambda: page.locator("body").press("p"))
     after(page, lambda: page.get_by_label(f"{GPU_KNOB}, exact value").fill("10") or page.keyboard.press("Enter"))
     assert page.locator("#latency .legend").text_content().count("pinned A") == 1
     page.get_by_label("Runs of each variant").fill("4")
