@@ -17,14 +17,13 @@ from typing import Any
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED, OF_REQUEST
+from vinesim.state.places import gang_of
 
 
 def attached_to(state: Any, task: int) -> list[int]:
     """The tasks that start with a pending task."""
-    model, job = state.model, state.model.task_job[task]
-    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
-        return []
-    return [other for other in range(task + 1, model.job_first[job + 1]) if state.task_unit[other] == ATTACHED]
+    _, end = gang_of(state.model, task)
+    return [other for other in range(task + 1, end) if state.task_unit[other] == ATTACHED]
 
 
 def is_of_gang(state: Any, task: int) -> bool:

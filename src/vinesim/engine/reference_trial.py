@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from vinesim.engine.reference_gangs import as_before, attached_to, is_of_gang
+from vinesim.engine.reference_gangs import as_before, attached_to
 from vinesim.state import queries
 from vinesim.state.layout import FULL, OVERFULL
+from vinesim.state.places import gang_of
 
 
 @contextmanager
@@ -56,10 +57,8 @@ class Trial:
 
     def _with_gang(self, task: int) -> Iterator[int]:
         """A running task, or all running tasks of its gang."""
-        model, job = self.model, self.model.task_job[task]
-        is_one = not is_of_gang(self.state, task)
-        tasks = [task] if is_one else range(int(model.job_first[job]), int(model.job_first[job + 1]))
-        return (member for member in tasks if queries.is_running(model, self.state, member))
+        members = range(*gang_of(self.model, task))
+        return (member for member in members if queries.is_running(self.model, self.state, member))
 
     def _held(self, task: int) -> Iterator[tuple[int, float]]:
         """The units that a running task holds, and how much of each."""

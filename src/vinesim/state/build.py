@@ -12,11 +12,12 @@ from vinesim.model.scenario import PREEMPTION, Scenario
 from vinesim.model.workload import NO_GANG, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts, demands
-from vinesim.state.demand_classes import DemandClasses, classes_of, coded, first_rows, unmet
+from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
 from vinesim.state.gang_room import check_gangs, gangs_of
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import OF_REQUEST, Model
 from vinesim.state.node_rooms import ranked
+from vinesim.state.numbering import coded, first_rows
 from vinesim.state.partitions import over_quota, partition_columns, quotas_of
 from vinesim.state.speed_curves import speed_curves
 

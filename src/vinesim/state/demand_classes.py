@@ -17,9 +17,8 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ANY_LEAD, NO_PARTITION, Workload
 from vinesim.state.demand import amounts, demands
 from vinesim.state.layout import OVERFULL
+from vinesim.state.numbering import coded, first_rows
 
-MOST_CODES = 1 << 62  # of several columns, before they are numbered anew
-MOST_LEVELS = 1 << 20  # of a column of whole numbers; others are numbered
 MOST_AT_ONCE = 10_000_000  # numbers in the tables that compare classes with nodes
 
 
@@ -84,36 +83,6 @@ def units_of_partition(center: Datacenter, partitions: Sequence[Partition], numb
     """[U] bool: the units of one of the partitions."""
     one = Partition("") if number == NO_PARTITION else partitions[number]
     return one.has(center.rack, center.shelf)
-
-
-def coded(columns: list[np.ndarray]) -> np.ndarray:
-    """[N] int32: equal for rows that are equal in all columns, from 0, in their order."""
-    code, n_codes = np.zeros(len(columns[0]), np.int64), 1
-    for values in columns:
-        level, n = _levels(values)
-        if n_codes * n > MOST_CODES:
-            code = np.unique(code, return_inverse=True)[1]
-            n_codes = int(code.max()) + 1
-        code, n_codes = code * n + level, n_codes * n
-    return np.unique(code, return_inverse=True)[1].astype(np.int32)
-
-
-def first_rows(code: np.ndarray) -> np.ndarray:
-    """[codes] int64: the first row of each code, of those that ``coded`` returns."""
-    first = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
-    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
-    return first
-
-
-def _levels(values: np.ndarray) -> tuple[np.ndarray | int, int]:
-    """Return whole numbers, 0 or more, in the order of the values, and a number that is above all of them."""
-    least, most = (values.min(), values.max()) if len(values) else (0, 0)
-    if least == most:
-        return 0, 1
-    if values.dtype.kind in "iub" and int(most) - int(least) < MOST_LEVELS:
-        return values.astype(np.int64) - int(least), int(most) - int(least) + 1
-    found, level = np.unique(values, return_inverse=True)
-    return level, len(found)
 
 
 def _on_empty_nodes(classes: DemandClasses, is_there: np.ndarray, center: Datacenter) -> np.ndarray:

@@ -54,6 +54,11 @@ def gang_fits(model, state, task, unit):
     return is_found
 
 
+def _itself(model, task):
+    return np.int64(task), np.int64(task) + 1
+
+
+compiled_form_of(places.gang_of, without=_itself, where=has_gangs)(places.gang_of)
 for _of_places, _inline in (
     (places.first_row, True),
     (places.note_rows, False),

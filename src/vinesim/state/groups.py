@@ -12,11 +12,10 @@ from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PREFERENCE
 from vinesim.state.demand import demands
-from vinesim.state.demand_classes import DemandClasses, coded
+from vinesim.state.demand_classes import DemandClasses
 from vinesim.state.gang_room import gang_codes
+from vinesim.state.numbering import coded, first_rows
 from vinesim.state.partitions import Quotas
-
-MOST_CODES = 1 << 22  # of combined columns, for which a table is kept
 
 GROUP_KEYS = (
     "task_type",
@@ -51,7 +50,7 @@ def number_groups(
     names = [p.name for p in scenario.datacenter.processor_types]
     if ANY_PROCESSOR in names:
         wanted[wanted == names.index(ANY_PROCESSOR)] = NO_PREFERENCE
-    priority = _codes(work.priority) if work.priority is not None and "priority" in by else None
+    priority = coded([work.priority]) if work.priority is not None and "priority" in by else None
     application = None if work.application is None else np.repeat(work.application, counts)
     requests = coded(list(work.requests.values())) if work.requests and "requests" in by else None
     columns: list[tuple[str, Any]] = [
@@ -61,7 +60,7 @@ def number_groups(
         ("application", application),
         ("priority", None if priority is None else np.repeat(priority, counts)),
         ("user", None if work.user is None else np.repeat(work.user, counts)),
-        ("demand", _codes(demands(work)) if "demand" in by and classes is None else None),
+        ("demand", demands(work) if "demand" in by and classes is None else None),
         ("requests", requests),
         ("gang", gang_codes(work, classes, requests)),
         ("account", None if quotas is None else np.repeat(quotas.job_account + 1, counts)),
@@ -71,7 +70,8 @@ def number_groups(
     is_by_job = classes is None and not told_apart
     if classes is None and not is_by_job:
         kinds = np.repeat(kinds, counts)
-    group, first = _numbered([kinds, *told_apart])
+    group = coded([*reversed(told_apart), kinds])
+    first = first_rows(group)
     of_group = (
         kinds[first].astype(np.int32),
         _of_first(wanted if "preferred_type" in by else None, first, NO_PREFERENCE),
@@ -89,23 +89,6 @@ def _of_first(column: np.ndarray | None, first: np.ndarray, none: int) -> np.nda
     return np.full(len(first), none, np.int32) if column is None else column[first].astype(np.int32)
 
 
-def _numbered(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct rows of columns [n] of whole numbers from 0 on, in the order of the last column first.
-
-    Returns the number of each row, [n] int32, and the first row of each number."""
-    code, n_codes = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        size = int(column.max(initial=0)) + 1
-        code, n_codes = code + n_codes * column.astype(np.int64), n_codes * size
-        if n_codes > MOST_CODES:
-            code = _codes(code)
-            n_codes = int(code.max(initial=0)) + 1
-    first = np.full(n_codes, -1, np.int64)
-    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
-    is_present = first >= 0
-    return (np.cumsum(is_present, dtype=np.int32) - np.int32(1))[code], first[is_present]
-
-
 def _following(group: np.ndarray, n_groups: int) -> np.ndarray:
     """[N] int32: the next task of each task's group, in the order of their numbers; N after the last one."""
     n_tasks = len(group)
@@ -115,8 +98,3 @@ def _following(group: np.ndarray, n_groups: int) -> np.ndarray:
     same = group[by_group[1:]] == group[by_group[:-1]]
     following[by_group[:-1][same]] = by_group[1:][same]
     return following
-
-
-def _codes(values: np.ndarray) -> np.ndarray:
-    """[n] int64: the position of each value among the distinct ones."""
-    return np.unique(values, return_inverse=True)[1]

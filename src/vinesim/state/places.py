@@ -7,6 +7,7 @@ scratch, of the size ``held``, from :func:`first_row` to that of the next task. 
 
 from typing import Any
 
+from vinesim.model.workload import NO_GANG
 from vinesim.state import queries
 from vinesim.state.layout import ATTACHED
 
@@ -50,10 +51,17 @@ def note_place(model: Any, state: Any, rows: Any, task: int, unit: int) -> None:
     state.note_place(rows, task, unit)
 
 
+def gang_of(model: Any, task: int) -> tuple[int, int]:
+    """Return the tasks, from the first to before the end, of the task's gang; just itself if it has none."""
+    job = int(model.task_job[task])
+    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
+        return int(task), int(task) + 1
+    return int(model.job_first[job]), int(model.job_first[job + 1])
+
+
 def end_of_members(model: Any, state: Any, task: int) -> int:
     """Return the task after the last one that may be attached to a task: itself without a gang."""
-    job = model.task_job[task]
-    return model.job_first[job + 1] if len(model.job_gang) and model.job_gang[job] > 0 else task + 1
+    return gang_of(model, task)[1]
 
 
 def is_member(model: Any, state: Any, task: int, other: int) -> bool:

@@ -17,6 +17,8 @@ from vinesim.state.indexed_room import forget_found
 from vinesim.state.kernel import kernel
 from vinesim.state.layout import FULL, OVERFULL
 
+ANY = -1  # node
+
 
 @kernel
 def _note(state, unit, load):
@@ -103,40 +105,32 @@ def _has_room(model, state, task):
     return load <= model.unit_capacity[unit] * OVERFULL and _rest_has_room(model, state, task)
 
 
-def _itself(model, state, task):
-    return np.int64(task), np.int64(task) + 1
-
-
-@with_gangs(without=_itself)
-def _tasks_with(model, state, task):
-    """Return the tasks, from the first to before the end, among which those of the task's gang are."""
-    job = model.task_job[task]
-    if model.job_gang[job] == NO_GANG:
-        return np.int64(task), np.int64(task) + 1
-    return np.int64(model.job_first[job]), np.int64(model.job_first[job + 1])
-
-
 @kernel
 def _runs(model, state, task):
     return task >= 0 and task < state.run[0].n_arrived and contains(state.running, 0, task)
 
 
 @kernel
-def _release(model, state, others, n):
-    """Let the first n of ``others``, as far as they run, and those of their gangs hold nothing."""
+def _release(model, state, others, n, node):
+    """Let the first n of ``others`` that run, and those of their gangs, hold nothing: at a node, or at ANY."""
     for i in range(min(n, others.shape[0])):
         if _runs(model, state, np.int64(others[i])):
-            first, end = _tasks_with(model, state, np.int64(others[i]))
+            first, end = places.gang_of(model, np.int64(others[i]))
             for task in range(first, end):
-                if contains(state.running, 0, task):
+                if contains(state.running, 0, task) and _is_at(model, state, task, node):
                     _add_all(model, state, task, -1.0)
     forget_places(model, state)
 
 
 @kernel
+def _is_at(model, state, task, node):
+    return node == ANY or model.unit_node[state.task_unit[task]] == node
+
+
+@kernel
 def _put_back(model, state, other):
     """Let a task and its gang hold again what they held, if there is room for all. Returns whether there is."""
-    first, end = _tasks_with(model, state, other)
+    first, end = places.gang_of(model, other)
     for task in range(first, end):
         if contains(state.running, 0, task):
             if not _has_room(model, state, task):
@@ -188,7 +182,7 @@ def _occupy(model, state, task, unit):
 
 @compiled_form_of(queries.fastest_free_without, inline=False)
 def fastest_free_without(model, state, task, others, n):
-    _release(model, state, others, n)
+    _release(model, state, others, n, ANY)
     unit = queries.fastest_free(model, state, task)
     _undo(model, state)
     return unit
@@ -196,7 +190,7 @@ def fastest_free_without(model, state, task, others, n):
 
 @compiled_form_of(queries.in_the_way, inline=False)
 def in_the_way(model, state, task, unit, others, n, found):
-    _release(model, state, others, n)
+    _release(model, state, others, n, ANY)
     n_found = np.int64(0)
     if queries.fits(model, state, task, unit):
         _occupy(model, state, np.int64(task), np.int64(unit))
@@ -209,21 +203,9 @@ def in_the_way(model, state, task, unit, others, n, found):
     return n_found
 
 
-@kernel
-def _release_at(model, state, node, others, n):
-    """Let those of the same tasks that run at a node hold nothing."""
-    for i in range(min(n, others.shape[0])):
-        if _runs(model, state, np.int64(others[i])):
-            first, end = _tasks_with(model, state, np.int64(others[i]))
-            for task in range(first, end):
-                if contains(state.running, 0, task) and model.unit_node[state.task_unit[task]] == node:
-                    _add_all(model, state, task, -1.0)
-    forget_places(model, state)
-
-
 @compiled_form_of(places.has_place_without, inline=False)
 def has_place_without(model, state, task, node, others, n):
-    _release_at(model, state, node, others, n)
+    _release(model, state, others, n, node)
     is_found = False
     for member in range(task, places.end_of_members(model, state, task)):
         if places.is_member(model, state, task, member):

@@ -7,11 +7,11 @@ import numpy as np
 
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.preemptive.las import Las, by_level, next_level_us
-from vinesim.policies.preemptive.noted import gang_of
 from vinesim.policies.preemptive.priority import least_urgent_last
 from vinesim.policies.preemptive.rule import never
 from vinesim.policies.preemptive.srtf import longest_left_us
 from vinesim.state.layout import START
+from vinesim.state.places import gang_of
 from vinesim.state.queries import (
     fastest_free,
     fastest_free_without,

@@ -9,9 +9,9 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.preemptive.noted import gang_of
 from vinesim.policies.preemptive.rule import RANKED, start_by_rank
 from vinesim.state.layout import ATTACHED, PENDING, START
+from vinesim.state.places import gang_of
 from vinesim.state.queries import attained_us, is_running
 
 NEARLY = 1.0 - 1e-9  # of a threshold: times do not add up exactly

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from vinesim.model.workload import NO_GANG
 from vinesim.state.layout import FINISH, OUTAGE, TIMER
+from vinesim.state.places import gang_of
 from vinesim.state.queries import is_running
 
 N_NOTED = 16  # of more nodes than this, only that there are more is known
@@ -42,11 +42,3 @@ def note_node(scratch: Any, node: int, rank: float) -> None:
     i = int(scratch.n_noted[0] % N_NOTED)
     scratch.noted[i], scratch.noted_rank[i] = node, rank
     scratch.n_noted[0] += 1
-
-
-def gang_of(model: Any, task: int) -> tuple[int, int]:
-    """Return the tasks, from the first to before the end, of the task's gang; just itself if it has none."""
-    job = int(model.task_job[task])
-    if len(model.job_gang) == 0 or model.job_gang[job] == NO_GANG:
-        return int(task), int(task) + 1
-    return int(model.job_first[job]), int(model.job_first[job + 1])

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.preemptive.blocked import BLOCKED, is_still_blocked
-from vinesim.policies.preemptive.noted import gang_of, note_event, note_nodes_of
+from vinesim.policies.preemptive.noted import note_event, note_nodes_of
 from vinesim.policies.preemptive.running import (
     Rank,
     Rise,
@@ -29,6 +29,7 @@ from vinesim.policies.preemptive.running import (
 from vinesim.policies.preemptive.victims import VICTIMS, find_victims
 from vinesim.policies.structures.priority_queue import PRIORITY_QUEUE, queue_first, queue_pop, queue_push
 from vinesim.state.layout import OUTAGE, PENDING
+from vinesim.state.places import gang_of
 from vinesim.state.queries import (
     fastest_free,
     first_interrupted,

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.policies.preemptive.noted import NOTED, gang_of, note_all, note_nodes_of
+from vinesim.policies.preemptive.noted import NOTED, note_all, note_nodes_of
 from vinesim.policies.structures.binary_heap import heap_pop, heap_push
-from vinesim.state.places import end_of_members
+from vinesim.state.places import end_of_members, gang_of
 from vinesim.state.queries import is_running, next_running
 
 RUNNING: Mapping[str, tuple[str, str]] = {

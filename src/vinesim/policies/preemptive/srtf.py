@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.policies.preemptive.noted import gang_of
 from vinesim.policies.preemptive.rule import RANKED, never, start_by_rank
 from vinesim.state.layout import ATTACHED, PENDING
+from vinesim.state.places import gang_of
 from vinesim.state.queries import is_running, remaining_us
 
 
