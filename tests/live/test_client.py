@@ -50,3 +50,29 @@ def test_a_manager_that_accepts_and_closes_is_tried_again_and_one_that_stays_awa
                 await session.application("ECHO").request(1)
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_a_new_client_does_not_give_up_because_a_manager_is_about_to_end(tmp_path):
+    async def run():
+        core = CoreTest(tmp_path)
+        state = tmp_path / "state"
+        server = Server(core.core, read_token(state))
+        await server.start("127.0.0.1")
+        n_dying = 0
+
+        async def dying(_, writer):
+            nonlocal n_dying
+            n_dying += 1
+            writer.close()
+            if n_dying == 3:
+                write_place(state, "127.0.0.1", server.port, 0)
+
+        doomed = await asyncio.start_server(dying, "127.0.0.1", 0)
+        write_place(state, "127.0.0.1", doomed.sockets[0].getsockname()[1], 0)
+        async with connect(state) as session:
+            assert (await session.call("client.status"))["n_clients"] == 1
+        assert n_dying == 3
+        doomed.close()
+        await server.close()
+
+    asyncio.run(asyncio.wait_for(run(), 60))

@@ -8,6 +8,7 @@ kernel. An application without a kernel asks for its grants itself: ``new_reques
 import asyncio
 import contextlib
 import itertools
+import math
 import uuid
 from collections import deque
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from vinesim.model.errors import InputError, Problem, VineSimError
 
 AGAIN_S = 0.1
 PATIENCE_S = 60.0  # how long a client tries to reach the manager
+REFUSED_S = 3.0  # how long a new one tries if it is refused: by then a manager that was about to end is gone
 ANY_BYTES = 2**31
 
 
@@ -182,7 +184,7 @@ class Session:
     async def _connect(self) -> None:
         """Reach the manager, say who this is, and send what is not answered."""
         loop = asyncio.get_running_loop()
-        until_s = loop.time() + PATIENCE_S
+        until_s, refused_s = loop.time() + PATIENCE_S, math.inf
         while True:
             try:
                 host, port, token = self._address.read()
@@ -191,8 +193,9 @@ class Session:
                 break
             except (OSError, Refused) as wrong:
                 # a manager that dies may accept a connection and close it; one with another token does so, too
-                is_final = isinstance(wrong, Refused) and not self._was_connected
-                if loop.time() > until_s or is_final:
+                is_refused = isinstance(wrong, Refused) and not self._was_connected
+                refused_s = min(refused_s, loop.time() + REFUSED_S) if is_refused else math.inf
+                if loop.time() > min(until_s, refused_s):
                     raise LiveError("lost", f"{self._address}: {wrong}") from None
                 await asyncio.sleep(AGAIN_S)
         for message, _ in [*self._calls.values(), *self._requests.values()]:
