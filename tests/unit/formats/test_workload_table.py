@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from vinesim.formats.scenario import workload_columns
 from vinesim.formats.scenario.workload_columns import COLUMNS
 from vinesim.formats.scenario.workload_table import affinity_of_times, read_workload
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.model.catalog import ProcessorType, TaskType
-from vinesim.model.errors import InputError
+from vinesim.model.errors import MAX_PROBLEMS, InputError
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
 
@@ -271,3 +272,13 @@ def test_a_resource_that_no_processor_type_has(tmp_path):
         read_workload(path, types)
     path.write_text("arrival_us,request.sms,request.spare\n0,4,0\n1,0,0\n")
     assert read_workload(path, types).requests["sms"].tolist() == [4, 0]
+
+
+def test_many_unknown_columns_are_counted_and_only_those_listed_are_compared_with_known_names(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(workload_columns, "did_you_mean", lambda name, known: asked.append(name) or "")
+    (tmp_path / "w.csv").write_text(",".join(["arrival_us", *(f"k{i}" for i in range(500))]) + "\n")
+    with pytest.raises(InputError, match="and 480 more") as wrong:
+        read_workload(tmp_path / "w.csv")
+    assert wrong.value.n_problems == 500
+    assert asked == [f"k{i}" for i in range(MAX_PROBLEMS)]

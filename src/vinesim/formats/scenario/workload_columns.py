@@ -9,7 +9,7 @@ from vinesim.formats.source.quantities import SIZES
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ProcessorType
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 from vinesim.model.workload import COLUMNS as WORKLOAD_COLUMNS
 from vinesim.model.workload import Workload
 
@@ -169,7 +169,7 @@ def matched(
         for name in columns
         if name not in source.columns
     ]
-    path, types, is_first = source.path, [p.name for p in processor_types], True
+    path, types, is_first, n_unlisted = source.path, [p.name for p in processor_types], True, 0
     for given in source.columns:
         column = columns.get(given, given)
         if column == IGNORE:
@@ -185,7 +185,10 @@ def matched(
         elif unit in UNITS and f"{stem}_us" in PLAIN:
             ours, scale = f"{stem}_us", UNITS[unit]
         elif column not in PLAIN and not REQUEST.fullmatch(column) and not COMPANION.fullmatch(column):
-            problems.append(_unknown(path, given, column, types, is_first))
+            if len(problems) < MAX_PROBLEMS:
+                problems.append(_unknown(path, given, column, types, is_first))
+            else:
+                n_unlisted += 1  # looking for what was meant takes time
             is_first = False
             continue
         if ours in match:
@@ -200,7 +203,7 @@ def matched(
         remedy = "Name the column of arrival times so, with the unit at its end, or say columns: {NAME: arrival_s}."
         problems.append(Problem(path, "a column arrival_us (or _ms, _s), or period", present, remedy))
     if problems:
-        raise InputError(problems)
+        raise InputError(problems, len(problems) + n_unlisted)
     return match
 
 
