@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
@@ -161,4 +162,4 @@ def _runs_of(engine: str) -> Callable[..., Run]:
         return ReferenceRun
     from vinesim.engine.compiled import CompiledRun
 
-    return CompiledRun
+    return partial(CompiledRun, inlines=False)

@@ -1,7 +1,8 @@
 """Bind the event loop to a policy and compile it, or load it from the disk cache.
 
-The loop is specialised to the policy: ``decide`` is called by name and inlined. A typed function slot would compile
-the loop once for all policies, but needs one signature for policies whose options and scratch differ in type.
+For long runs, and for many runs in one call, the loop is specialised to the policy: ``decide`` is called by name and
+inlined. Other runs share one loop, compiled once for all policies, which asks the policy through a slot
+(``engine/slot.py``).
 The loop is kept on the disk under a hash of the policy, the package's kernels and Numba's version
 (``engine/machine_code.py``), so an edited policy never runs its old code.
 """
@@ -19,12 +20,12 @@ import vinesim.state.gangs
 import vinesim.state.indexed
 import vinesim.state.quotas
 import vinesim.state.trial  # noqa: F401
-from vinesim.engine import block, loop, steps, turn
+from vinesim.engine import block, loop, slot, steps, turn
 from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken
 from vinesim.engine.ends import with_killed
 from vinesim.engine.guards import QUERIES, guarded, guarded_module
-from vinesim.engine.machine_code import BLOCK, LOOP, TURN, digest_of, kernels, loop_for
+from vinesim.engine.machine_code import BLOCK, IN_SLOT, LOOP, SHARED, TURN, digest_of, kernels, loop_for
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
@@ -34,6 +35,7 @@ from vinesim.state.held_units import held_units
 from vinesim.state.initial import build_state
 from vinesim.state.kernel import kept, policy_call, policy_kernel
 from vinesim.state.layout import PENDING, Model, State
+from vinesim.state.machine_code import is_kept
 from vinesim.state.scratch import build_options, build_scratch
 
 SEARCHES = {  # queries that the index of nodes answers, besides those for gangs
@@ -45,6 +47,7 @@ SEARCHES = {  # queries that the index of nodes answers, besides those for gangs
     queries.least_busy,
 }
 LONG_CODE = 300  # bytes of bytecode; longer helpers of a policy stay calls: inlined, the longest took 3 times as long
+INLINED_FROM = 400_000  # tasks of a run for which a policy is inlined: it takes seconds, and saves up to 7 ns each
 
 
 class Bound(NamedTuple):
@@ -65,6 +68,52 @@ def bound(decide: Any, kernel: str = LOOP) -> Bound:
         made = kept(loop.run_events, digest, bindings, kernel)
         _loops[kernel, digest] = Bound(made, _keeps(functions_of(decide)))
     return _loops[kernel, digest]
+
+
+class InSlot:
+    """A policy's function, compiled, and the loop for all policies that asks it."""
+
+    def __init__(self, decide: Any, kernel: str, digest: str):
+        names = {**slot.answer.__globals__, "decide": _kernel_of(decide, {})}
+        answer = policy_call(types.FunctionType(slot.answer.__code__, names, slot.answer.__name__))
+        self._kernel = kept(slot.run_in_slot, digest, {"answer": answer}, IN_SLOT[kernel])
+        self._preempts = may_preempt(decide)
+
+    def __call__(self, model: Arrays, state: Arrays, *others: Any) -> int:
+        loop_ = _loop_for_all(self._preempts, model._numba_type_, state._numba_type_)
+        return int(self._kernel(model, state, *others, loop_))
+
+    @property
+    def signatures(self) -> Any:
+        return self._kernel.signatures
+
+
+@cache
+def _loop_for_all(preempts: bool, model: Any, state: Any) -> int:
+    """The address of the loop for all policies, or for all that preempt, of a model and a state of these types."""
+    if preempts not in _shared:
+        bindings = {"decide": slot.ask, "PREEMPTS": preempts}
+        title = f"{SHARED}_preempting" if preempts else SHARED
+        _shared[preempts] = kept(loop.run_events, kernels().hex(), bindings, title, no_cpython_wrapper=True)
+    kinds = slot.types_of_loop(model, state)
+    _shared[preempts].compile(kinds)
+    made = _shared[preempts].overloads[kinds]
+    return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
+
+
+def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
+    """Return the loop for one run: with the policy inlined if that is there, or worth it; else with it in the slot."""
+    digest = digest_of(decide)
+    inlined, in_slot = (kernel, digest), (IN_SLOT[kernel], digest)
+    if n_tasks >= INLINED_FROM or _is_compiled(inlined) or (not _is_compiled(in_slot) and is_kept(*inlined)):
+        return bound(decide, kernel)
+    if in_slot not in _loops:
+        _loops[in_slot] = Bound(InSlot(decide, kernel, digest), _keeps(functions_of(decide)))
+    return _loops[in_slot]
+
+
+def _is_compiled(name: tuple[str, str]) -> bool:
+    return name in _loops and len(_loops[name].loop.signatures) > 0
 
 
 def _keeps(used: set[Any]) -> dict[str, bool]:
@@ -104,13 +153,12 @@ def is_bound(decide: Any, kernel: str) -> bool:
         return False
     digest = digest_of(decide)
     if kernel == BLOCK:
-        made = _blocks.get(digest)
-    else:
-        made = _loops[kernel, digest].loop if (kernel, digest) in _loops else None
-    return made is not None and len(made.signatures) > 0
+        return digest in _blocks and len(_blocks[digest].signatures) > 0
+    return _is_compiled((kernel, digest)) or _is_compiled((IN_SLOT[kernel], digest))
 
 
 _loops: dict[tuple[str, str], Bound] = {}
+_shared: dict[bool, Any] = {}
 _blocks: dict[str, Any] = {}
 
 
@@ -145,9 +193,19 @@ def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> 
 class CompiledRun:
     """One run of the compiled engine: the loop bound to a policy, the model, and the state it changes."""
 
-    def __init__(self, model: Model, policy: OnlinePolicy, seed: int, may_overcommit: bool, ends_early: bool = False):
+    def __init__(
+        self,
+        model: Model,
+        policy: OnlinePolicy,
+        seed: int,
+        may_overcommit: bool,
+        ends_early: bool = False,
+        inlines: bool = True,
+    ):
+        """``inlines``: with the loop that the policy is inlined into; else with the one that is sooner done."""
         self.model = model
-        made = bound(policy.decide, loop_for(len(model.kind_units) > 0))
+        kernel = loop_for(len(model.kind_units) > 0)
+        made = bound(policy.decide, kernel) if inlines else bound_for(policy.decide, kernel, len(model.task_operations))
         self.state = build_state(model, seed, ends_early=ends_early, **made.keeps)
         self._decide = policy.decide
         self._loop = made.loop
