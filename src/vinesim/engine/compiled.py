@@ -24,6 +24,7 @@ from vinesim.engine import block, loop, slot, steps, turn
 from vinesim.engine.beside import Left, beside
 from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broken
 from vinesim.engine.ends import with_killed
+from vinesim.engine.fingerprint import fingerprint
 from vinesim.engine.guards import QUERIES, guarded, guarded_module
 from vinesim.engine.machine_code import BLOCK, IN_SLOT, LOOP, SHARED, TURN, digest_of, kernels, loop_for
 from vinesim.model.result import EarlyEnds
@@ -91,13 +92,13 @@ class InSlot:
 @cache
 def _loop_for_all(preempts: bool, model: Any, state: Any) -> int:
     """The address of the loop for all policies, or for all that preempt, of a model and a state of these types."""
-    if preempts not in _shared:
+    if preempts not in _loops_for_all:
         bindings = {"decide": slot.ask, "PREEMPTS": preempts}
         title = f"{SHARED}_preempting" if preempts else SHARED
-        _shared[preempts] = kept(loop.run_events, kernels().hex(), bindings, title, no_cpython_wrapper=True)
+        _loops_for_all[preempts] = kept(loop.run_events, kernels().hex(), bindings, title, no_cpython_wrapper=True)
     kinds = slot.types_of_loop(model, state)
-    _shared[preempts].compile(kinds)
-    made = _shared[preempts].overloads[kinds]
+    _loops_for_all[preempts].compile(kinds)
+    made = _loops_for_all[preempts].overloads[kinds]
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
 
 
@@ -158,7 +159,7 @@ def is_bound(decide: Any, kernel: str) -> bool:
 
 
 _loops: dict[tuple[str, str], Bound] = {}
-_shared: dict[bool, Any] = {}
+_loops_for_all: dict[bool, Any] = {}
 _blocks: dict[str, Any] = {}
 
 
@@ -170,24 +171,57 @@ def _kernel_of(function: Any, made: dict[Any, Any], is_helper: bool = False) -> 
     """
     if function not in made:
         made[function] = None  # a recursive function keeps its plain name
-        globals_ = dict(function.__globals__)
+        used: dict[str, Any] = {}
         is_own = function.__module__.startswith("vinesim.")
         for name in function.__code__.co_names:
-            value = globals_.get(name)
+            value = function.__globals__.get(name)
             if not is_own and inspect.ismodule(value):
-                globals_[name] = guarded_module(value)
+                used[name] = guarded_module(value)
             elif not is_own and inspect.isfunction(value) and value in QUERIES:
-                globals_[name] = guarded(value)
+                used[name] = guarded(value)
             elif inspect.isfunction(value) and not value.__module__.startswith("vinesim.state"):
-                globals_[name] = _kernel_of(value, made, True) or value
-        copy = types.FunctionType(
-            function.__code__, globals_, function.__name__, function.__defaults__, function.__closure__
-        )
-        copy.__kwdefaults__ = function.__kwdefaults__
-        copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        is_long = is_helper and len(function.__code__.co_code) > LONG_CODE
-        made[function] = (policy_call if is_long else policy_kernel)(copy)
+                used[name] = _kernel_of(value, made, True) or value
+            elif name in function.__globals__:
+                used[name] = value
+        made[function] = _shared(function, used) if is_helper else policy_kernel(_copied(function, used))
     return made[function]
+
+
+def _shared(function: Any, used: dict[str, Any]) -> Any:
+    """The kernel of a helper: the same for all policies that call it, while all that it is made from is the same."""
+    options = (function.__kwdefaults__ or {}).values()
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    made_from = (function.__code__, function.__defaults__, *options, *cells, *used.values())
+    try:
+        hash(made_from)
+    except TypeError:  # it uses something that can change, such as an array
+        return _helper(function, used)
+    name = (fingerprint(function), *used, *map(id, made_from))
+    if name not in _helpers:
+        _helpers[name] = made_from, _helper(function, used)  # what is kept keeps its number
+    return _helpers[name][1]
+
+
+_helpers: dict[Any, Any] = {}
+
+
+def _helper(function: Any, used: dict[str, Any]) -> Any:
+    is_long = len(function.__code__.co_code) > LONG_CODE
+    return (policy_call if is_long else policy_kernel)(_copied(function, used))
+
+
+def _copied(function: Any, used: dict[str, Any]) -> Any:
+    """A function with other values of the names that it uses."""
+    copy = types.FunctionType(
+        function.__code__,
+        {**function.__globals__, **used},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    return copy
 
 
 class CompiledRun:

@@ -17,6 +17,7 @@ from numba.core.errors import ForceLiteralArg, TypingError
 from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
+from numba.core.typing.templates import make_concrete_template
 from numba.extending import models, register_model
 
 from vinesim.state.passes import QuickPasses, are_enough_for
@@ -162,6 +163,7 @@ class Part(CPUDispatcher):
 
     def __init__(self, function: Any, options: dict[str, Any]):
         super().__init__(function, targetoptions={**options, "nopython": True}, pipeline_class=_Compiler)
+        self._templates: dict[Any, Any] = {}
 
     @property
     def _numba_type_(self) -> PartType:
@@ -180,9 +182,15 @@ class Part(CPUDispatcher):
         return self.overloads[args].entry_point  # type: ignore[attr-defined]
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        return super().get_call_template(
-            tuple(map(_passed_as, args)), {name: _passed_as(kind) for name, kind in kws.items()}
-        )
+        """Only the one signature is offered. Of several Numba may take one of another policy, whose options begin with
+        the same fields."""
+        pysig, given = self._compiler.fold_argument_types(args, kws)  # type: ignore[attr-defined]
+        kinds = tuple(map(_passed_as, given))
+        if kinds not in self._templates:
+            self.compile(kinds)
+            name, signature = self.py_func.__name__, self.overloads[kinds].signature  # type: ignore[attr-defined]
+            self._templates[kinds] = make_concrete_template(name, name, [signature])
+        return self._templates[kinds], pysig, kinds, {}
 
     def __call__(self, *args: Any, **kws: Any) -> Any:
         raise TypeError(f"{self.py_func.__qualname__} is part of other kernels; call its py_func")

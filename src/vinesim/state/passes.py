@@ -53,5 +53,5 @@ class QuickPasses(PassManager):
 
 def are_enough_for(function: Any) -> bool:
     """Whether a function is one of the package's, and has no function within it."""
-    is_own = function.__module__.startswith("vinesim.")
+    is_own = (function.__module__ or "").startswith("vinesim.")
     return is_own and not any(isinstance(one, CodeType) for one in function.__code__.co_consts)
