@@ -102,15 +102,22 @@ def _loop_for_all(preempts: bool, model: Any, state: Any) -> int:
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
 
 
+def bound_in_slot(decide: Any, kernel: str) -> Bound:
+    """Return what does the same with the loop for all policies."""
+    digest = digest_of(decide)
+    name = IN_SLOT[kernel], digest
+    if name not in _loops:
+        _loops[name] = Bound(InSlot(decide, kernel, digest), _keeps(functions_of(decide)))
+    return _loops[name]
+
+
 def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
     """Return the loop for one run: with the policy inlined if that is there, or worth it; else with it in the slot."""
     digest = digest_of(decide)
     inlined, in_slot = (kernel, digest), (IN_SLOT[kernel], digest)
     if n_tasks >= INLINED_FROM or _is_compiled(inlined) or (not _is_compiled(in_slot) and is_kept(*inlined)):
         return bound(decide, kernel)
-    if in_slot not in _loops:
-        _loops[in_slot] = Bound(InSlot(decide, kernel, digest), _keeps(functions_of(decide)))
-    return _loops[in_slot]
+    return bound_in_slot(decide, kernel)
 
 
 def _is_compiled(name: tuple[str, str]) -> bool:
@@ -234,12 +241,11 @@ class CompiledRun:
         seed: int,
         may_overcommit: bool,
         ends_early: bool = False,
-        inlines: bool = True,
+        bind: Callable[[Any, str], Bound] = bound,
     ):
-        """``inlines``: with the loop that the policy is inlined into; else with the one that is sooner done."""
+        """``bind`` returns the loop for a policy's function; without it, the policy is inlined."""
         self.model = model
-        kernel = loop_for(len(model.kind_units) > 0)
-        made = bound(policy.decide, kernel) if inlines else bound_for(policy.decide, kernel, len(model.task_operations))
+        made = bind(policy.decide, loop_for(len(model.kind_units) > 0))
         self.state = build_state(model, seed, ends_early=ends_early, **made.keeps)
         self._decide = policy.decide
         self._loop = made.loop
