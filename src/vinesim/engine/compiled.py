@@ -63,12 +63,40 @@ def bound(decide: Any, kernel: str = LOOP) -> Bound:
 
     The fingerprint is taken at every call, so a helper or a constant that was changed in this session counts too.
     """
+    return _inlined(decide, kernel, digest_of(decide))
+
+
+def bound_in_slot(decide: Any, kernel: str) -> Bound:
+    """Return what does the same with the loop for all policies."""
+    return _in_slot(decide, kernel, digest_of(decide))
+
+
+def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
+    """Return the loop for one run: with the policy inlined if that is there, or worth it; else with it in the slot."""
     digest = digest_of(decide)
+    inlined, in_slot = (kernel, digest), (IN_SLOT[kernel], digest)
+    if n_tasks >= INLINED_FROM or _is_compiled(inlined) or (not _is_compiled(in_slot) and is_kept(*inlined)):
+        return _inlined(decide, *inlined)
+    return _in_slot(decide, *inlined)
+
+
+def _is_compiled(name: tuple[str, str]) -> bool:
+    return name in _loops and len(_loops[name].loop.signatures) > 0
+
+
+def _inlined(decide: Any, kernel: str, digest: str) -> Bound:
     if (kernel, digest) not in _loops:
         bindings = {"decide": _kernel_of(decide, {}), "PREEMPTS": may_preempt(decide)}
         made = kept(loop.run_events, digest, bindings, kernel)
         _loops[kernel, digest] = Bound(made, _keeps(functions_of(decide)))
     return _loops[kernel, digest]
+
+
+def _in_slot(decide: Any, kernel: str, digest: str) -> Bound:
+    name = IN_SLOT[kernel], digest
+    if name not in _loops:
+        _loops[name] = Bound(InSlot(decide, kernel, digest), _keeps(functions_of(decide)))
+    return _loops[name]
 
 
 class InSlot:
@@ -100,28 +128,6 @@ def _loop_for_all(preempts: bool, model: Any, state: Any) -> int:
     _loops_for_all[preempts].compile(kinds)
     made = _loops_for_all[preempts].overloads[kinds]
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
-
-
-def bound_in_slot(decide: Any, kernel: str) -> Bound:
-    """Return what does the same with the loop for all policies."""
-    digest = digest_of(decide)
-    name = IN_SLOT[kernel], digest
-    if name not in _loops:
-        _loops[name] = Bound(InSlot(decide, kernel, digest), _keeps(functions_of(decide)))
-    return _loops[name]
-
-
-def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
-    """Return the loop for one run: with the policy inlined if that is there, or worth it; else with it in the slot."""
-    digest = digest_of(decide)
-    inlined, in_slot = (kernel, digest), (IN_SLOT[kernel], digest)
-    if n_tasks >= INLINED_FROM or _is_compiled(inlined) or (not _is_compiled(in_slot) and is_kept(*inlined)):
-        return bound(decide, kernel)
-    return bound_in_slot(decide, kernel)
-
-
-def _is_compiled(name: tuple[str, str]) -> bool:
-    return name in _loops and len(_loops[name].loop.signatures) > 0
 
 
 def _keeps(used: set[Any]) -> dict[str, bool]:
