@@ -2,15 +2,18 @@
 
 A bare experiment: one decision a turn, each depending on the one before; the decision is inlined, or behind a slot
 (a first-class function) that is given one array, references to the model and the state, or all their arrays by value.
+Then the two loops of VineSim: the policy inlined, or asked through a slot.
 """
 
 import numba
 import numpy as np
 from numba import types
 
-from benchmarks.cases import B_CONST
+from benchmarks.cases import B_CONST, Case
+from benchmarks.engine import loop_of
 from benchmarks.measure import best_of
 from benchmarks.report import Report, Table, figure
+from vinesim.engine.compiled import bound_in_slot
 from vinesim.policies.online.high import High
 from vinesim.state.build import build_model
 from vinesim.state.by_reference import Reference, by_reference
@@ -79,4 +82,21 @@ def run(quick: bool) -> Report:
             times.append(best_s / n * 1e9)
         rows.append([what, *map(figure, times), figure(times[1] - times[0])])
     columns = ["The policy is given", "inlined, ns", "through a slot, ns", "the slot costs, ns"]
-    return Report([Table("One call of a policy", columns, rows, "Bare decisions, best of 5.")])
+    tables = [Table("One call of a policy", columns, rows, "Bare decisions, best of 5.")]
+    return Report([*tables, loops(B_CONST.first(100_000) if quick else B_CONST)])
+
+
+def loops(case: Case) -> Table:
+    """The event loop, in ns for a task."""
+    rows = []
+    for policy in ("high", "flat", "pref", "closer_to_data"):
+        scenario = case.scenario(policy)
+        inlined_s, inlined = best_of(5, lambda of=scenario: loop_of(of))
+        slot_s, in_slot = best_of(5, lambda of=scenario: loop_of(of, bound_in_slot))
+        if not np.array_equal(inlined, in_slot):
+            raise RuntimeError(f"{policy}: the two loops differ")
+        rows.append(
+            [policy, *(figure(s / case.n_tasks * 1e9) for s in (inlined_s, slot_s)), figure(slot_s / inlined_s)]
+        )
+    columns = ["", "inlined, ns a task", "through the slot, ns a task", "x"]
+    return Table("The event loop on B", columns, rows, "CPU time, best of 5.")

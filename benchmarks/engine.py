@@ -1,9 +1,11 @@
 """VineSim itself, in the two forms that are measured: the event loop alone, and the whole of simulate()."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import vinesim as vs
-from vinesim.engine.compiled import CompiledRun
+from vinesim.engine.compiled import INLINED_FROM, Bound, CompiledRun, bound
 from vinesim.engine.contract import GO_ON
 from vinesim.engine.simulate import deciding
 from vinesim.model.streams import stream, stream_seed
@@ -13,20 +15,20 @@ from vinesim.state.build import build_model
 TASK_COLUMNS = ("operations", "data_bytes", "data_rack", "data_shelf", "preferred_type")
 
 
-def built(scenario: vs.Scenario) -> CompiledRun:
+def built(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound) -> CompiledRun:
     """A run that is ready for its first event: model and state built, loop compiled."""
     policy = deciding(resolve(scenario.policy, scenario.options), scenario)
     order = policy.unit_order(scenario.datacenter.n_units, stream(scenario.seed, "policy.order"))
     model = build_model(scenario, policy.groups, order)
     seed = stream_seed(scenario.seed, "policy")
-    run = CompiledRun(model, policy, seed, policy.may_overcommit, ends_early=policy.preempts)
+    run = CompiledRun(model, policy, seed, policy.may_overcommit, policy.preempts, bind)
     run.advance(math.inf, math.inf, 0)
     return run
 
 
-def loop_of(scenario: vs.Scenario):
+def loop_of(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound):
     """The event loop alone, from the first event to the last."""
-    run = built(scenario)
+    run = built(scenario, bind)
 
     def loop():
         while run.advance(math.inf, math.inf, 1 << 60) == GO_ON:
@@ -45,7 +47,7 @@ def simulation_of(scenario: vs.Scenario):
 
 
 def loop_of_policy_is_compiled(scenario: vs.Scenario) -> None:
-    """Compile, with the first job only: the scenario's own size does not matter."""
+    """Compile what simulate() takes for a scenario of that size, with the first job only."""
     work = scenario.workload
     n = int(work.job_first[1])
     small = vs.Workload(
@@ -54,6 +56,8 @@ def loop_of_policy_is_compiled(scenario: vs.Scenario) -> None:
         work.arrival_us[:1],
         *(getattr(work, name)[:n] for name in TASK_COLUMNS),
     )
-    vs.simulate(
-        vs.Scenario(scenario.datacenter, small, policy=scenario.policy, options=scenario.options), engine="compiled"
-    )
+    first = vs.Scenario(scenario.datacenter, small, policy=scenario.policy, options=scenario.options)
+    if work.n_tasks >= INLINED_FROM:
+        built(first)
+    else:
+        vs.simulate(first, engine="compiled")

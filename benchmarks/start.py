@@ -69,12 +69,18 @@ def run(quick: bool) -> Report:
         cache = str(Path(folder) / "cache")
         further = () if quick else ("flat", "pref", "closer_to_data", "earliest_finish", "delay")
         _, (first, *others) = first_results(cache, "high", *further)
+        apart = str(Path(folder) / "apart")
+        alone = [first_results(apart, name)[1][0] for name in (("high", *further) if further else ())][1:]
         least("python -c pass", ["-c", "pass"], cache)
         imported = least("import vinesim", ["-c", "import vinesim"], cache)
         in_process([*COMMAND, "--help"], cache)
         helped = least("vinesim --help", [*COMMAND, "--help"], cache, prints="Usage:")
         rows.append(["first result ever, HIGH: compiles", figure(first)])
         rows += [[f"a further policy, {name}: compiles", figure(s)] for name, s in zip(further, others, strict=True)]
+        rows += [
+            [f"{name} in a process of its own, after others: compiles", figure(s)]
+            for name, s in zip(further, alone, strict=True)
+        ]
         warm = [first_results(cache, "high") for _ in range(n)]
         rows.append(["first result of a new process, HIGH, from the cache", figure(min(times[0] for _, times in warm))])
         rows.append(["the whole of that process", figure(min(took for took, _ in warm))])
@@ -93,7 +99,8 @@ def run(quick: bool) -> Report:
     shares_note = f"User and system time of whole processes on all their threads, warm, the least of {n}."
     note = (
         f"Each in a process of its own, with its start: wall time, the least of {n}. Results: CPU time from the import "
-        "on; those that compile once each, one policy after the other in one process, so later ones share some work."
+        "on; those that compile once each, one policy after the other in one process, so later ones share some work; "
+        "then each in a process of its own, which has only what the others left on the disk."
     )
     targets = [
         Target("import vinesim, s", imported, 0.3, 0.3, " s", True),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -693,3 +694,52 @@ def test_the_same_policy_has_the_same_key_again(tmp_path):
     names = {bound(resolve(f"{path}:Mine").decide).loop.py_func.__name__ for _ in range(2)}
     assert len(names) == 1
     assert bound(policies()["high"].decide).loop.py_func.__name__ not in names
+
+
+def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch):
+    from vinesim.engine.compiled import bound
+    from vinesim.policies.resource_based import schedule
+
+    def kernel_of(policy):
+        decide = bound(policies()[policy].decide).loop.py_func.__globals__["decide"]
+        return decide.py_func.__globals__["schedule"]
+
+    first = kernel_of("rb_fifo")
+    assert kernel_of("rb_sjf") is first
+    monkeypatch.setattr(schedule, "MOST_PASSES", schedule.MOST_PASSES + 1)
+    second = kernel_of("rb_sjf")
+    assert second is not first
+    assert second.py_func.__globals__["begin_call"] is first.py_func.__globals__["begin_call"]
+    monkeypatch.setattr(schedule.hear, "__defaults__", (0,))  # of a helper's helper
+    third = kernel_of("rb_sjf")
+    assert third is not second
+    monkeypatch.undo()
+    assert kernel_of("rb_ljf") is first
+
+
+constants = ModuleType("constants")
+constants.MORE = 0
+
+
+def more(number):
+    return number + constants.MORE
+
+
+@dataclass(frozen=True)
+class WithAModule(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        return wait_until(more(view.now_us) + 1.0)
+
+
+def test_a_helper_is_another_kernel_once_a_constant_of_a_module_has_changed(monkeypatch):
+    from vinesim.engine.compiled import bound
+
+    def kernel_of_the_helper():
+        return bound(WithAModule.decide).loop.py_func.__globals__["decide"].py_func.__globals__["more"]
+
+    first = kernel_of_the_helper()
+    monkeypatch.setattr(constants, "MORE", 1)
+    assert kernel_of_the_helper() is not first
+    monkeypatch.undo()
+    assert kernel_of_the_helper() is first

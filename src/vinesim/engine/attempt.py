@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 from vinesim.engine.compiling import NotCompiled, announce_compilation
@@ -72,7 +73,7 @@ class Attempt:
         """Run it to its end; None where the other engine is to take over."""
         scenario, policy, model = self.scenario, self.policy, self.model
         ends_early = may_end_early(scenario, self.online)
-        new_run = _runs_of(engine)
+        new_run = _runs_of(engine, scenario.workload.n_tasks)
         run = new_run(model, self.online, stream_seed(scenario.seed, "policy"), policy.may_overcommit, ends_early)
         for name, contents in self.plan.scratch.items():
             getattr(run.scratch, name)[:] = contents
@@ -153,12 +154,12 @@ class Attempt:
         return replace(outcome, early=joined(outcome.early, moves), failures=failures, preempts=self.online.preempts)
 
 
-def _runs_of(engine: str) -> Callable[..., Run]:
+def _runs_of(engine: str, n_tasks: int) -> Callable[..., Run]:
     """What makes the runs of an engine; the compiler is imported only for the compiled one."""
     if engine == "reference":
         from vinesim.engine.reference import ReferenceRun
 
         return ReferenceRun
-    from vinesim.engine.compiled import CompiledRun
+    from vinesim.engine.compiled import CompiledRun, bound_for
 
-    return CompiledRun
+    return partial(CompiledRun, bind=partial(bound_for, n_tasks=n_tasks))

@@ -12,16 +12,19 @@ from vinesim.state.machine_code import is_kept
 
 LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
 LOOP_OF_SEVERAL = "run_events_of_several"  # one run of tasks that hold several units
+SHARED = "run_events_of_all"  # one run of any policy, asked through a slot
+IN_SLOT = {LOOP: "run_in_slot", LOOP_OF_SEVERAL: "run_in_slot_of_several"}  # a policy's own code for that loop
 TURN = "run_turn"  # one turn of a live scheduler
 PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "preemption")),
-    *(f"engine/{name}.py" for name in ("progress", "sharing", "steps", "turn", "wrong_line")),
+    *(f"engine/{name}.py" for name in ("progress", "sharing", "slot", "steps", "turn", "wrong_line")),
     *(f"state/{name}.py" for name in ("bits", "by_reference", "compiled_form", "demand", "disk_cache", "event_queue")),
     *(f"state/{name}.py" for name in ("gang_members", "gangs", "holding", "joining", "kernel", "layout")),
-    *(f"state/{name}.py" for name in ("machine_code", "node_index", "node_offers", "part", "request_gangs")),
+    *(f"state/{name}.py" for name in ("machine_code", "node_index", "node_offers", "part", "passes")),
     *(f"state/indexed{of}.py" for of in ("", "_closest", "_nodes", "_random", "_room", "_tasks")),
-    *(f"state/{name}.py" for name in ("places", "queries", "quotas", "skew_heap", "trial", "window", "without_blas")),
+    *(f"state/{name}.py" for name in ("places", "queries", "quotas", "request_gangs")),
+    *(f"state/{name}.py" for name in ("skew_heap", "trial", "window", "without_blas")),
 )
 
 
@@ -45,5 +48,6 @@ def digest_of(*functions: Any) -> str:
 
 
 def is_on_disk(decide: Any, kernel: str) -> bool:
-    """Whether a policy's kernel of that name was compiled before, of the policy as it is now."""
-    return is_kept(kernel, digest_of(decide))
+    """Whether a policy's kernel of that name was compiled before, or what does the same, of the policy as it is now."""
+    digest = digest_of(decide)
+    return is_kept(kernel, digest) or (kernel in IN_SLOT and is_kept(IN_SLOT[kernel], digest))

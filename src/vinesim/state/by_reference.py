@@ -25,7 +25,7 @@ from numba.extending import NativeValue, infer_getattr, intrinsic, register_mode
 class _Pointer(types.Type):
     """A pointer to a NamedTuple; its name is short because it becomes part of every symbol."""
 
-    def __init__(self, target: types.NamedTuple):
+    def __init__(self, target: types.NamedTuple | types.NamedUniTuple):
         self.target = target
         digest = hashlib.sha256(str(target).encode()).hexdigest()[:32]
         super().__init__(f"{type(self).__name__}({target.instance_class.__name__} {digest})")
@@ -106,7 +106,10 @@ def _unpack(kind, arrays, c):
 
 @intrinsic
 def by_reference(typing_context, arrays):
-    """Return a reference to a NamedTuple, or to what Python gave as :class:`Arrays`, valid until the kernel returns."""
+    """Return a reference to a NamedTuple, or to what Python gave as :class:`Arrays`, valid until the kernel returns; a
+    reference as it is."""
+    if isinstance(arrays, Reference):
+        return arrays(arrays), lambda context, builder, signature, args: args[0]
     if isinstance(arrays, ArraysType):
         return Reference(arrays.target)(arrays), _copied
     if isinstance(arrays, types.BaseNamedTuple):

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numba.core import types
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import at_or_after
@@ -171,14 +172,6 @@ def first_in_range(model, state, task, p, low, high):
     return first_with_room(model, state, task, p, low, high)
 
 
-@inlined
-def first_of_type(model, state, task, p, distance):
-    """Return the first unit of type p, at one tier or any (-1), that has room for the task."""
-    if distance < 0:
-        return first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
-    return first_at_tier(model, state, task, p, distance)
-
-
 @kernel
 def first_at_tier(model, state, task, p, distance):
     """Return the first unit of type p at one tier that has room for the task."""
@@ -196,24 +189,50 @@ def first_at_tier(model, state, task, p, distance):
     return unit if unit >= 0 else first_in_range(model, state, task, p, side_end, n_units)
 
 
-@compiled_form_of(queries.first_free, inline=False)
-def first_free(model, state, task, processor_type=-1, distance=-1):
-    kind = queries.task_type(model, state, task)
-    if processor_type >= 0:
-        if model.affinity[processor_type, kind] > 0.0:
-            return first_of_type(model, state, task, processor_type, distance)
-        return np.int64(-1)
-    if model.runs_everywhere[kind]:
-        return first_of_type(model, state, task, model.affinity.shape[0], distance)
-    best = np.int64(-1)
-    for i in range(model.ranking.shape[1]):
-        p = np.int64(model.ranking[kind, i])
-        if p < 0:
-            break
-        unit = first_of_type(model, state, task, p, distance)
-        if unit >= 0 and (best < 0 or unit < best):
-            best = unit
-    return best
+@inlined
+def _of_type(model, state, task, p, distance):
+    return first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
+
+
+@inlined
+def _of_type_at(model, state, task, p, distance):
+    if distance < 0:
+        return first_with_room(model, state, task, p, 0, model.unit_type.shape[0])
+    return first_at_tier(model, state, task, p, distance)
+
+
+def _first_free(first_of_type):
+    """``first_of_type`` returns the first unit of a type, at one tier or any (-1), that has room for a task."""
+
+    def first_free(model, state, task, processor_type=-1, distance=-1):
+        kind = queries.task_type(model, state, task)
+        if processor_type >= 0:
+            if model.affinity[processor_type, kind] > 0.0:
+                return first_of_type(model, state, task, processor_type, distance)
+            return np.int64(-1)
+        if model.runs_everywhere[kind]:
+            return first_of_type(model, state, task, model.affinity.shape[0], distance)
+        best = np.int64(-1)
+        for i in range(model.ranking.shape[1]):
+            p = np.int64(model.ranking[kind, i])
+            if p < 0:
+                break
+            unit = first_of_type(model, state, task, p, distance)
+            if unit >= 0 and (best < 0 or unit < best):
+                best = unit
+        return best
+
+    return first_free
+
+
+def _names_a_distance(model: Any, state: Any, *others: Any) -> bool:
+    """Whether a call of ``first_free`` does: searching by distance takes long to compile, and few policies do it."""
+    return sum(not isinstance(kind, types.Omitted) for kind in others) > 2
+
+
+compiled_form_of(queries.first_free, False, without=_first_free(_of_type), where=_names_a_distance)(
+    _first_free(_of_type_at)
+)
 
 
 @compiled_form_of(queries.fastest_free)

@@ -11,8 +11,10 @@ from numba.core.dispatcher import _FunctionCompiler
 from numba.core.errors import TypingError
 from numba.core.targetconfig import TargetConfig
 
+from vinesim.state.bits import at_or_after, at_or_before
 from vinesim.state.kernel import OPTIONS, inlined, kernel, part
 from vinesim.state.part import QuickCompiler, QuickFlags
+from vinesim.state.passes import are_enough_for
 
 
 def double(array, i):
@@ -69,6 +71,16 @@ def test_a_part_is_compiled_once_for_whole_numbers_of_all_sizes_but_not_for_trut
     assert [str(args[1]) for args in called.overloads] == ["int64", "bool"]
 
 
+def test_options_that_begin_with_the_same_fields_are_told_apart():
+    """Numba takes the longer record for a kind of the shorter one, and warns of that, which is an error in tests."""
+    called = kernel(lambda options, i: options.first + i)
+    made = compiled(once, {"middle": called})
+    for fields in (["first"], ["first", "second"], ["first"]):
+        options = np.ones(1, [(name, "i8") for name in fields]).view(np.recarray)[0]
+        assert made(options, 2) == 3
+    assert len(called.overloads) == 2
+
+
 def test_a_number_that_int64_does_not_hold_stays_as_it_is():
     called = kernel(lambda array, i: i >> 1)
     assert compiled(once, {"middle": called})(np.arange(9), np.uint64(1 << 63)) == 1 << 62
@@ -111,6 +123,42 @@ def test_a_function_of_numba_is_compiled_once_for_parts_that_are_inlined_checked
 def test_a_part_that_needs_a_value_to_be_compiled_is_refused():
     with pytest.raises(TypingError, match="needs the value of an argument when it is compiled"):
         compiled(once, {"middle": kernel(lambda array, i: literally(i))})(np.arange(5), 3)
+
+
+def with_a_function_within(array, i):
+    def larger(j):
+        return j + i
+
+    return array[larger(0)]
+
+
+def test_the_packages_own_kernels_go_through_fewer_passes():
+    assert are_enough_for(at_or_after.py_func)
+    assert not are_enough_for(double)  # of another module
+    copy = FunctionType(with_a_function_within.__code__, {"__name__": "vinesim.state.bits"})
+    assert not are_enough_for(copy)
+    assert compiled(once, {"middle": kernel(copy)})(np.arange(5), 3) == 3
+
+
+def in_three_levels(words, words_1, words_2, row, i):
+    return middle(words, words_1, words_2, row, i)
+
+
+@pytest.mark.parametrize("source", [at_or_after, at_or_before])
+def test_fewer_passes_make_the_same_code(source, monkeypatch):
+    def operations():
+        made = inlined(source.py_func)
+        kept = compiled(in_three_levels, {"middle": made})
+        words = np.zeros((1, 2), np.uint64)
+        assert kept(words, words, words, 0, 70) == -1
+        (one,) = made.overloads.values()
+        return [line.opcode for body in one.library._final_module.functions for block in body.blocks
+                for line in block.instructions]  # fmt: skip
+
+    with_fewer = operations()
+    monkeypatch.setattr("vinesim.state.part.are_enough_for", lambda function: False)
+    assert len(with_fewer) > 100
+    assert operations() == with_fewer
 
 
 def test_a_part_is_not_called_from_python():
