@@ -57,13 +57,11 @@ def rest_fits(model, state, task, unit):
 @kernel
 def _rest_of_lead_fits(model, state, task, unit):
     """Whether the node of the unit has room for the other units of the task's lead."""
-    missing = model.kind_units[queries.task_type(model, state, task)] - 1
-    place = np.int64(model.unit_node[unit]) * model.affinity.shape[0] + model.unit_type[unit]
-    for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        other = np.int64(model.node_unit[i])
-        if other != unit and queries.has_room_for(model, state, other, queries.demand(model, state, task, other)):
-            missing -= 1
-    return missing <= 0
+    kind = queries.task_type(model, state, task)
+    place = not_negative(np.int64(model.unit_node[unit]) * model.affinity.shape[0] + model.unit_type[unit])
+    own = queries.has_room_for(model, state, unit, queries.demand(model, state, task, unit))
+    n = node_index.n_with_room(model, state, place, model.kind_share[kind])
+    return n - np.int64(own) >= model.kind_units[kind] - 1
 
 
 @compiled_form_of(queries.next_with_room)

@@ -16,6 +16,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from vinesim.state import queries
+from vinesim.state.bits import trailing_zeros
 from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import COLUMNS, FULL, OVERFULL, SLACK
@@ -59,13 +60,14 @@ def note_change(state, node):
 
 
 @inlined
-def _may_hold(model, state, i, kind, lead):
-    """Whether a node below row i may have room for a class whose lead is given."""
-    rooms, n_leads = state.node_room, model.lead_type.shape[0]
-    if rooms[not_negative(i), not_negative(lead)] < model.kind_rank[kind, 0]:
+def _may_hold(rooms, i, ranks, kind, lead, n_leads, n_companions):
+    """Whether a node below row i may have room for a class whose lead is given. Like all that is looked at in a loop
+    here, the arrays are bound to names before it: after a store the compiler would read their addresses again."""
+    i = not_negative(i)
+    if rooms[i, lead] < ranks[kind, 0]:
         return False
-    for c in range(1, model.companion_type.shape[0]):
-        if rooms[not_negative(i), not_negative(n_leads + c - 1)] < model.kind_rank[kind, c]:
+    for c in range(1, n_companions):
+        if rooms[i, not_negative(n_leads + c - 1)] < ranks[kind, not_negative(c)]:
             return False
     return True
 
@@ -79,10 +81,11 @@ def fits(model, state, task, unit):
 @kernel
 def _unit_at(model, state, task, p, node):
     """Return the first unit of type p at the node on which the task fits; -1 if there is none."""
-    place = node * model.affinity.shape[0] + p
+    place = not_negative(node * model.affinity.shape[0] + p)
+    units, loads, capacities = model.node_unit, state.unit_load, state.unit_open
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        unit = np.int64(model.node_unit[i])
-        if fits(model, state, task, unit):
+        unit = not_negative(units[not_negative(i)])
+        if loads[unit] < capacities[unit] * FULL and fits(model, state, task, unit):
             return unit
     return np.int64(-1)
 
@@ -93,13 +96,17 @@ def next_node(model, state, kind, lead, node, end):
     if node >= end:
         return np.int64(-1)
     _renew(model, state)
-    width = state.node_room.shape[0] >> 1
+    rooms, ranks = state.node_room, model.kind_rank
+    n_leads, n_companions = model.lead_type.shape[0], model.companion_type.shape[0]
+    width, kind, lead = rooms.shape[0] >> 1, not_negative(kind), not_negative(lead)
     i, depth = width + node, np.int64(0)
+    if node == 0:
+        i, depth = np.int64(1), np.int64(trailing_zeros(np.uint64(width)))
     while i & 1 == 0 and i > 1:  # the highest row whose nodes begin there
         i >>= 1
         depth += 1
     while (i << depth) - width < end:
-        if _may_hold(model, state, i, kind, lead):
+        if _may_hold(rooms, i, ranks, kind, lead, n_leads, n_companions):
             if depth == 0:
                 return i - width
             i, depth = 2 * i, depth - 1
@@ -138,12 +145,14 @@ def last(model, state, task, p, low, high):
     if lead < 0 or low >= high:
         return np.int64(-1)
     _renew(model, state)
-    width, begin = state.node_room.shape[0] >> 1, np.int64(model.unit_node[low])
+    rooms, ranks = state.node_room, model.kind_rank
+    n_leads, n_companions = model.lead_type.shape[0], model.companion_type.shape[0]
+    width, begin = rooms.shape[0] >> 1, np.int64(model.unit_node[low])
     i, depth = width + np.int64(model.unit_node[high - 1]), np.int64(0)
     while True:
         if ((i + 1) << depth) - width <= begin:
             return np.int64(-1)
-        if _may_hold(model, state, i, kind, lead):
+        if _may_hold(rooms, i, ranks, kind, not_negative(lead), n_leads, n_companions):
             if depth > 0:
                 i, depth = 2 * i + 1, depth - 1
                 continue
@@ -168,51 +177,67 @@ def _rank(model, state, c, node):
     """Return how many of the amounts that are asked of a companion fit on a node's unit with the most room."""
     most, place = 0.0, not_negative(node * model.affinity.shape[0] + model.companion_type[c])
     for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        unit = not_negative(model.node_unit[i])
+        unit = not_negative(model.node_unit[not_negative(i)])
         load, capacity = state.unit_load[unit], state.unit_open[unit]
         if load < capacity * FULL:
             most = max(most, capacity * ROOM - load)
-    low, high = np.int64(model.asked_first[c]), np.int64(model.asked_first[c + 1])
+    low, high, asked = np.int64(model.asked_first[c]), np.int64(model.asked_first[c + 1]), model.asked
     begin = low
     while low < high:
         middle = not_negative((low + high) >> 1)
-        if model.asked[middle] <= most:
-            low = middle + 1
-        else:
-            high = middle
-    return model.asked_rank[low - 1] if low > begin else np.int16(0)
+        fits_there = asked[middle] <= most
+        low, high = (middle + 1, high) if fits_there else (low, middle)
+    return model.asked_rank[not_negative(low - 1)] if low > begin else np.int16(0)
 
 
 @inlined
-def _set(state, i, column, rank):
+def _set(rooms, i, column, rank):
     """Set a room in a row; returns whether that changed it."""
     i, column = not_negative(i), not_negative(column)
-    has_changed = state.node_room[i, column] != rank
-    state.node_room[i, column] = rank
+    has_changed = rooms[i, column] != rank
+    rooms[i, column] = rank
     return has_changed
+
+
+@inlined
+def n_with_room(model, state, place, share):
+    """Return how many units of a type at a node, ``place``, have room for a share of each.
+
+    Units that lie side by side are looked at together: the compiler makes vectors of them.
+    """
+    begin, end, n = np.int64(model.node_begin[place]), np.int64(model.node_begin[place + 1]), np.int64(0)
+    if begin == end:
+        return n
+    loads, capacities, units = state.unit_load, state.unit_open, model.node_unit
+    first = not_negative(units[not_negative(begin)])
+    if units[not_negative(end - 1)] - first == end - 1 - begin and share < np.inf:
+        for i in range(end - begin):
+            unit = not_negative(first + i)
+            load, capacity = loads[unit], capacities[unit]
+            n += np.int64((load < capacity * FULL) & (load + share <= capacity * OVERFULL))
+        return n
+    for i in range(begin, end):
+        unit = not_negative(units[not_negative(i)])
+        n += np.int64(queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit])))
+    return n
 
 
 @inlined
 def _renew_leaf(model, state, i, node):
     """Bring the row of a node up to date; returns whether it has changed."""
-    n_leads, n_companions = model.lead_type.shape[0], model.companion_type.shape[0]
+    n_leads, n_companions, rooms = model.lead_type.shape[0], model.companion_type.shape[0], state.node_room
     most = _rank(model, state, 0, node) if n_companions > 0 else np.int16(0)
     has_changed = False
     for c in range(1, n_companions):
-        has_changed |= _set(state, i, n_leads + c - 1, _rank(model, state, c, node))
-    lead = np.int64(0)
+        has_changed |= _set(rooms, i, n_leads + c - 1, _rank(model, state, c, node))
+    lead, lead_units = np.int64(0), model.lead_units
     while lead < n_leads:  # leads of one type and share follow one another, fewer units first
-        p, share, end = model.lead_type[lead], model.lead_share[lead], np.int64(model.lead_end[lead])
-        wanted, n = model.lead_units[end - 1], np.int64(0)
-        place = not_negative(node * model.affinity.shape[0] + p)
-        for j in range(model.node_begin[place], model.node_begin[place + 1]):
-            unit = not_negative(model.node_unit[j])
-            if queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit])):
-                n += 1
-                if n == wanted:
-                    break
+        lead = not_negative(lead)
+        end = np.int64(model.lead_end[lead])
+        place = not_negative(node * model.affinity.shape[0] + model.lead_type[lead])
+        n = n_with_room(model, state, place, model.lead_share[lead])
         while lead < end:
-            has_changed |= _set(state, i, lead, most if model.lead_units[lead] <= n else np.int16(-1))
+            has_changed |= _set(rooms, i, lead, most if lead_units[not_negative(lead)] <= n else np.int16(-1))
             lead += 1
     return has_changed
 
