@@ -200,7 +200,7 @@ def begin_one(model, state, task, unit, n_tasks):
     state.task_start_us[task] = start_us
     state.task_finish_us[task] = finish_us
     load = state.unit_load[unit] + queries.demand(model, state, task, unit)
-    if model.unit_parallelism[unit] < model.unit_capacity[unit]:
+    if sharing.is_shared(model, state, unit):
         if not sharing.start(model, state, task, unit, load, transfer + execution):
             return False
     elif finish_us < np.inf:
@@ -273,7 +273,7 @@ def finish(model, state, task):
     unit = not_negative(state.task_unit[task])
     count_task(model, state, task, unit, -1)
     load = state.unit_load[unit] - queries.demand(model, state, task, unit) if is_in_use(model, state, unit) else 0.0
-    is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
+    is_shared = sharing.is_shared(model, state, unit)
     if is_shared and not sharing.finish(model, state, task, unit, load):
         return np.int64(-1)
     progress.close(model, state, task)

@@ -74,7 +74,7 @@ def run_events(
         unit, job, task = np.int64(-1), np.int64(-1), np.int64(-1)
         if finish_us == now:
             event = FINISH
-            task = np.int64(event_queue.pop(state))
+            task = np.int64(event_queue.pop(model, state))
             unit = finish(model, state, task)
             if unit < 0:
                 return BROKEN

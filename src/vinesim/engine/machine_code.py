@@ -19,8 +19,8 @@ PACKAGE = Path(__file__).parent.parent
 KERNELS = (  # the files whose functions are compiled into every loop; they import no other one of the two packages
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "preemption")),
     *(f"engine/{name}.py" for name in ("progress", "sharing", "slot", "steps", "turn", "wrong_line")),
-    *(f"state/{name}.py" for name in ("bits", "by_reference", "compiled_form", "demand", "disk_cache", "event_queue")),
-    *(f"state/{name}.py" for name in ("gang_members", "gangs", "holding", "joining", "kernel", "layout")),
+    *(f"state/{name}.py" for name in ("ahead", "bits", "by_reference", "compiled_form", "demand", "disk_cache")),
+    *(f"state/{name}.py" for name in ("event_queue", "gang_members", "gangs", "holding", "joining", "kernel", "layout")),
     *(f"state/{name}.py" for name in ("machine_code", "node_index", "node_offers", "part", "passes")),
     *(f"state/indexed{of}.py" for of in ("", "_closest", "_nodes", "_random", "_room", "_tasks")),
     *(f"state/{name}.py" for name in ("places", "queries", "quotas", "request_gangs")),

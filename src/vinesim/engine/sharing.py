@@ -20,6 +20,12 @@ from vinesim.state.kernel import inlined, kernel
 
 
 @inlined
+def is_shared(model, state, unit):
+    """Whether the unit's tasks may share its speed; where none does, nothing is read of the unit."""
+    return state.work_next.shape[0] > 0 and model.unit_parallelism[unit] < model.unit_capacity[unit]
+
+
+@inlined
 def speed(model, state, task, unit, load):
     """Return the share of full speed of a task on the unit; -1 stands for any task, where all have the same."""
     if load <= model.unit_parallelism[unit]:

@@ -10,7 +10,9 @@ the same time, is attached to it instead of being put into a bucket. That made t
 
 import numpy as np
 
+from vinesim.state.ahead import fetch_node, fetch_task
 from vinesim.state.bits import ONE, ZERO, bits_of, leading_zeros, lowest
+from vinesim.state.compiled_form import with_several_units
 from vinesim.state.kernel import inlined, not_negative
 
 N_LEVELS, N_BUCKETS = 8, 256
@@ -96,7 +98,7 @@ def next_us(state):
 
 
 @inlined
-def _spread(state, b):
+def _spread(model, state, b):
     """Move the events of a bucket to lower ones, in their order."""
     task = np.int64(state.queue_head[b])
     last = bits_of(state.queue_min_us[b])
@@ -106,11 +108,12 @@ def _spread(state, b):
         following = np.int64(state.queue_next[task])
         time_us = state.task_finish_us[task]
         _append(state, _bucket(bits_of(time_us), last), task, time_us)
+        fetch_task(model, state, task)
         task = following
 
 
 @inlined
-def pop(state):
+def pop(model, state):
     """Take the earliest event; the queue must not be empty. Returns its task."""
     task = state.run[0].queue_now
     if task >= 0:
@@ -118,7 +121,7 @@ def pop(state):
         return _take(state, task)
     b = _first_bucket(state)
     if b >= N_BUCKETS and state.queue_head[b] != state.queue_tail[b]:
-        _spread(state, b)
+        _spread(model, state, b)
         b = _first_bucket(state)
     task = not_negative(state.queue_head[b])
     following = state.queue_next[task]
@@ -129,7 +132,18 @@ def pop(state):
         state.queue_head[b] = following
         if state.queue_previous.shape[0] > 0:
             state.queue_previous[following] = -1
+    _look_ahead(model, state)
     return _take(state, task)
+
+
+def _looks_at_nothing(model, state):
+    pass
+
+
+@with_several_units(without=_looks_at_nothing)
+def _look_ahead(model, state):
+    if state.run[0].queue_levels != ZERO:
+        fetch_node(model, state, not_negative(state.queue_head[_first_bucket(state)]))
 
 
 @inlined

@@ -16,7 +16,10 @@ from vinesim.state.layout import FULL, OVERFULL
 
 @compiled_form_of(queries.demand, without=queries.demand)
 def demand(model, state, task, unit):
-    return amount_of(model.kind_share[queries.task_type(model, state, task)], model.unit_capacity[unit])
+    share = model.kind_share[queries.task_type(model, state, task)]
+    if share < np.inf:  # else it depends on the capacity, which is read only then
+        return share
+    return amount_of(share, model.unit_capacity[unit])
 
 
 @compiled_form_of(queries.companion_unit, inline=False)

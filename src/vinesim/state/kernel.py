@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+from llvmlite import ir
 from numba import njit
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 import vinesim.state.without_blas  # noqa: F401  before the first kernel
@@ -48,6 +49,24 @@ def not_negative(typing_context, number):
         return value
 
     return types.int64(number), codegen
+
+
+@intrinsic
+def fetch(typing_context, array, i):
+    """Let the processor read the element of an array of one dimension, or the row of a matrix, while the code goes on:
+    it will be used soon."""
+
+    def codegen(context, builder, signature, args):
+        made = context.make_array(signature.args[0])(context, builder, args[0])
+        at = builder.mul(args[1], cgutils.unpack_tuple(builder, made.strides)[0])
+        place = builder.gep(builder.bitcast(made.data, ir.IntType(8).as_pointer()), [at])
+        name, number = "llvm.prefetch.p0", ir.IntType(32)
+        signature_ = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        called = cgutils.get_or_insert_function(builder.module, signature_, name)
+        builder.call(called, [place, *(ir.Constant(number, value) for value in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
 
 
 def holds_several(model: Any, *others: Any) -> bool:

@@ -1,0 +1,45 @@
+"""What the loop will read soon, fetched ahead, where tasks hold several units: the memory of a large cluster is far away.
+
+It changes no result. An end is queued long before it comes. When it moves into one of the last buckets of the event
+queue, what belongs to its task and its unit is fetched; when it is next, what belongs to the node of the unit.
+"""
+
+import numpy as np
+
+from vinesim.state.compiled_form import with_several_units
+from vinesim.state.kernel import fetch, not_negative
+
+
+def _fetches_nothing(model, state, task):
+    pass
+
+
+@with_several_units(without=_fetches_nothing)
+def fetch_task(model, state, task):
+    """Fetch what the end of a task will read of the task and of its unit, near which are the other units of the node."""
+    fetch(state.task_follower, task)
+    fetch(model.task_group, task)
+    fetch(model.task_held, task)
+    unit = np.int64(state.task_unit[task])
+    fetch(model.unit_node, unit)
+    fetch(model.unit_type, unit)
+    fetch(model.node_unit, unit)
+    fetch(state.unit_tasks, unit)
+    fetch(state.unit_held, unit)
+    fetch(state.unit_load, unit)
+    fetch(state.unit_open, unit)
+
+
+@with_several_units(without=_fetches_nothing)
+def fetch_node(model, state, task):
+    """Fetch what the end of a task will read of its node, and of the index of nodes."""
+    node = not_negative(model.unit_node[not_negative(state.task_unit[task])])
+    fetch(model.node_begin, node * model.affinity.shape[0])
+    fetch(model.node_sole, node * model.companion_type.shape[0])
+    fetch(state.held_unit, model.task_held[task])
+    if state.node_room.shape[0] > 0:
+        row = (state.node_room.shape[0] >> 1) + node
+        fetch(state.node_is_stale, node)
+        fetch(state.node_room, row)
+        fetch(state.node_room, row >> 1)
+        fetch(state.node_room, row >> 2)
