@@ -7,7 +7,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from vinesim.state.kernel import inlined
+from vinesim.state.kernel import inlined, not_negative
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -61,7 +61,7 @@ def lowest(word):
 
 @inlined
 def insert(words, words_1, words_2, row, i):
-    w = i >> 6
+    w = not_negative(i >> 6)
     before = words[row, w]
     words[row, w] = before | (ONE << np.uint64(i & 63))
     if before == ZERO:
@@ -71,7 +71,7 @@ def insert(words, words_1, words_2, row, i):
 
 @inlined
 def remove(words, words_1, words_2, row, i):
-    w = i >> 6
+    w = not_negative(i >> 6)
     left = words[row, w] & ~(ONE << np.uint64(i & 63))
     words[row, w] = left
     if left == ZERO:

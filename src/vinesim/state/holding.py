@@ -5,6 +5,7 @@ import numpy as np
 from vinesim.state import node_index, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.compiled_form import with_held_written, with_node_scores, with_several_units
+from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import FULL
 
@@ -62,7 +63,8 @@ def index_room(model, state, unit, had_room):
 @inlined
 def _change_room(model, state, unit, has_room):
     """Enter a unit into the index of units with room, or take it out."""
-    everywhere, p = model.affinity.shape[0], not_negative(model.unit_type[unit])
+    unit = not_negative(unit)
+    everywhere, p = not_negative(model.affinity.shape[0]), not_negative(model.unit_type[unit])
     if has_room:
         insert(state.free, state.free_1, state.free_2, p, unit)
         insert(state.free, state.free_1, state.free_2, everywhere, unit)
@@ -149,47 +151,55 @@ def _hold_of_several(model, state, task, node, c, n):
 @kernel
 def _hold_lead(model, state, task, unit):
     """Let a task hold the rest of its lead."""
-    missing = np.int64(model.kind_units[queries.task_type(model, state, task)]) - 1
-    place = np.int64(model.unit_node[unit]) * model.affinity.shape[0] + model.unit_type[unit]
-    n = model.task_held[task]
-    for i in range(model.node_begin[place], model.node_begin[place + 1]):
-        other = np.int64(model.node_unit[i])
-        if missing > 0 and other != unit:
-            amount = queries.demand(model, state, task, other)
+    kind, own = queries.task_type(model, state, task), np.int64(unit)
+    missing, share, units = np.int64(model.kind_units[kind]) - 1, model.kind_share[kind], model.node_unit
+    place = not_negative(np.int64(model.unit_node[own]) * model.affinity.shape[0] + model.unit_type[own])
+    n, i = np.int64(model.task_held[task]), np.int64(model.node_begin[place])
+    end = np.int64(model.node_begin[place + 1])
+    while missing > 0 and i < end:
+        other = not_negative(units[not_negative(i)])
+        if other != own:
+            amount = _share_of(model, other, share)
             if queries.has_room_for(model, state, other, amount):
                 _note(state, n, other)
                 _hold(model, state, other, amount)
                 missing, n = missing - 1, n + 1
+        i += 1
+
+
+@inlined
+def _share_of(model, unit, share):
+    """Return how much of a unit a share is; the capacity is read only where it counts."""
+    return share if share < np.inf else amount_of(share, model.unit_capacity[unit])
 
 
 @inlined
 def _hold(model, state, unit, amount):
     """Let a task hold an amount of a unit beside the one that it runs on; the unit has room for it."""
-    load = state.unit_load[unit]
+    before, full = state.unit_load[unit], state.unit_open[unit] * FULL
+    load = before + amount
     state.unit_held[unit] += 1
-    _set_load(model, state, unit, load, load + amount)
+    state.unit_load[unit] = load
+    if not load < full and before < full:
+        _change_room_rarely(model, state, unit, False)
+    note_change(model, state, unit)
 
 
 @inlined
 def _release(model, state, unit, amount):
     """Free an amount of a unit that a task has held beside its own."""
-    load, n_holders = state.unit_load[unit], state.unit_held[unit] - 1
+    before, full, n_holders = state.unit_load[unit], state.unit_open[unit] * FULL, state.unit_held[unit] - 1
+    load = before - amount if n_holders > 0 or state.unit_tasks[unit] > 0 else 0.0
     state.unit_held[unit] = n_holders
-    _set_load(model, state, unit, load, load - amount if n_holders > 0 or state.unit_tasks[unit] > 0 else 0.0)
-
-
-@inlined
-def _set_load(model, state, unit, before, load):
-    """Do the same as ``set_load``, but as a call if that changes whether there is room: that is rare here."""
-    full = state.unit_open[unit] * FULL
     state.unit_load[unit] = load
-    if (before < full) != (load < full):
-        _change_room_rarely(model, state, unit, load < full)
+    if not before < full and load < full:
+        _change_room_rarely(model, state, unit, True)
     note_change(model, state, unit)
 
 
 @kernel
 def _change_room_rarely(model, state, unit, has_room):
+    """Do the same as ``_change_room``, but as a call: that is rare here."""
     _change_room(model, state, unit, has_room)
 
 
@@ -215,10 +225,11 @@ def release_rest(model, state, task, unit):
 @kernel
 def _release_lead(model, state, task):
     """Free the rest of a task's lead."""
-    begin = model.task_held[task]
-    for i in range(begin, begin + model.kind_units[queries.task_type(model, state, task)] - 1):
-        other = not_negative(state.held_unit[i])
-        _release(model, state, other, queries.demand(model, state, task, other))
+    kind, begin, held = queries.task_type(model, state, task), np.int64(model.task_held[task]), state.held_unit
+    share = model.kind_share[kind]
+    for i in range(begin, begin + model.kind_units[kind] - 1):
+        other = not_negative(held[not_negative(i)])
+        _release(model, state, other, _share_of(model, other, share))
 
 
 def _has_no_index(model, state, unit):

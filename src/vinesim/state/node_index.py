@@ -246,14 +246,15 @@ def _renew_leaf(model, state, i, node):
 def _renew(model, state):
     """Bring the index up to date."""
     rooms, run = state.node_room, state.run[0]
+    width, n_columns = rooms.shape[0] >> 1, rooms.shape[1]
     for k in range(run.n_stale):
-        node = not_negative(state.stale_node[k])
+        node = not_negative(state.stale_node[not_negative(k)])
         state.node_is_stale[node] = 0
-        i = (rooms.shape[0] >> 1) + node
+        i = width + node
         has_changed = _renew_leaf(model, state, i, node)
         while has_changed and i > 1:
             i = not_negative(i >> 1)
-            has_changed = False
-            for c in range(0, rooms.shape[1], COLUMNS):
+            has_changed = _keep_larger(rooms, i, 0)
+            for c in range(COLUMNS, n_columns, COLUMNS):
                 has_changed |= _keep_larger(rooms, i, c)
     run.n_stale = 0
