@@ -26,8 +26,9 @@ def fetch_task(model, state, task):
     fetch(model.node_unit, unit)
     fetch(state.unit_tasks, unit)
     fetch(state.unit_held, unit)
-    fetch(state.unit_load, unit)
-    fetch(state.unit_open, unit)
+    for side in range(-8, 9, 8):
+        fetch(state.unit_load, unit + side)
+        fetch(state.unit_open, unit + side)
 
 
 @with_several_units(without=_fetches_nothing)

@@ -13,7 +13,7 @@ import numpy as np
 from vinesim.state.ahead import fetch_node, fetch_task
 from vinesim.state.bits import ONE, ZERO, bits_of, leading_zeros, lowest
 from vinesim.state.compiled_form import with_several_units
-from vinesim.state.kernel import inlined, not_negative
+from vinesim.state.kernel import fetch, inlined, not_negative
 
 N_LEVELS, N_BUCKETS = 8, 256
 FOLLOWS = -2  # as queue_next: attached to the previous task in the trace
@@ -29,6 +29,7 @@ def _bucket(key, last):
 
 @inlined
 def _append(state, b, task, time_us):
+    """Add an event to a bucket; returns whether it is the first one there."""
     tail = state.queue_tail[b]
     state.queue_next[task] = -1
     if state.queue_previous.shape[0] > 0:
@@ -43,6 +44,7 @@ def _append(state, b, task, time_us):
         state.queue_next[tail] = task
         if time_us < state.queue_min_us[b]:
             state.queue_min_us[b] = time_us
+    return tail < 0
 
 
 @inlined
@@ -97,6 +99,31 @@ def next_us(state):
     return state.queue_min_us[_first_bucket(state)]
 
 
+def _aims_at_nothing(model, state, b):
+    pass
+
+
+@with_several_units(without=_aims_at_nothing)
+def _aim(model, state, b):
+    """Let the events of the bucket that is spread after this one be fetched, one with each event that is taken until
+    then. They are links of a chain, of which the next is known only when one is there."""
+    others = state.queue_used[b >> 6] >> np.uint64(b & 63) >> ONE
+    state.run[0].queue_ahead = state.queue_head[b + 1 + lowest(others)] if others != ZERO else -1
+
+
+@with_several_units(without=_aims_at_nothing)
+def _look_ahead(model, state, b):
+    """Fetch what the end of the first event of a bucket will read, and of another bucket the next event."""
+    run = state.run[0]
+    fetch_node(model, state, not_negative(state.queue_head[b]))
+    if run.queue_ahead >= 0:
+        following = np.int64(state.queue_next[not_negative(run.queue_ahead)])
+        run.queue_ahead = following
+        fetch(state.queue_next, following)
+        fetch(state.task_finish_us, following)
+        fetch(state.task_unit, following)
+
+
 @inlined
 def _spread(model, state, b):
     """Move the events of a bucket to lower ones, in their order."""
@@ -107,9 +134,10 @@ def _spread(model, state, b):
     while task >= 0:
         following = np.int64(state.queue_next[task])
         time_us = state.task_finish_us[task]
-        _append(state, _bucket(bits_of(time_us), last), task, time_us)
-        fetch_task(model, state, task)
+        if _append(state, _bucket(bits_of(time_us), last), task, time_us):
+            fetch_task(model, state, task)  # the others are spread once more
         task = following
+    _aim(model, state, b)
 
 
 @inlined
@@ -132,18 +160,9 @@ def pop(model, state):
         state.queue_head[b] = following
         if state.queue_previous.shape[0] > 0:
             state.queue_previous[following] = -1
-    _look_ahead(model, state)
-    return _take(state, task)
-
-
-def _looks_at_nothing(model, state):
-    pass
-
-
-@with_several_units(without=_looks_at_nothing)
-def _look_ahead(model, state):
     if state.run[0].queue_levels != ZERO:
-        fetch_node(model, state, not_negative(state.queue_head[_first_bucket(state)]))
+        _look_ahead(model, state, _first_bucket(state))
+    return _take(state, task)
 
 
 @inlined

@@ -42,7 +42,7 @@ def build_state(
     run["n_with_room"] = n_units
     run["found_task"] = run["gang_task"] = run["gang_refused"] = run["gang_event"] = -1
     run["n_changes_seen"] = -1
-    run["queue_now"] = run["queue_newest"] = run["interrupted"] = -1
+    run["queue_now"] = run["queue_newest"] = run["queue_ahead"] = run["interrupted"] = -1
     free = bit_levels.empty(n_types + 1, n_units)
     free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
     for row in range(n_types + 1):

@@ -146,6 +146,7 @@ RUN = np.dtype(
         ("queue_levels", "u8"),  # event queue: which levels hold events
         ("queue_now", "i8"),  # event queue: the task after the last one taken, if it finishes at the same time; else -1
         ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
+        ("queue_ahead", "i8"),  # event queue: the last event that was fetched of the bucket that is spread next; -1 = none
         ("found_task", "i8"),  # for which a query has found room since the policy was asked, and where; -1 = none
         ("found_unit", "i8"),
         ("gang_task", "i8"),  # the gang of the last place that was found, by its pending task, and where; -1 = none
