@@ -30,7 +30,7 @@ from vinesim.engine.machine_code import BLOCK, IN_SLOT, LOOP, SHARED, TURN, dige
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
-from vinesim.state import queries
+from vinesim.state import places, queries
 from vinesim.state.by_reference import Arrays
 from vinesim.state.held_units import held_units
 from vinesim.state.initial import build_state
@@ -139,6 +139,7 @@ def _keeps(used: set[Any]) -> dict[str, bool]:
         "scores_nodes": scores_nodes,
         "counts_kinds": counts_kinds,
         "indexes_nodes": not scores_nodes or not SEARCHES.isdisjoint(used),
+        "sets_offers": places.set_offer in used,
     }
 
 
@@ -252,7 +253,7 @@ class CompiledRun:
         """``bind`` returns the loop for a policy's function; without it, the policy is inlined."""
         self.model = model
         made = bind(policy.decide, loop_for(len(model.kind_units) > 0))
-        self.state = build_state(model, seed, ends_early=ends_early, **made.keeps)
+        self.state = build_state(model, seed, ends_early=ends_early, has_outages=ends_early, **made.keeps)
         self._decide = policy.decide
         self._loop = made.loop
         self._options = build_options(policy.values_of_options())

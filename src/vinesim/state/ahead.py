@@ -9,6 +9,8 @@ import numpy as np
 from vinesim.state.compiled_form import with_several_units
 from vinesim.state.kernel import fetch, not_negative
 
+FAR = 1 << 16  # units; of fewer, all lies near
+
 
 def _fetches_nothing(model, state, task):
     pass
@@ -17,6 +19,8 @@ def _fetches_nothing(model, state, task):
 @with_several_units(without=_fetches_nothing)
 def fetch_task(model, state, task):
     """Fetch what the end of a task will read of the task and of its unit, near which are the other units of the node."""
+    if model.unit_type.shape[0] < FAR:
+        return
     fetch(state.task_follower, task)
     fetch(model.task_group, task)
     fetch(model.task_held, task)
@@ -36,7 +40,7 @@ def fetch_node(model, state, task):
     """Fetch what the end of a task will read of its node, and of the index of nodes."""
     node = not_negative(model.unit_node[not_negative(state.task_unit[task])])
     fetch(model.node_begin, node * model.affinity.shape[0])
-    fetch(model.node_sole, node * model.companion_type.shape[0])
+    fetch(state.node_beside, node * model.companion_type.shape[0])
     fetch(state.held_unit, model.task_held[task])
     if state.node_room.shape[0] > 0:
         row = (state.node_room.shape[0] >> 1) + node

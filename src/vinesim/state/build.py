@@ -124,7 +124,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_preferred=preferred,
         group_application=application,
         **_applications(scenario, rack, shelf),
-        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, unit_type, len(nodes)),
+        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, unit_type, len(nodes), capacity),
         **_units_of_nodes(unit_node, unit_type, len(nodes), n_types, classes is not None or has_gangs),
     )
     if work.gang_within is not None:
@@ -242,7 +242,7 @@ def _gangs(work: Workload, requests: np.ndarray | None) -> dict[str, np.ndarray]
 
 
 def _vectors(
-    classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int
+    classes: DemandClasses, unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int, capacity: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the same for a scenario with such tasks."""
     n_types = classes.can_lead.shape[1]
@@ -264,7 +264,7 @@ def _vectors(
     return {
         "kind_task_type": classes.task_type,
         "kind_units": classes.units.astype(np.int32),
-        "kind_share": classes.share,
+        "kind_share": np.where(np.isnan(classes.share) & (capacity.min() >= 1.0), 1.0, classes.share),  # one slot
         "kind_companion": classes.companion,
         "kind_named": classes.named,
         "kind_lead": kind_lead,

@@ -10,7 +10,7 @@ the same time, is attached to it instead of being put into a bucket. That made t
 
 import numpy as np
 
-from vinesim.state.ahead import fetch_node, fetch_task
+from vinesim.state.ahead import FAR, fetch_node, fetch_task
 from vinesim.state.bits import ONE, ZERO, bits_of, leading_zeros, lowest
 from vinesim.state.compiled_form import with_several_units
 from vinesim.state.kernel import fetch, inlined, not_negative
@@ -111,11 +111,17 @@ def _aim(model, state, b):
     state.run[0].queue_ahead = state.queue_head[b + 1 + lowest(others)] if others != ZERO else -1
 
 
-@with_several_units(without=_aims_at_nothing)
-def _look_ahead(model, state, b):
-    """Fetch what the end of the first event of a bucket will read, and of another bucket the next event."""
+def _looks_at_nothing(model, state):
+    pass
+
+
+@with_several_units(without=_looks_at_nothing)
+def _look_ahead(model, state):
+    """Fetch what the end of the next event will read, and the next event of the bucket that is spread next."""
     run = state.run[0]
-    fetch_node(model, state, not_negative(state.queue_head[b]))
+    if model.unit_type.shape[0] < FAR or run.queue_levels == ZERO:
+        return
+    fetch_node(model, state, not_negative(state.queue_head[_first_bucket(state)]))
     if run.queue_ahead >= 0:
         following = np.int64(state.queue_next[not_negative(run.queue_ahead)])
         run.queue_ahead = following
@@ -160,8 +166,7 @@ def pop(model, state):
         state.queue_head[b] = following
         if state.queue_previous.shape[0] > 0:
             state.queue_previous[following] = -1
-    if state.run[0].queue_levels != ZERO:
-        _look_ahead(model, state, _first_bucket(state))
+    _look_ahead(model, state)
     return _take(state, task)
 
 

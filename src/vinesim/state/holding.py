@@ -9,6 +9,8 @@ from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import FULL
 
+NOT_KNOWN = -1.0  # as the load up to which a unit has ample room
+
 
 @inlined
 def set_load(model, state, unit, load):
@@ -99,14 +101,14 @@ def hold_rest(model, state, task, unit):
     if model.kind_units[kind] > 1:
         _hold_lead(model, state, task, unit)
     n_companions = model.companion_type.shape[0]
-    sole, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
+    first, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
     for c in range(n_companions):
         amount = model.kind_beside[asked + c]
         if amount > 0.0:
-            other = np.int64(model.node_sole[sole + c])
-            if other >= 0:
-                _note_sole(model, state, task, n, other)
-                _hold(model, state, not_negative(other), amount)
+            beside = state.node_beside[first + c]
+            if beside.unit >= 0:
+                _note_sole(model, state, task, n, beside.unit)
+                _hold(model, state, not_negative(beside.unit), amount, beside.ample)
             else:
                 _hold_of_several(model, state, task, node, c, n)
             n += 1
@@ -145,7 +147,7 @@ def _hold_of_several(model, state, task, node, c, n):
     amount = model.kind_companion[queries.task_type(model, state, task), p]
     unit = not_negative(queries.companion_unit(model, state, node, p, amount))
     _note(state, _first_companion(model, state, task) + n, unit)
-    _hold(model, state, unit, amount)
+    _hold(model, state, unit, amount, NOT_KNOWN)
 
 
 @kernel
@@ -162,7 +164,7 @@ def _hold_lead(model, state, task, unit):
             amount = _share_of(model, other, share)
             if queries.has_room_for(model, state, other, amount):
                 _note(state, n, other)
-                _hold(model, state, other, amount)
+                _hold(model, state, other, amount, NOT_KNOWN)
                 missing, n = missing - 1, n + 1
         i += 1
 
@@ -174,26 +176,32 @@ def _share_of(model, unit, share):
 
 
 @inlined
-def _hold(model, state, unit, amount):
-    """Let a task hold an amount of a unit beside the one that it runs on; the unit has room for it."""
-    before, full = state.unit_load[unit], state.unit_open[unit] * FULL
+def _hold(model, state, unit, amount, ample):
+    """Let a task hold an amount of a unit beside the one that it runs on; the unit has room for it. Up to the load
+    ``ample``, it has more room."""
+    before = state.unit_load[unit]
     load = before + amount
     state.unit_held[unit] += 1
     state.unit_load[unit] = load
-    if not load < full and before < full:
-        _change_room_rarely(model, state, unit, False)
+    if not load <= ample:
+        full = state.unit_open[unit] * FULL
+        if not load < full and before < full:
+            _change_room_rarely(model, state, unit, False)
     note_change(model, state, unit)
 
 
 @inlined
-def _release(model, state, unit, amount):
+def _release(model, state, unit, amount, ample):
     """Free an amount of a unit that a task has held beside its own."""
-    before, full, n_holders = state.unit_load[unit], state.unit_open[unit] * FULL, state.unit_held[unit] - 1
-    load = before - amount if n_holders > 0 or state.unit_tasks[unit] > 0 else 0.0
+    before, n_holders = state.unit_load[unit], state.unit_held[unit] - 1
+    is_held = (n_holders > 0) | (state.unit_tasks[unit] > 0)
+    load = before - amount if is_held else 0.0
     state.unit_held[unit] = n_holders
     state.unit_load[unit] = load
-    if not before < full and load < full:
-        _change_room_rarely(model, state, unit, True)
+    if not before <= ample:
+        full = state.unit_open[unit] * FULL
+        if not before < full and load < full:
+            _change_room_rarely(model, state, unit, True)
     note_change(model, state, unit)
 
 
@@ -210,14 +218,15 @@ def release_rest(model, state, task, unit):
     if model.kind_units[kind] > 1:
         _release_lead(model, state, task)
     n_companions = model.companion_type.shape[0]
-    sole, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
+    first, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
     for c in range(n_companions):
         amount = model.kind_beside[asked + c]
         if amount > 0.0:
-            other = np.int64(model.node_sole[sole + c])
+            beside = state.node_beside[first + c]
+            other = beside.unit
             if other < 0:  # what it holds is looked up only where it does not follow from the node
                 other = np.int64(state.held_unit[_first_companion(model, state, task) + n])
-            _release(model, state, not_negative(other), amount)
+            _release(model, state, not_negative(other), amount, beside.ample)
             n += 1
     node_index.note_change(state, node)
 
@@ -229,7 +238,7 @@ def _release_lead(model, state, task):
     share = model.kind_share[kind]
     for i in range(begin, begin + model.kind_units[kind] - 1):
         other = not_negative(held[not_negative(i)])
-        _release(model, state, other, _share_of(model, other, share))
+        _release(model, state, other, _share_of(model, other, share), NOT_KNOWN)
 
 
 def _has_no_index(model, state, unit):

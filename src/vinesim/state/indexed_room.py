@@ -41,18 +41,30 @@ def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
 
 @compiled_form_of(queries.rest_fits, without=nothing_else)
 def rest_fits(model, state, task, unit):
-    kind, node, n = queries.task_type(model, state, task), model.unit_node[unit], model.companion_type.shape[0]
+    kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
     if model.kind_units[kind] > 1 and not _rest_of_lead_fits(model, state, task, unit):
         return False
-    sole, asked = not_negative(node * n), not_negative(kind * n)
+    n = model.companion_type.shape[0]
+    for i in range(node * n, (node + 1) * n):
+        beside = state.node_beside[not_negative(i)]
+        if beside.unit < 0 or not state.unit_load[not_negative(beside.unit)] <= beside.ample:
+            return _companions_fit(model, state, kind, node)
+    return True
+
+
+@kernel
+def _companions_fit(model, state, kind, node):
+    """Whether a node has room for the companions of a class."""
+    n = model.companion_type.shape[0]
+    first, asked = not_negative(node * n), not_negative(kind * n)
     for c in range(n):
         amount = model.kind_beside[asked + c]
         if amount > 0.0:
-            other = np.int64(model.node_sole[sole + c])
-            if other < 0:
+            unit = state.node_beside[first + c].unit
+            if unit < 0:
                 if queries.companion_unit(model, state, np.int64(node), np.int64(model.companion_type[c]), amount) < 0:
                     return False
-            elif not queries.has_room_for(model, state, not_negative(other), amount):
+            elif not queries.has_room_for(model, state, not_negative(unit), amount):
                 return False
     return True
 

@@ -180,6 +180,15 @@ ENDED = np.dtype(  # a row of the log of early ends; see model.result.EarlyEnds
 )
 
 
+BESIDE = np.dtype(  # of a companion at a node
+    [
+        ("unit", "i8"),  # the node's unit of its type if it has just one, else -1
+        ("ample", "f8"),  # load of that unit up to which it has room for any amount that a class asks for; -1: not known
+    ],
+    align=True,
+)
+
+
 class State(NamedTuple):
     """What a run changes; all of it is allocated before the run."""
 
@@ -243,6 +252,7 @@ class State(NamedTuple):
     changed_node: np.ndarray  # [V or more, a power of 2] int32: the node of each of the last changes; or [0]
     kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]
     kind_score: np.ndarray  # [T] int64: the number of the function that these are of; or [0]
+    node_beside: np.ndarray  # [V C] of BESIDE: the companions at each node; it does not change
     node_offers: np.ndarray  # [V, S P / 64] uint64: types of which a node has room for such a lead, as kind_types;
     # state/node_offers.py; or [0, 0]
     node_fitting: np.ndarray  # [V C] int32: how many of the amounts asked of each companion it has room for; or [0]

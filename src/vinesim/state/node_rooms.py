@@ -4,7 +4,7 @@ import numpy as np
 
 from vinesim.model.arrays import distinct
 from vinesim.state.demand import amounts
-from vinesim.state.layout import COLUMNS, OVERFULL, SLACK, Model
+from vinesim.state.layout import BESIDE, COLUMNS, FULL, OVERFULL, SLACK, Model
 
 
 def node_rooms(model: Model) -> np.ndarray:
@@ -49,6 +49,21 @@ def _ranks(model: Model, c: int, processor_type: int, n_nodes: int) -> np.ndarra
     begin, end = model.asked_first[c], model.asked_first[c + 1]
     ranks = np.concatenate([[0], model.asked_rank[begin:end]])
     return ranks[np.searchsorted(model.asked[begin:end], largest, side="right")].astype(np.int16)
+
+
+def beside(model: Model, capacities_stay: bool) -> np.ndarray:
+    """[V C] of BESIDE: the companions at each node; what is ample follows from the capacities, if these stay."""
+    n = len(model.companion_type)
+    found = np.zeros(len(model.node_sole), BESIDE)
+    found["unit"], found["ample"] = model.node_sole, -1.0
+    if capacities_stay and n > 0:
+        is_sole = found["unit"] >= 0
+        capacity = np.where(is_sole, model.unit_capacity[found["unit"]], 0.0)
+        largest = np.tile(model.asked[model.asked_first[1:] - 1], len(found) // n)
+        ample = np.minimum(capacity * OVERFULL - largest, capacity * FULL) * (1.0 - SLACK)  # below, whatever is rounded
+        is_ample = is_sole & (ample >= 0.0) & (ample < capacity * FULL) & (ample + largest <= capacity * OVERFULL)
+        found["ample"][is_ample] = ample[is_ample]
+    return found
 
 
 def ranked(companion: np.ndarray, companion_type: np.ndarray) -> dict[str, np.ndarray]:
