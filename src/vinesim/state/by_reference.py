@@ -84,7 +84,7 @@ def read_field(context, builder, typ, value, attr):
 def _unpack(kind, arrays, c):
     """Fill the NamedTuple's structure in a loop; that of an array is 5 words, its shape and its strides."""
     structure = c.context.get_value_type(kind.target)
-    found = cgutils.alloca_once(c.builder, structure)
+    found = _place(c.builder, structure)
     has_failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
     lengths = [8 * (5 + 2 * array.ndim) for array in kind.target]
     assert sum(lengths) == c.context.get_abi_sizeof(structure)
@@ -113,15 +113,36 @@ def by_reference(typing_context, arrays):
     if isinstance(arrays, ArraysType):
         return Reference(arrays.target)(arrays), _copied
     if isinstance(arrays, types.BaseNamedTuple):
-        return Reference(arrays)(arrays), lambda context, builder, signature, args: cgutils.alloca_once_value(
-            builder, args[0]
-        )
+        return Reference(arrays)(arrays), _stored
     return None
+
+
+def _place(builder, structure, outside=None):
+    """Make a place for a structure, and behind it for the address of what calls are given in its stead: itself, or a
+    copy that it was made from. So nothing but its own kernel knows it, and its fields stay in registers."""
+    made = cgutils.alloca_once(builder, ir.LiteralStructType([structure, structure.as_pointer()]))
+    place = builder.bitcast(made, structure.as_pointer())
+    builder.store(place if outside is None else outside, cgutils.gep_inbounds(builder, made, 0, 1))
+    return place
+
+
+def _stored(context, builder, signature, args):
+    place = _place(builder, args[0].type)
+    builder.store(args[0], place)
+    return place
 
 
 def _copied(context, builder, signature, args):
     structure = context.get_value_type(signature.return_type.target)
-    made = cgutils.alloca_once(builder, structure)
+    made = _place(builder, structure, args[0])
     size = context.get_constant(types.intp, context.get_abi_sizeof(structure))
     cgutils.raw_memcpy(builder, made, args[0], size, 1)
     return made
+
+
+def outside(builder, kind, value):
+    """Return what a call that is not inlined is given for an argument."""
+    if not isinstance(kind, Reference):
+        return value
+    whole = ir.LiteralStructType([value.type.pointee, value.type])
+    return builder.load(cgutils.gep_inbounds(builder, builder.bitcast(value, whole.as_pointer()), 0, 1))

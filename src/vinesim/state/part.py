@@ -14,12 +14,13 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager
 from numba.core.errors import ForceLiteralArg, TypingError
-from numba.core.imputils import lower_constant
+from numba.core.imputils import lower_constant, user_function
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typing.templates import make_concrete_template
 from numba.extending import models, register_model
 
+from vinesim.state.by_reference import outside
 from vinesim.state.passes import QuickPasses, are_enough_for
 
 
@@ -175,11 +176,26 @@ class Part(CPUDispatcher):
         if args not in self.overloads:
             try:
                 with self._compiling_counter:
-                    self.add_overload(self._compiler.compile(args, return_type))  # type: ignore[attr-defined]
+                    made = self._compiler.compile(args, return_type)  # type: ignore[attr-defined]
+                    self.add_overload(made)
+                    if not self.targetoptions["forceinline"]:
+                        self._give_outsides(made)
             except ForceLiteralArg:
                 name = self.py_func.__qualname__
                 raise TypingError(f"{name} needs the value of an argument when it is compiled") from None
         return self.overloads[args].entry_point  # type: ignore[attr-defined]
+
+    def _give_outsides(self, made: Any) -> None:
+        """Let calls give it other references than those whose fields its caller reads (``state/by_reference.py``)."""
+        calls, kinds = user_function(made.fndesc, [made.library]), made.fndesc.argtypes
+
+        def calls_with_outsides(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = [outside(builder, kind, value) for kind, value in zip(kinds, args, strict=True)]
+            return calls(context, builder, signature, given)
+
+        calls_with_outsides.signature, calls_with_outsides.libs = calls.signature, calls.libs  # type: ignore[attr-defined]
+        self.targetctx.remove_user_function(made.entry_point)
+        self.targetctx._defns[made.entry_point].append(calls_with_outsides, calls.signature)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Only the one signature is offered. Of several Numba may take one of another policy, whose options begin with
