@@ -1,6 +1,6 @@
-"""What the loop will read soon, fetched ahead, where tasks hold several units: the memory of a large cluster is far away.
+"""What the loop will read soon is fetched ahead, where tasks hold several units of a large cluster.
 
-It changes no result. An end is queued long before it comes. When it moves into one of the last buckets of the event
+It changes no result. A finish is queued long before it comes. When it moves into one of the last buckets of the event
 queue, what belongs to its task and its unit is fetched; when it is next, what belongs to the node of the unit.
 """
 
@@ -18,7 +18,7 @@ def _fetches_nothing(model, state, task):
 
 @with_several_units(without=_fetches_nothing)
 def fetch_task(model, state, task):
-    """Fetch what the end of a task will read of the task and of its unit, near which are the other units of the node."""
+    """Fetch what a finish will read of its task and of its unit; the other units of the node lie around it."""
     if model.unit_type.shape[0] < FAR:
         return
     fetch(state.task_follower, task)
@@ -30,14 +30,14 @@ def fetch_task(model, state, task):
     fetch(model.node_unit, unit)
     fetch(state.unit_tasks, unit)
     fetch(state.unit_held, unit)
-    for side in range(-8, 9, 8):
+    for side in range(-8, 9, 8):  # 8 numbers are a line of memory
         fetch(state.unit_load, unit + side)
         fetch(state.unit_open, unit + side)
 
 
 @with_several_units(without=_fetches_nothing)
 def fetch_node(model, state, task):
-    """Fetch what the end of a task will read of its node, and of the index of nodes."""
+    """Fetch what a finish will read of its node, and of the index of nodes."""
     node = not_negative(model.unit_node[not_negative(state.task_unit[task])])
     fetch(model.node_begin, node * model.affinity.shape[0])
     fetch(state.node_beside, node * model.companion_type.shape[0])

@@ -124,7 +124,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         group_preferred=preferred,
         group_application=application,
         **_applications(scenario, rack, shelf),
-        **_without_vectors(n_task_types) if classes is None else _vectors(classes, unit_node, unit_type, len(nodes), capacity),
+        **_without_vectors(n_task_types)
+        if classes is None
+        else _vectors(classes, unit_node, unit_type, len(nodes), capacity),
         **_units_of_nodes(unit_node, unit_type, len(nodes), n_types, classes is not None or has_gangs),
     )
     if work.gang_within is not None:

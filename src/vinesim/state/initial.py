@@ -27,14 +27,15 @@ def build_state(
     counts_kinds: bool = False,
     indexes_nodes: bool = True,
     sets_offers: bool = False,
-    has_outages: bool = True,
+    capacities_stay: bool = False,
 ) -> State:
     """Return the state before the first event: every unit idle, no job arrived.
 
     ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
     needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, and
     ``counts_kinds`` how many tasks of each type run on each node; ``indexes_nodes`` the index of nodes with room, where
-    tasks hold several units. ``sets_offers`` and ``has_outages`` say that capacities may change.
+    tasks hold several units. ``capacities_stay`` says that no unit goes down, and ``sets_offers`` that the policy may
+    change what units offer.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
@@ -130,7 +131,7 @@ def build_state(
         changed_node=np.zeros(1 << n_nodes.bit_length() if scores_nodes else 0, np.int32),
         kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
         kind_score=np.zeros(n_kinds if scores_nodes else 0, np.int64),
-        node_beside=beside(model, not (sets_offers or has_outages or ends_early)),
+        node_beside=beside(model, capacities_stay and not sets_offers),
         node_offers=np.zeros((n_nodes, n_offers) if keeps_offers else (0, 0), np.uint64),
         node_fitting=np.zeros(n_nodes * len(model.companion_type) if keeps_offers else 0, np.int32),
         node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),

@@ -146,7 +146,7 @@ RUN = np.dtype(
         ("queue_levels", "u8"),  # event queue: which levels hold events
         ("queue_now", "i8"),  # event queue: the task after the last one taken, if it finishes at the same time; else -1
         ("queue_newest", "i8"),  # event queue: the task queued last, -1 = none
-        ("queue_ahead", "i8"),  # event queue: the last event that was fetched of the bucket that is spread next; -1 = none
+        ("queue_ahead", "i8"),  # event queue: of the bucket that is spread next, the event fetched last; -1 = none
         ("found_task", "i8"),  # for which a query has found room since the policy was asked, and where; -1 = none
         ("found_unit", "i8"),
         ("gang_task", "i8"),  # the gang of the last place that was found, by its pending task, and where; -1 = none
@@ -183,7 +183,7 @@ ENDED = np.dtype(  # a row of the log of early ends; see model.result.EarlyEnds
 BESIDE = np.dtype(  # of a companion at a node
     [
         ("unit", "i8"),  # the node's unit of its type if it has just one, else -1
-        ("ample", "f8"),  # load of that unit up to which it has room for any amount that a class asks for; -1: not known
+        ("ample", "f8"),  # its load up to which there is room for any amount that a class asks for; -1: not known
     ],
     align=True,
 )

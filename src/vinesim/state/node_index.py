@@ -66,7 +66,7 @@ def _may_hold(rooms, i, ranks, kind, lead, n_leads, n_companions):
     i = not_negative(i)
     if rooms[i, lead] < ranks[kind, 0]:
         return False
-    for c in range(1, n_companions):
+    for c in range(1, n_companions):  # noqa: SIM110  compiled code has no generators
         if rooms[i, not_negative(n_leads + c - 1)] < ranks[kind, not_negative(c)]:
             return False
     return True

@@ -10,10 +10,17 @@ from hypothesis import strategies as st
 from numba import njit
 
 from vinesim.state import event_queue
+from vinesim.state.by_reference import by_reference
 from vinesim.state.layout import RUN
 
 PUSH, POP, CANCEL = range(3)
 NOTHING = -2
+
+
+class Model(NamedTuple):
+    """By its type the event queue knows that no task holds several units."""
+
+    kind_units: np.ndarray
 
 
 class Queue(NamedTuple):
@@ -45,8 +52,9 @@ def new_queue(n: int, cancels: bool) -> Queue:
 
 
 @njit
-def play(queue, kinds, tasks, times_us, next_us, taken):
+def play(model_arrays, queue, kinds, tasks, times_us, next_us, taken):
     """Do what the script says; note the earliest time before each step and the task that each POP takes."""
+    model = by_reference(model_arrays)
     for step in range(len(kinds)):
         next_us[step] = event_queue.next_us(queue)
         if kinds[step] == PUSH:
@@ -55,7 +63,7 @@ def play(queue, kinds, tasks, times_us, next_us, taken):
         elif kinds[step] == CANCEL:
             event_queue.cancel(queue, tasks[step])
         else:
-            taken[step] = event_queue.pop(queue)
+            taken[step] = event_queue.pop(model, queue)
 
 
 class Script:
@@ -97,8 +105,8 @@ class Script:
     def check(self, n: int) -> None:
         kinds, tasks, times_us = (np.array(column) for column in zip(*self.steps, strict=True))
         next_us, taken = np.zeros(len(kinds)), np.full(len(kinds), NOTHING)
-        queue = new_queue(n, CANCEL in kinds)
-        play(queue, kinds.astype(np.int64), tasks.astype(np.int64), times_us.astype(float), next_us, taken)
+        queue, model = new_queue(n, CANCEL in kinds), Model(np.empty(0, np.int8))
+        play(model, queue, kinds.astype(np.int64), tasks.astype(np.int64), times_us.astype(float), next_us, taken)
         assert next_us.tolist() == self.next_us
         assert taken.tolist() == self.taken
 
