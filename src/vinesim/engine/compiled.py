@@ -26,7 +26,7 @@ from vinesim.engine.contract import BROKEN, GO_ON, LEFT, NEED_ROOM, asked, broke
 from vinesim.engine.ends import with_killed
 from vinesim.engine.fingerprint import fingerprint
 from vinesim.engine.guards import QUERIES, guarded, guarded_module
-from vinesim.engine.machine_code import BLOCK, IN_SLOT, LOOP, SHARED, TURN, digest_of, kernels, loop_for
+from vinesim.engine.machine_code import BLOCK, IN_SLOT, LOOP, TURN, digest_of, kernels, loop_for, loop_for_all
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.declarations import functions_of, may_preempt
@@ -106,10 +106,10 @@ class InSlot:
         names = {**slot.answer.__globals__, "decide": _kernel_of(decide, {})}
         answer = policy_call(types.FunctionType(slot.answer.__code__, names, slot.answer.__name__))
         self._kernel = kept(slot.run_in_slot, digest, {"answer": answer}, IN_SLOT[kernel])
-        self._preempts = may_preempt(decide)
+        self._of = kernel, may_preempt(decide)
 
     def __call__(self, model: Arrays, state: Arrays, *others: Any) -> int:
-        loop_ = _loop_for_all(self._preempts, model._numba_type_, state._numba_type_)
+        loop_ = _address_for_all(*self._of, model._numba_type_, state._numba_type_)
         return int(self._kernel(model, state, *others, loop_))
 
     @property
@@ -118,15 +118,15 @@ class InSlot:
 
 
 @cache
-def _loop_for_all(preempts: bool, model: Any, state: Any) -> int:
+def _address_for_all(kernel: str, preempts: bool, model: Any, state: Any) -> int:
     """The address of the loop for all policies, or for all that preempt, of a model and a state of these types."""
-    if preempts not in _loops_for_all:
+    title, digest = loop_for_all(kernel, preempts)
+    if title not in _loops_for_all:
         bindings = {"decide": slot.ask, "PREEMPTS": preempts}
-        title = f"{SHARED}_preempting" if preempts else SHARED
-        _loops_for_all[preempts] = kept(loop.run_events, kernels().hex(), bindings, title, no_cpython_wrapper=True)
+        _loops_for_all[title] = kept(loop.run_events, digest, bindings, title, no_cpython_wrapper=True)
     kinds = slot.types_of_loop(model, state)
-    _loops_for_all[preempts].compile(kinds)
-    made = _loops_for_all[preempts].overloads[kinds]
+    _loops_for_all[title].compile(kinds)
+    made = _loops_for_all[title].overloads[kinds]
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
 
 
@@ -173,7 +173,7 @@ def is_bound(decide: Any, kernel: str) -> bool:
 
 
 _loops: dict[tuple[str, str], Bound] = {}
-_loops_for_all: dict[bool, Any] = {}
+_loops_for_all: dict[str, Any] = {}
 _blocks: dict[str, Any] = {}
 
 

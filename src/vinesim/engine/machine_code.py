@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from vinesim.engine.fingerprint import fingerprint
+from vinesim.policies.declarations import may_preempt
 from vinesim.state.machine_code import is_kept
 
 LOOP, BLOCK = "run_events", "run_block"  # one run; many runs in one call
 LOOP_OF_SEVERAL = "run_events_of_several"  # one run of tasks that hold several units
-SHARED = "run_events_of_all"  # one run of any policy, asked through a slot
+FOR_ALL = {LOOP: "run_events_of_all", LOOP_OF_SEVERAL: "run_events_of_several_of_all"}  # any policy, through a slot
 IN_SLOT = {LOOP: "run_in_slot", LOOP_OF_SEVERAL: "run_in_slot_of_several"}  # a policy's own code for that loop
 TURN = "run_turn"  # one turn of a live scheduler
 PACKAGE = Path(__file__).parent.parent
@@ -51,3 +52,13 @@ def is_on_disk(decide: Any, kernel: str) -> bool:
     """Whether a policy's kernel of that name was compiled before, or what does the same, of the policy as it is now."""
     digest = digest_of(decide)
     return is_kept(kernel, digest) or (kernel in IN_SLOT and is_kept(IN_SLOT[kernel], digest))
+
+
+def loop_for_all(kernel: str, preempts: bool) -> tuple[str, str]:
+    """What names the loop for all policies that does what a policy's own kernel does, or for all that preempt."""
+    return f"{FOR_ALL[kernel]}_preempting" if preempts else FOR_ALL[kernel], kernels().hex()
+
+
+def is_loop_on_disk(decide: Any, kernel: str) -> bool:
+    """Whether the loop for all policies was compiled before, so that only the policy's own code is missing."""
+    return is_kept(*loop_for_all(kernel, may_preempt(decide)))

@@ -13,14 +13,15 @@ import sys
 import time
 from typing import Any, Literal
 
-from vinesim.engine.machine_code import LOOP, is_on_disk, loop_for
+from vinesim.engine.machine_code import LOOP, is_loop_on_disk, is_on_disk, loop_for
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 
 Engine = Literal["auto", "compiled", "reference"]
 ENGINES = ("auto", "compiled", "reference")
 
-COMPILE_S = 8.0  # what compiling the loop for a policy takes, about
+COMPILE_S = 8.0  # what compiling a policy and the loop takes, about
+FURTHER_S = 2.0  # what compiling a policy takes where the loop is on the disk
 LOAD_S = 0.7  # what it takes to load the compiler and the code that it made before
 PACE_S = 0.3  # after this the pace of a run is known
 MANY_TASKS = 20_000  # more than the reference engine does in LOAD_S under any policy
@@ -76,7 +77,9 @@ class Tier:
 
     def _is_worth_it(self, seconds: float) -> bool:
         """Whether so long on the reference engine is longer than the code takes to be loaded, or compiled."""
-        return seconds >= LOAD_S and (seconds >= COMPILE_S or is_on_disk(self._decide, self._loop))
+        if seconds < LOAD_S or seconds >= COMPILE_S or is_on_disk(self._decide, self._loop):
+            return seconds >= LOAD_S
+        return seconds >= FURTHER_S and is_loop_on_disk(self._decide, self._loop)
 
     def cannot_compile(self) -> None:
         """Note that the policy cannot be compiled, so that its next small runs do not try."""

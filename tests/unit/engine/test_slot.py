@@ -9,7 +9,7 @@ import pytest
 from tests.properties.equivalence import any_scenario, every_policy, options_of, run, unlike
 from vinesim.engine import compiled
 from vinesim.engine.compiled import InSlot, bound, bound_for
-from vinesim.engine.machine_code import LOOP, SHARED
+from vinesim.engine.machine_code import FOR_ALL, LOOP
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
 from vinesim.state import machine_code
@@ -64,7 +64,7 @@ class Other(One):
 def test_a_further_policy_compiles_no_loop(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     machine_code.folder.cache_clear()
-    compiled._loop_for_all.cache_clear()
+    compiled._address_for_all.cache_clear()
     monkeypatch.setattr(compiled, "_loops_for_all", {})
     try:
         case = any_scenario(3, One, {})
@@ -72,12 +72,12 @@ def test_a_further_policy_compiles_no_loop(tmp_path, monkeypatch):
         for policy in (One, Other):
             run(any_scenario(3, policy, {}), "compiled")
             assert isinstance(bound_for(policy.decide, LOOP, case.workload.n_tasks).loop, InSlot)
-            loops.append([file.stat().st_mtime_ns for file in machine_code.folder().glob(f"*{SHARED}*.nbc")])
+            loops.append([file.stat().st_mtime_ns for file in machine_code.folder().glob(f"*{FOR_ALL[LOOP]}*.nbc")])
         assert len(loops[0]) == 1
         assert loops[1] == loops[0]
     finally:
         machine_code.folder.cache_clear()
-        compiled._loop_for_all.cache_clear()
+        compiled._address_for_all.cache_clear()
 
 
 def test_long_runs_and_those_whose_loop_is_there_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):

@@ -14,9 +14,10 @@ import vinesim as vs
 from tests.properties.equivalence import unlike
 from vinesim.engine import tier
 from vinesim.engine.compiled import is_bound
-from vinesim.engine.machine_code import BLOCK
+from vinesim.engine.machine_code import BLOCK, LOOP, loop_for_all
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
+from vinesim.state import machine_code
 from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
 
 ROOT = Path(__file__).parents[3]
@@ -122,12 +123,31 @@ def test_code_for_tasks_that_hold_one_unit_is_not_code_for_those_that_hold_sever
         assert done.stdout == f"{found} {found}\n{[True] * 2} {[True] * 2}\n"
 
 
+def test_a_further_policy_is_compiled_sooner_than_the_first(monkeypatch, tmp_path):
+    monkeypatch.setattr(tier, "is_loaded", lambda decide, kernel: False)
+    monkeypatch.setattr(machine_code, "folder", lambda: tmp_path)
+    monkeypatch.setattr(tier, "_took_s", {})
+
+    def is_left_after_3_s():
+        chosen = tier.Tier("auto", Mine(), Mine.decide, 100, 200)
+        monkeypatch.setattr(chosen, "_begun", time.perf_counter() - 3.0)
+        return chosen.is_too_slow(100)
+
+    assert not is_left_after_3_s()
+    title, digest = loop_for_all(LOOP, preempts=True)
+    (tmp_path / f"loop.{machine_code.name_of(title, digest)}-.{machine_code.PYTHON}.nbi").touch()
+    assert not is_left_after_3_s()  # it is for other policies
+    title, digest = loop_for_all(LOOP, preempts=False)
+    (tmp_path / f"loop.{machine_code.name_of(title, digest)}-.{machine_code.PYTHON}.nbi").touch()
+    assert is_left_after_3_s()
+
+
 @pytest.fixture
 def impatient(monkeypatch):
     """The reference engine is too slow after its first chunk, whatever it does."""
     monkeypatch.setattr(tier, "is_loaded", lambda decide, kernel: False)
     monkeypatch.setattr(tier, "_took_s", {})
-    for name in ("PACE_S", "LOAD_S", "COMPILE_S"):
+    for name in ("PACE_S", "LOAD_S", "FURTHER_S", "COMPILE_S"):
         monkeypatch.setattr(tier, name, 0.0)
 
 
@@ -158,6 +178,7 @@ def test_progress_is_told_of_both(impatient):
 def test_what_a_policy_took_before_counts(monkeypatch):
     monkeypatch.setattr(tier, "is_loaded", lambda decide, kernel: False)
     monkeypatch.setattr(tier, "is_on_disk", lambda decide, kernel: False)
+    monkeypatch.setattr(tier, "is_loop_on_disk", lambda decide, kernel: False)
     monkeypatch.setattr(tier, "_took_s", {})
     chosen = tier.Tier("auto", Mine(), Mine.decide, 100, 200)
     monkeypatch.setattr(chosen, "_begun", time.perf_counter() - 5.0)
