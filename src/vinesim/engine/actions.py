@@ -239,7 +239,7 @@ def _join(model, state, task, unit, count, transfer, execution):
     transferred one after another, their operations are added, the overhead is paid once; the factor of ``task`` applies
     to all. Returns the times of all as one."""
     overhead = model.overhead_us[model.unit_type[unit], queries.task_type(model, state, task)]
-    is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
+    is_shared = sharing.is_shared(model, state, unit)
     follower, shares = state.task_follower[task], progress.share_left(model, state, task)
     while follower >= 0:
         transfer += queries.transfer_us(model, state, follower, unit)
@@ -309,8 +309,8 @@ def _broken_rule_of_move(model, state, task, unit):
     if model.affinity[model.unit_type[unit], queries.task_type(model, state, task)] <= 0.0:
         return CANNOT_RUN
     old = state.task_unit[task]
-    is_shared = model.unit_parallelism[unit] < model.unit_capacity[unit]
-    if is_shared or model.unit_parallelism[old] < model.unit_capacity[old]:
+    is_shared = sharing.is_shared(model, state, unit)
+    if is_shared or sharing.is_shared(model, state, old):
         return SHARES_SPEED
     return 0
 

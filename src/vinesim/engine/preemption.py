@@ -82,7 +82,7 @@ def end(model, state, task, why, keeps):
     lost = 1.0 - share_kept(model, state, task, keeps)
     count_task(model, state, task, unit, -1)
     load = state.unit_load[unit] - queries.demand(model, state, task, unit) if is_in_use(model, state, unit) else 0.0
-    if model.unit_parallelism[unit] < model.unit_capacity[unit]:
+    if sharing.is_shared(model, state, unit):
         if not sharing.leave(model, state, task, unit, load):
             return False
     elif state.task_finish_us[task] < np.inf:

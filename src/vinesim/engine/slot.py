@@ -1,8 +1,9 @@
 """One loop for all policies: machine code that is compiled once, and asks the policy through a slot.
 
-The slot has the address of the policy's function and of what that is given. A further policy then costs its own code
-only. The loop reads a copy of the model and the state of which the policy knows nothing; if it knew, the loop would
-read the address of every array again after each answer, and a task would take a third longer under HIGH.
+The slot has the address of the policy's function, of its options and of its scratch. A further policy then costs its
+own code only. As all that is called, it is given another copy of the model and the state than the loop reads
+(``by_reference.outside``): if it knew that one, the loop would read the address of every array again after each answer,
+and a task would take a third longer under HIGH.
 """
 
 from typing import NamedTuple
@@ -12,16 +13,14 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from vinesim.state.by_reference import Reference, by_reference
+from vinesim.state.by_reference import Reference, by_reference, outside
 from vinesim.state.layout import Action, View
 
 
 class Slot(NamedTuple):
-    """Addresses: of the function that asks the policy, and of its arguments beside numbers."""
+    """Addresses: of the function that asks the policy, and of what only this policy has."""
 
     function: int
-    model: int
-    state: int
     options: int
     scratch: int
 
@@ -50,30 +49,30 @@ def _called(context, builder, address, returns, kinds, arguments):
 @intrinsic
 def ask(typing_context, model, state, view):
     """Ask the policy in the slot, which is in the place of the view's options. The loop calls this for ``decide``."""
-    kinds = (types.voidptr, types.voidptr, *NUMBERS, types.voidptr, types.voidptr)
+    kinds = (model, state, *NUMBERS, types.voidptr, types.voidptr)
 
     def codegen(context, builder, signature, args):
         given = [builder.extract_value(args[2], i) for i in range(len(view))]
         numbers = [context.cast(builder, given[i], view[i], number) for i, number in enumerate(NUMBERS)]
         slot = given[View._fields.index("options")]
         function, *others = (builder.load(cgutils.gep_inbounds(builder, slot, 0, i)) for i in range(len(Slot._fields)))
-        of_model, of_state, options, scratch = (builder.inttoptr(one, cgutils.voidptr_t) for one in others)
-        arguments = [of_model, of_state, *numbers, options, scratch]
-        return _called(context, builder, function, ACTION, kinds, arguments)
+        arrays = [outside(builder, kind, one) for kind, one in zip((model, state), args, strict=False)]
+        own = [builder.inttoptr(one, cgutils.voidptr_t) for one in others]
+        return _called(context, builder, function, ACTION, kinds, [*arrays, *numbers, *own])
 
     return ACTION(model, state, view), codegen
 
 
 @intrinsic
 def addresses(typing_context, function, model, state, options, scratch):
-    """What a slot holds. The arrays are read where Python gave them; they stay there until the kernel returns."""
+    """What a slot holds, for a model and a state of these types. The arrays stay there until the kernel returns."""
     read = (Reference(model.target), Reference(state.target), *NUMBERS, options, Reference(scratch.target))
     signature = function.get_call_type(typing_context, read, {})
 
     def codegen(context, builder, _, args):
         made = function.dispatcher.overloads[signature.args]
         context.active_code_library.add_linking_library(made.library)
-        pointers = (context.declare_function(builder.module, made.fndesc), *args[1:])
+        pointers = (context.declare_function(builder.module, made.fndesc), *args[3:])
         word = ir.IntType(64)
         return cgutils.pack_array(builder, [builder.ptrtoint(one, word) for one in pointers])
 
@@ -116,8 +115,8 @@ def run_in_slot(
     loop,
 ):
     """Do what ``run_events`` does for the policy that ``answer`` is bound to, with the loop for all at an address."""
-    function, model, state, given, scratch = addresses(answer, model_arrays, state_arrays, options, scratch_arrays)
-    slot = by_reference(Slot(function, model, state, given, scratch))
+    function, given, scratch = addresses(answer, model_arrays, state_arrays, options, scratch_arrays)
+    slot = by_reference(Slot(function, given, scratch))
     return call_loop(
         loop, model_arrays, state_arrays, slot, may_overcommit, sees_every_event, horizon_us, pause_us, max_events
     )

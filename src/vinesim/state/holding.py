@@ -5,7 +5,6 @@ import numpy as np
 from vinesim.state import node_index, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.compiled_form import with_held_written, with_node_scores, with_several_units
-from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import FULL
 
@@ -161,18 +160,12 @@ def _hold_lead(model, state, task, unit):
     while missing > 0 and i < end:
         other = not_negative(units[not_negative(i)])
         if other != own:
-            amount = _share_of(model, other, share)
+            amount = node_index.share_of(model, other, share)
             if queries.has_room_for(model, state, other, amount):
                 _note(state, n, other)
                 _hold(model, state, other, amount, NOT_KNOWN)
                 missing, n = missing - 1, n + 1
         i += 1
-
-
-@inlined
-def _share_of(model, unit, share):
-    """Return how much of a unit a share is; the capacity is read only where it counts."""
-    return share if share < np.inf else amount_of(share, model.unit_capacity[unit])
 
 
 @inlined
@@ -183,11 +176,7 @@ def _hold(model, state, unit, amount, ample):
     load = before + amount
     state.unit_held[unit] += 1
     state.unit_load[unit] = load
-    if not load <= ample:
-        full = state.unit_open[unit] * FULL
-        if not load < full and before < full:
-            _change_room_rarely(model, state, unit, False)
-    note_change(model, state, unit)
+    _note_load(model, state, unit, before, load, load <= ample)
 
 
 @inlined
@@ -198,10 +187,16 @@ def _release(model, state, unit, amount, ample):
     load = before - amount if is_held else 0.0
     state.unit_held[unit] = n_holders
     state.unit_load[unit] = load
-    if not before <= ample:
+    _note_load(model, state, unit, before, load, before <= ample)
+
+
+@inlined
+def _note_load(model, state, unit, before, load, is_ample):
+    """Update the index of units with room, unless the unit has room before and after, and note the change."""
+    if not is_ample:
         full = state.unit_open[unit] * FULL
-        if not before < full and load < full:
-            _change_room_rarely(model, state, unit, True)
+        if (before < full) != (load < full):
+            _change_room_rarely(model, state, unit, load < full)
     note_change(model, state, unit)
 
 
@@ -238,7 +233,7 @@ def _release_lead(model, state, task):
     share = model.kind_share[kind]
     for i in range(begin, begin + model.kind_units[kind] - 1):
         other = not_negative(held[not_negative(i)])
-        _release(model, state, other, _share_of(model, other, share), NOT_KNOWN)
+        _release(model, state, other, node_index.share_of(model, other, share), NOT_KNOWN)
 
 
 def _has_no_index(model, state, unit):

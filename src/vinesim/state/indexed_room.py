@@ -8,7 +8,6 @@ from numba.core import types
 from vinesim.state import node_index, queries
 from vinesim.state.bits import at_or_after
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
-from vinesim.state.demand import amount_of
 from vinesim.state.indexed_tasks import data_node
 from vinesim.state.kernel import has_gangs, inlined, kernel, not_negative
 from vinesim.state.layout import FULL, OVERFULL
@@ -16,10 +15,7 @@ from vinesim.state.layout import FULL, OVERFULL
 
 @compiled_form_of(queries.demand, without=queries.demand)
 def demand(model, state, task, unit):
-    share = model.kind_share[queries.task_type(model, state, task)]
-    if share < np.inf:  # else it depends on the capacity, which is read only then
-        return share
-    return amount_of(share, model.unit_capacity[unit])
+    return node_index.share_of(model, unit, model.kind_share[queries.task_type(model, state, task)])
 
 
 @compiled_form_of(queries.companion_unit, inline=False)

@@ -200,6 +200,12 @@ def _set(rooms, i, column, rank):
 
 
 @inlined
+def share_of(model, unit, share):
+    """Return how much of a unit a share is; the capacity is read only where it counts."""
+    return share if share < np.inf else amount_of(share, model.unit_capacity[unit])
+
+
+@inlined
 def n_with_room(model, state, place, share):
     """Return how many units of a type at a node, ``place``, have room for a share of each.
 
@@ -218,7 +224,7 @@ def n_with_room(model, state, place, share):
         return n
     for i in range(begin, end):
         unit = not_negative(units[not_negative(i)])
-        n += np.int64(queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit])))
+        n += np.int64(queries.has_room_for(model, state, unit, share_of(model, unit, share)))
     return n
 
 

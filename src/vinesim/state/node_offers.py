@@ -8,10 +8,9 @@ Both are exact, and brought up to date for the nodes that have changed before an
 
 import numpy as np
 
-from vinesim.state import queries
+from vinesim.state import node_index, queries
 from vinesim.state.bits import ONE, ZERO
 from vinesim.state.compiled_form import with_only_several_units
-from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import FULL, OVERFULL
 
@@ -66,20 +65,16 @@ def _renew_node(model, state, node):
         state.node_offers[node, i] = ZERO
     for p in range(n_types):
         place = not_negative(node * n_types + p)
-        begin, end = np.int64(model.node_begin[place]), np.int64(model.node_begin[place + 1])
-        if begin < end:
-            _renew_leads(model, state, node, p, begin, end)
+        if model.node_begin[place] < model.node_begin[place + 1]:
+            _renew_leads(model, state, node, p, place)
 
 
 @inlined
-def _renew_leads(model, state, node, p, begin, end):
-    """Note which of the leads of a type the units [begin, end) of the node offer."""
+def _renew_leads(model, state, node, p, place):
+    """Note which of the leads of a type its units at the node, ``place``, offer."""
     n_words, lead, after = model.kind_types.shape[1], np.int64(model.type_lead[p]), np.int64(model.type_lead[p + 1])
     while lead < after:
-        n, share, last = np.int64(0), model.lead_share[lead], np.int64(model.lead_end[lead])
-        for j in range(begin, end):
-            unit = not_negative(model.node_unit[j])
-            n += queries.has_room_for(model, state, unit, amount_of(share, model.unit_capacity[unit]))
+        n, last = node_index.n_with_room(model, state, place, model.lead_share[lead]), np.int64(model.lead_end[lead])
         while lead < last:
             if model.lead_units[lead] <= n:
                 word = not_negative(model.lead_shape[lead] * n_words + (p >> 6))
