@@ -6,6 +6,7 @@ queue, what belongs to its task and its unit is fetched; when it is next, what b
 
 import numpy as np
 
+from vinesim.state import node_tree
 from vinesim.state.compiled_form import with_several_units
 from vinesim.state.kernel import fetch, not_negative
 
@@ -43,8 +44,7 @@ def fetch_node(model, state, task):
     fetch(state.node_beside, node * model.companion_type.shape[0])
     fetch(state.held_unit, model.task_held[task])
     if state.node_room.shape[0] > 0:
-        row = (state.node_room.shape[0] >> 1) + node
+        row = node_tree.leaf(state.node_room.shape[0], node)
         fetch(state.node_is_stale, node)
         fetch(state.node_room, row)
-        fetch(state.node_room, row >> 1)
-        fetch(state.node_room, row >> 2)
+        fetch(state.node_room, node_tree.above(row))

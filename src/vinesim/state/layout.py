@@ -14,6 +14,7 @@ import numpy as np
 FULL, OVERFULL = 1.0 - 1e-9, 1.0 + 1e-9  # tolerance on a capacity: demands such as 0.1 do not add up exactly
 SLACK = 1e-12  # of a capacity, added to rooms in the index of nodes: they are rounded otherwise than loads are
 COLUMNS = 8  # of the index of nodes that are compared at once; their number is a multiple of it
+FAN, ROOT = 4, 3  # of its rows: those below a row, and the number of the first (state/node_tree.py)
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 ATTACHED = -3  # as a task's unit: not started, and starts with the pending task of its gang
 OF_REQUEST = 4  # as a job's gang: of an application's request, each task on a node of its own, the least busy first
@@ -257,7 +258,7 @@ class State(NamedTuple):
     # state/node_offers.py; or [0, 0]
     node_fitting: np.ndarray  # [V C] int32: how many of the amounts asked of each companion it has room for; or [0]
     node_kinds: np.ndarray  # [V, T] int32: tasks of each type that run on the units of a node; or [0, 0]
-    node_room: np.ndarray  # [2 W, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
+    node_room: np.ndarray  # [R, at least L + C - 1] int16: state/node_index.py; or [0, 0] without it
     node_is_stale: np.ndarray  # [V] uint8: the node has changed, and node_room does not know; or [0]
     stale_node: np.ndarray  # [V] int32: the first n_stale are those nodes; or [0]
 

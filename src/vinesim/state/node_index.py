@@ -1,9 +1,9 @@
 """Which node is the first that has room for all that a task holds, for scenarios where tasks hold several units.
 
-A segment tree over the nodes: row 1 is the root, the children of row i are 2 i and 2 i + 1, the leaves are the last W
-rows. Of the nodes below it a row keeps, for each distinct lead, the most room for the first companion on a node that
-offers the lead (-1: none does), and for each further companion the most room on any node. So a search for a lead and
-one companion descends to the right node at once; further companions are necessary conditions on the way.
+A segment tree over the nodes, four rows below each (``state/node_tree.py``). Of the nodes below it a row keeps, for
+each distinct lead, the most room for the first companion on a node that offers the lead (-1: none does), and for each
+further companion the most room on any node. So a search for a lead and one companion descends to the right node at
+once; further companions are necessary conditions on the way.
 A room is kept as the number of amounts that tasks ask for and that fit into it, so that most changes of a load change
 no row above the leaf; it may be a little too large, as the units of a leaf are checked exactly.
 
@@ -15,38 +15,41 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from vinesim.state import queries
-from vinesim.state.bits import trailing_zeros
+from vinesim.state import node_tree, queries
+from vinesim.state.bits import highest, lowest
 from vinesim.state.demand import amount_of
 from vinesim.state.kernel import inlined, kernel, not_negative
-from vinesim.state.layout import COLUMNS, FULL, OVERFULL, SLACK
+from vinesim.state.layout import COLUMNS, FAN, FULL, OVERFULL, ROOT, SLACK
 
 ROOM = OVERFULL + SLACK
 
 
 @intrinsic
-def _keep_larger(typing_context, rooms, row, column):
-    """Set ``COLUMNS`` rooms of a row to the larger of those of its children; returns whether any has changed."""
+def _keep_largest(typing_context, rooms, row, below, column):
+    """Set ``COLUMNS`` rooms of a row to the largest of those of the rows ``below`` it; returns whether any has
+    changed."""
 
     def codegen(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
         vector = ir.VectorType(ir.IntType(16), COLUMNS)
 
-        def place(row):
-            at = builder.add(builder.mul(row, builder.extract_value(array.shape, 1)), args[2])
+        def place(row, i=0):
+            row = builder.add(row, ir.Constant(row.type, i))
+            at = builder.add(builder.mul(row, builder.extract_value(array.shape, 1)), args[3])
             return builder.bitcast(builder.gep(array.data, [at]), vector.as_pointer())
 
-        children = [builder.shl(args[1], ir.Constant(args[1].type, 1))]
-        children.append(builder.add(children[0], ir.Constant(args[1].type, 1)))
-        left, right = (builder.load(place(child), align=2) for child in children)
-        larger = builder.select(builder.icmp_signed(">", left, right), left, right)
+        def larger(one, other):
+            return builder.select(builder.icmp_signed(">", one, other), one, other)
+
+        a, b, c, d = (builder.load(place(args[2], i), align=2) for i in range(FAN))
+        largest = larger(larger(a, b), larger(c, d))
         mine = place(args[1])
         before = builder.load(mine, align=2)
-        builder.store(larger, mine, align=2)
+        builder.store(largest, mine, align=2)
         bits = ir.IntType(16 * COLUMNS)
-        return builder.icmp_unsigned("!=", builder.bitcast(before, bits), builder.bitcast(larger, bits))
+        return builder.icmp_unsigned("!=", builder.bitcast(before, bits), builder.bitcast(largest, bits))
 
-    return types.boolean(rooms, types.int64, types.int64), codegen
+    return types.boolean(rooms, types.int64, types.int64, types.int64), codegen
 
 
 @inlined
@@ -60,16 +63,19 @@ def note_change(state, node):
 
 
 @inlined
-def _may_hold(rooms, i, ranks, kind, lead, n_leads, n_companions):
-    """Whether a node below row i may have room for a class whose lead is given. Like all that is looked at in a loop
-    here, the arrays are bound to names before it: after a store the compiler would read their addresses again."""
-    i = not_negative(i)
-    if rooms[i, lead] < ranks[kind, 0]:
-        return False
-    for c in range(1, n_companions):  # noqa: SIM110  compiled code has no generators
-        if rooms[i, not_negative(n_leads + c - 1)] < ranks[kind, not_negative(c)]:
-            return False
-    return True
+def _may_hold(rooms, row, ranks, kind, lead, n_leads, n_companions):
+    """Return which of four rows, of which ``row`` is one, may have below them a node with room for a class whose lead
+    is given, as bits. As in every loop here, arrays are bound to names before it: after a store the compiler would read
+    their addresses again."""
+    first, found = not_negative(row & ~node_tree.LAST), np.int64(0)
+    for i in range(FAN):
+        found |= np.int64(rooms[first + i, lead] >= ranks[kind, 0]) << i
+    for c in range(1, n_companions):
+        column, rank, have_room = not_negative(n_leads + c - 1), ranks[kind, not_negative(c)], np.int64(0)
+        for i in range(FAN):
+            have_room |= np.int64(rooms[first + i, column] >= rank) << i
+        found &= have_room
+    return found
 
 
 @kernel
@@ -98,25 +104,23 @@ def next_node(model, state, kind, lead, node, end):
     _renew(model, state)
     rooms, ranks = state.node_room, model.kind_rank
     n_leads, n_companions = model.lead_type.shape[0], model.companion_type.shape[0]
-    width, kind, lead = rooms.shape[0] >> 1, not_negative(kind), not_negative(lead)
-    i, depth = width + node, np.int64(0)
-    if node == 0:
-        i, depth = np.int64(1), np.int64(trailing_zeros(np.uint64(width)))
-    while i & 1 == 0 and i > 1:  # the highest row whose nodes begin there
-        i >>= 1
-        depth += 1
-    while (i << depth) - width < end:
-        if _may_hold(rooms, i, ranks, kind, lead, n_leads, n_companions):
-            if depth == 0:
-                return i - width
-            i, depth = 2 * i, depth - 1
+    kind, lead = not_negative(kind), not_negative(lead)
+    row, shift = node_tree.highest(rooms.shape[0], node)
+    while node < end:
+        i = row & node_tree.LAST
+        found = _may_hold(rooms, row, ranks, kind, lead, n_leads, n_companions) >> i
+        if found > 0:
+            further = lowest(np.uint64(found))
+            row, node = row + further, node + (further << shift)
+            if shift == 0:
+                return node if node < end else np.int64(-1)
+            row, shift = node_tree.below(row), shift - node_tree.BITS
             continue
-        i += 1
-        if i & (i - 1) == 0:
-            break
-        while i & 1 == 0:
-            i >>= 1
-            depth += 1
+        node += (FAN - i) << shift
+        row |= node_tree.LAST
+        while row & node_tree.LAST == node_tree.LAST and node < end:
+            row, shift = node_tree.above(row), shift + node_tree.BITS
+        row += 1
     return np.int64(-1)
 
 
@@ -145,31 +149,40 @@ def last(model, state, task, p, low, high):
     if lead < 0 or low >= high:
         return np.int64(-1)
     _renew(model, state)
-    rooms, ranks = state.node_room, model.kind_rank
+    rooms, ranks, lead = state.node_room, model.kind_rank, not_negative(lead)
     n_leads, n_companions = model.lead_type.shape[0], model.companion_type.shape[0]
-    width, begin = rooms.shape[0] >> 1, np.int64(model.unit_node[low])
-    i, depth = width + np.int64(model.unit_node[high - 1]), np.int64(0)
-    while True:
-        if ((i + 1) << depth) - width <= begin:
-            return np.int64(-1)
-        if _may_hold(rooms, i, ranks, kind, not_negative(lead), n_leads, n_companions):
-            if depth > 0:
-                i, depth = 2 * i + 1, depth - 1
+    begin, end = np.int64(model.unit_node[low]), np.int64(model.unit_node[high - 1]) + 1
+    row, shift = node_tree.leaf(rooms.shape[0], end - 1), np.int64(0)
+    while end > begin:
+        i = row & node_tree.LAST
+        found = _may_hold(rooms, row, ranks, kind, lead, n_leads, n_companions) & ((np.int64(2) << i) - 1)
+        if found > 0:
+            back = i - highest(np.uint64(found))
+            row, end = row - back, end - (back << shift)
+            if shift > 0:
+                row, shift = node_tree.below(row) + node_tree.LAST, shift - node_tree.BITS
                 continue
-            found = np.int64(-1)
-            place = (i - width) * model.affinity.shape[0] + p
-            for j in range(model.node_begin[place], model.node_begin[place + 1]):
-                unit = np.int64(model.node_unit[j])
-                if fits(model, state, task, unit):
-                    found = unit
-            if found >= 0:
-                return found
-        if i & (i - 1) == 0:
-            return np.int64(-1)
-        i -= 1
-        while i & 1 == 1 and i > 1:
-            i >>= 1
-            depth += 1
+            unit = _last_unit_at(model, state, task, p, end - 1)
+            if unit >= 0:
+                return unit
+        else:
+            row, end = row - i, end - (i << shift)
+        end -= np.int64(1) << shift
+        while row & node_tree.LAST == 0 and end > begin:
+            row, shift = node_tree.above(row), shift + node_tree.BITS
+        row -= 1
+    return np.int64(-1)
+
+
+@inlined
+def _last_unit_at(model, state, task, p, node):
+    """Return the last unit of type p at the node on which the task fits; -1 if there is none."""
+    found, place = np.int64(-1), not_negative(node * model.affinity.shape[0] + p)
+    for i in range(model.node_begin[place], model.node_begin[place + 1]):
+        unit = np.int64(model.node_unit[i])
+        if fits(model, state, task, unit):
+            found = unit
+    return found
 
 
 @inlined
@@ -191,11 +204,11 @@ def _rank(model, state, c, node):
 
 
 @inlined
-def _set(rooms, i, column, rank):
+def _set(rooms, row, column, rank):
     """Set a room in a row; returns whether that changed it."""
-    i, column = not_negative(i), not_negative(column)
-    has_changed = rooms[i, column] != rank
-    rooms[i, column] = rank
+    column = not_negative(column)
+    has_changed = rooms[row, column] != rank
+    rooms[row, column] = rank
     return has_changed
 
 
@@ -229,13 +242,13 @@ def n_with_room(model, state, place, share):
 
 
 @inlined
-def _renew_leaf(model, state, i, node):
+def _renew_leaf(model, state, row, node):
     """Bring the row of a node up to date; returns whether it has changed."""
     n_leads, n_companions, rooms = model.lead_type.shape[0], model.companion_type.shape[0], state.node_room
     most = _rank(model, state, 0, node) if n_companions > 0 else np.int16(0)
     has_changed = False
     for c in range(1, n_companions):
-        has_changed |= _set(rooms, i, n_leads + c - 1, _rank(model, state, c, node))
+        has_changed |= _set(rooms, row, n_leads + c - 1, _rank(model, state, c, node))
     lead, lead_units = np.int64(0), model.lead_units
     while lead < n_leads:  # leads of one type and share follow one another, fewer units first
         lead = not_negative(lead)
@@ -243,7 +256,7 @@ def _renew_leaf(model, state, i, node):
         place = not_negative(node * model.affinity.shape[0] + model.lead_type[lead])
         n = n_with_room(model, state, place, model.lead_share[lead])
         while lead < end:
-            has_changed |= _set(rooms, i, lead, most if lead_units[not_negative(lead)] <= n else np.int16(-1))
+            has_changed |= _set(rooms, row, lead, most if lead_units[not_negative(lead)] <= n else np.int16(-1))
             lead += 1
     return has_changed
 
@@ -252,15 +265,16 @@ def _renew_leaf(model, state, i, node):
 def _renew(model, state):
     """Bring the index up to date."""
     rooms, run = state.node_room, state.run[0]
-    width, n_columns = rooms.shape[0] >> 1, rooms.shape[1]
+    n_rows, n_columns = rooms.shape
     for k in range(run.n_stale):
         node = not_negative(state.stale_node[not_negative(k)])
         state.node_is_stale[node] = 0
-        i = width + node
-        has_changed = _renew_leaf(model, state, i, node)
-        while has_changed and i > 1:
-            i = not_negative(i >> 1)
-            has_changed = _keep_larger(rooms, i, 0)
+        row = node_tree.leaf(n_rows, node)
+        has_changed = _renew_leaf(model, state, row, node)
+        while has_changed and row > ROOT:
+            row = node_tree.above(row)
+            below = node_tree.below(row)
+            has_changed = _keep_largest(rooms, row, below, 0)
             for c in range(COLUMNS, n_columns, COLUMNS):
-                has_changed |= _keep_larger(rooms, i, c)
+                has_changed |= _keep_largest(rooms, row, below, c)
     run.n_stale = 0

@@ -4,15 +4,14 @@ import numpy as np
 
 from vinesim.model.arrays import distinct
 from vinesim.state.demand import amounts
-from vinesim.state.layout import BESIDE, COLUMNS, FULL, OVERFULL, SLACK, Model
+from vinesim.state.layout import BESIDE, COLUMNS, FAN, FULL, OVERFULL, ROOT, SLACK, Model
 
 
 def node_rooms(model: Model) -> np.ndarray:
-    """[2 W, at least L + C - 1] the index of the idle nodes; [0, 0] where the units have an order of their own."""
+    """[R, at least L + C - 1] the index of the idle nodes; [0, 0] where the units have an order of their own."""
     n_nodes, n_leads = len(model.node_rack), len(model.lead_type)
     if model.node_first[-1] == 0:
         return np.empty((0, 0), np.int16)
-    width = 1 << max(0, n_nodes - 1).bit_length()
     n_columns = n_leads + max(0, len(model.companion_type) - 1)
     leaves = np.zeros((n_columns, n_nodes), np.int16)
     leaves[:n_leads] = -1
@@ -32,13 +31,19 @@ def node_rooms(model: Model) -> np.ndarray:
                 has_room = amounts(model.lead_share[row], capacity) <= capacity * OVERFULL
                 n_offered = np.bincount(node[has_room], minlength=n_nodes)[offers]
             leaves[row, offers] = np.where(n_offered >= model.lead_units[row], first[offers], -1)
-    rooms = np.zeros((2 * width, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
+    width = 1
+    n_above: list[int] = []  # rows a level, from the root to the one above the leaves
+    while width < n_nodes or not n_above:
+        n_above.append(width)
+        width *= FAN
+    begin = ROOT + sum(n_above)  # of the leaves
+    rooms = np.zeros((begin + width, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
     rooms[:, :n_leads] = -1
-    rooms[width : width + n_nodes, :n_columns] = leaves.T
-    level = width
-    while level > 1:
-        rooms[level // 2 : level] = np.maximum(rooms[level : 2 * level : 2], rooms[level + 1 : 2 * level : 2])
-        level //= 2
+    rooms[begin : begin + n_nodes, :n_columns] = leaves.T
+    for n in reversed(n_above):
+        below = rooms[begin : begin + n * FAN]
+        rooms[begin - n : begin] = below.reshape(n, FAN, -1).max(axis=1)
+        begin -= n
     return rooms
 
 
