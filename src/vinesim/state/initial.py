@@ -5,7 +5,7 @@ import numpy as np
 from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
 from vinesim.state.layout import ATTACHED, ENDED, PENDING, RUN, Model, State, has_shared_speed
-from vinesim.state.node_rooms import beside, node_rooms
+from vinesim.state.node_rooms import beside, empty_rooms
 
 
 def first_units(model: Model) -> np.ndarray:
@@ -44,7 +44,7 @@ def build_state(
     run["random"] = np.uint64(seed)
     run["n_with_room"] = n_units
     run["found_task"] = run["gang_task"] = run["gang_refused"] = run["gang_event"] = -1
-    run["n_changes_seen"] = -1
+    run["n_changes_seen"] = run["n_stale"] = -1
     run["queue_now"] = run["queue_newest"] = run["queue_ahead"] = run["interrupted"] = -1
     free = bit_levels.empty(n_types + 1, n_units)
     free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
@@ -66,7 +66,7 @@ def build_state(
     has_gangs = len(model.job_gang) > 0
     n_members = int(np.diff(model.job_first)[model.job_gang != NO_GANG].max(initial=0)) if has_gangs else 0
     is_shared, has_vectors = has_shared_speed(model), len(model.kind_units) > 0
-    rooms = node_rooms(model) if has_vectors and (indexes_nodes or has_gangs) else np.empty((0, 0), np.int16)
+    rooms = empty_rooms(model) if has_vectors and (indexes_nodes or has_gangs) else np.empty((0, 0), np.int16)
     keeps_offers = has_vectors and scores_nodes
     n_offers = (int(model.kind_shape.max(initial=-1)) + 1) * model.kind_types.shape[1]
     n_kinds, n_nodes = len(model.ranking), len(model.node_rack)

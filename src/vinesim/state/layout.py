@@ -138,7 +138,7 @@ RUN = np.dtype(
         ("had_outage", "i8"),  # nodes went down or came up since the policy was last asked
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
-        ("n_stale", "i8"),  # nodes that have changed since the index of nodes was brought up to date
+        ("n_stale", "i8"),  # nodes that have changed since the index of nodes was last asked; -1: it was not yet
         ("n_tried", "i8"),  # units whose loads are changed for the time of a trial
         ("n_changes", "i8"),  # changes of nodes so far, where scores of nodes are kept
         ("n_changes_seen", "i8"),  # of these, up to which the scores of any task type are known

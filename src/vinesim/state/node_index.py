@@ -7,7 +7,8 @@ once; further companions are necessary conditions on the way.
 A room is kept as the number of amounts that tasks ask for and that fit into it, so that most changes of a load change
 no row above the leaf; it may be a little too large, as the units of a leaf are checked exactly.
 
-Changed nodes are noted, and brought up to date before the next search: many searches need no index.
+Changed nodes are noted, and brought up to date before the next search: many searches need no index. Before the first
+one, nothing is noted.
 """
 
 import numpy as np
@@ -55,9 +56,9 @@ def _keep_largest(typing_context, rooms, row, below, column):
 @inlined
 def note_change(state, node):
     """Note that units of the node have changed."""
-    if state.node_room.shape[0] > 0 and state.node_is_stale[node] == 0:
+    run = state.run[0]
+    if run.n_stale >= 0 and state.node_is_stale[node] == 0:
         state.node_is_stale[node] = 1
-        run = state.run[0]
         state.stale_node[not_negative(run.n_stale)] = node
         run.n_stale += 1
 
@@ -262,10 +263,21 @@ def _renew_leaf(model, state, row, node):
 
 
 @kernel
+def _note_all(state):
+    """Note all nodes as changed, for the first search."""
+    n_nodes = state.stale_node.shape[0]
+    for node in range(n_nodes):
+        state.stale_node[node] = node
+    state.run[0].n_stale = n_nodes
+
+
+@kernel
 def _renew(model, state):
     """Bring the index up to date."""
     rooms, run = state.node_room, state.run[0]
     n_rows, n_columns = rooms.shape
+    if run.n_stale < 0:
+        _note_all(state)
     for k in range(run.n_stale):
         node = not_negative(state.stale_node[not_negative(k)])
         state.node_is_stale[node] = 0

@@ -2,58 +2,22 @@
 
 import numpy as np
 
-from vinesim.model.arrays import distinct
-from vinesim.state.demand import amounts
 from vinesim.state.layout import BESIDE, COLUMNS, FAN, FULL, OVERFULL, ROOT, SLACK, Model
 
 
-def node_rooms(model: Model) -> np.ndarray:
-    """[R, at least L + C - 1] the index of the idle nodes; [0, 0] where the units have an order of their own."""
+def empty_rooms(model: Model) -> np.ndarray:
+    """[R, at least L + C - 1] the index as if no node had room: it is brought up to date when it is first asked; [0, 0]
+    where the units have an order of their own."""
     n_nodes, n_leads = len(model.node_rack), len(model.lead_type)
     if model.node_first[-1] == 0:
         return np.empty((0, 0), np.int16)
+    n_above, n_leaves = 1, FAN  # rows: the root, and those below it
+    while n_leaves < n_nodes:
+        n_above, n_leaves = n_above + n_leaves, n_leaves * FAN
     n_columns = n_leads + max(0, len(model.companion_type) - 1)
-    leaves = np.zeros((n_columns, n_nodes), np.int16)
-    leaves[:n_leads] = -1
-    first = np.zeros(n_nodes, np.int16)
-    for c, p in enumerate(model.companion_type):
-        ranks = _ranks(model, c, p, n_nodes)
-        if c > 0:
-            leaves[n_leads + c - 1] = ranks
-        else:
-            first = ranks
-    for processor_type in distinct(model.lead_type):
-        mine = model.unit_type == processor_type
-        node, capacity = model.unit_node[mine], model.unit_capacity[mine]
-        offers = distinct(node)
-        for row in np.flatnonzero(model.lead_type == processor_type):
-            if row == 0 or model.lead_end[row] != model.lead_end[row - 1]:  # else of the same share
-                has_room = amounts(model.lead_share[row], capacity) <= capacity * OVERFULL
-                n_offered = np.bincount(node[has_room], minlength=n_nodes)[offers]
-            leaves[row, offers] = np.where(n_offered >= model.lead_units[row], first[offers], -1)
-    width = 1
-    n_above: list[int] = []  # rows a level, from the root to the one above the leaves
-    while width < n_nodes or not n_above:
-        n_above.append(width)
-        width *= FAN
-    begin = ROOT + sum(n_above)  # of the leaves
-    rooms = np.zeros((begin + width, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
+    rooms = np.zeros((ROOT + n_above + n_leaves, -(-n_columns // COLUMNS) * COLUMNS), np.int16)
     rooms[:, :n_leads] = -1
-    rooms[begin : begin + n_nodes, :n_columns] = leaves.T
-    for n in reversed(n_above):
-        below = rooms[begin : begin + n * FAN]
-        rooms[begin - n : begin] = below.reshape(n, FAN, -1).max(axis=1)
-        begin -= n
     return rooms
-
-
-def _ranks(model: Model, c: int, processor_type: int, n_nodes: int) -> np.ndarray:
-    """[V] the rank of the largest amount that fits on each idle node's unit of a companion's type with most room."""
-    largest, mine = np.zeros(n_nodes), model.unit_type == processor_type
-    np.maximum.at(largest, model.unit_node[mine], model.unit_capacity[mine] * (OVERFULL + SLACK))
-    begin, end = model.asked_first[c], model.asked_first[c + 1]
-    ranks = np.concatenate([[0], model.asked_rank[begin:end]])
-    return ranks[np.searchsorted(model.asked[begin:end], largest, side="right")].astype(np.int16)
 
 
 def beside(model: Model, capacities_stay: bool) -> np.ndarray:
