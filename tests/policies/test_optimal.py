@@ -2,6 +2,10 @@
 
 import itertools
 import math
+import signal
+import threading
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -16,7 +20,9 @@ from vinesim.policies.optimal.cuts import may_run
 from vinesim.policies.optimal.instance import Instance, WholeTimes, meets_on_types, times_on_types
 from vinesim.policies.optimal.policy import Optimal
 from vinesim.policies.optimal.schedule import in_order
+from vinesim.policies.optimal.schedule_model import ScheduleModel
 from vinesim.policies.optimal.search import Search
+from vinesim.policies.optimal.solver import cp_sat, new_solver, solve
 from vinesim.state import queries
 from vinesim.state.build import build_model
 
@@ -167,6 +173,66 @@ def test_one_worker_finds_the_same_again():
     assert first.is_optimal
     assert np.array_equal(first.schedule.unit, second.schedule.unit)
     assert np.array_equal(first.schedule.start_us, second.schedule.start_us)
+
+
+@contextmanager
+def ctrl_c_after(seconds):
+    """Ctrl-C while the main thread waits for the solver. Afterwards it does again what it did before."""
+    before = signal.getsignal(signal.SIGINT)
+    timer = threading.Timer(seconds, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    yield
+    timer.join()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def hard_instance(n_tasks):
+    """No search is done with it within a minute."""
+    random = np.random.default_rng(1)
+    return instance_of(np.zeros(n_tasks), random.uniform(1, 9, (n_tasks, 12)), [1] * 12)
+
+
+@pytest.mark.parametrize("objective", ["makespan", "sum_finish"])
+def test_ctrl_c_ends_the_search_with_the_best_schedule_so_far(objective):
+    instance = hard_instance(150)
+    begun = time.monotonic()
+    with ctrl_c_after(1.0):
+        search = Search(instance, objective, 120.0, 1, None)
+        found = search.run()
+    assert search.is_stopped
+    assert time.monotonic() - begun < 60
+    assert found.bound_us <= found.value_us == found.schedule.value_us(instance, objective)
+    assert not found.is_optimal
+
+
+def test_ctrl_c_ends_what_needs_a_proof():
+    model = ScheduleModel(*of_search(hard_instance(150)))
+    begun = time.monotonic()
+    with ctrl_c_after(1.0):
+        answer, is_stopped = solve(new_solver(120.0, 1), model.cp)
+    assert is_stopped
+    assert answer != cp_sat().OPTIMAL
+    assert time.monotonic() - begun < 60
+
+
+def of_search(instance):
+    search = Search(instance, "sum_finish", 0.0, 1, None)
+    return instance, search.whole, "sum_finish", search.best, search.bound, search._end()
+
+
+def test_a_search_that_ends_early_by_itself_goes_on(monkeypatch):
+    """The solver keeps a distance from its limit as long as the longest stall of the machine so far."""
+    instance, n_asked = random_instance(2, n_tasks=7, n_units=3), 0
+
+    def stalled(solver, model, watcher=None):
+        nonlocal n_asked
+        n_asked += 1
+        return (cp_sat().UNKNOWN, False) if n_asked <= 6 else solve(solver, model, watcher)
+
+    monkeypatch.setattr("vinesim.policies.optimal.search.solve", stalled)
+    found = Search(instance, "sum_finish", 20.0, 1, None).run()
+    assert n_asked > 6
+    assert found.is_optimal
 
 
 def test_times_are_those_of_the_queries():

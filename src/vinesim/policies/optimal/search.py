@@ -15,7 +15,7 @@ from vinesim.policies.optimal.cuts import add_cuts, may_run
 from vinesim.policies.optimal.instance import Instance, Objective, WholeTimes
 from vinesim.policies.optimal.schedule import Schedule, greedy, in_order, orders
 from vinesim.policies.optimal.schedule_model import ScheduleModel
-from vinesim.policies.optimal.solver import cp_sat, new_solver
+from vinesim.policies.optimal.solver import cp_sat, new_solver, solve
 
 BOUND = 0.3  # share of the time limit: for the destructive bound
 PROBE = 0.05  # share of the time limit: for one step of it
@@ -44,7 +44,7 @@ class Search:
         self.instance, self.objective, self.on_message = instance, objective, on_message
         self.limit_s, self.workers = limit_s, workers
         self.begun = self.told = time.monotonic()
-        self.is_stopped = False
+        self.is_stopped = False  # by Ctrl-C, or because the solver has the best schedule
         self.best = greedy(instance, objective)
         self.value_us = self.best.value_us(instance, objective)
         self.whole = WholeTimes.of(instance, float(self.best.finish_us.max()))
@@ -122,21 +122,20 @@ class Search:
         cp = cp_sat()
         model = ScheduleModel(self.instance, self.whole, self.objective, self.best, self.bound, end)
         solver = new_solver(limit_s, self.workers)
-        answer = solver.solve(model.cp, _watcher(self, model))
+        answer, is_stopped = solve(solver, model.cp, _watcher(self, model))
         if answer in (cp.OPTIMAL, cp.FEASIBLE):
             self._take(*model.schedule(solver.value))
             self.bound = max(self.bound, int(np.ceil(solver.best_objective_bound - 1e-6)))
         if answer == cp.INFEASIBLE:
             self.bound = max(self.bound, end + 1)
-        if answer == cp.OPTIMAL or (answer != cp.INFEASIBLE and solver.wall_time < 0.95 * limit_s):
-            self.is_stopped = True  # solved, or Ctrl-C
+        self.is_stopped = is_stopped or answer == cp.OPTIMAL
         self._tell()
 
     def _raise_bound(self, limit_s: float) -> None:
         """Bisect for the smallest end for which the assignments alone are feasible."""
         cp, until = cp_sat(), min(self._left_s(), limit_s) + time.monotonic()
         low, high = self.bound, int(np.ceil(self.value_us / self.whole.step_us))
-        while low < high and (left := until - time.monotonic()) > 0:
+        while low < high and not self.is_stopped and (left := until - time.monotonic()) > 0:
             middle = (low + high) // 2
             if self._assign(middle, min(left, PROBE * self.limit_s)) == cp.INFEASIBLE:
                 low = self.bound = middle + 1
@@ -155,7 +154,7 @@ class Search:
             cp.add_exactly_one(assigned[task, c] for c in np.flatnonzero(able[task]).tolist())
         add_cuts(cp, self.whole, self.instance.count, assigned, end)
         solver = new_solver(limit_s, self.workers)
-        answer = int(solver.solve(cp))
+        answer, self.is_stopped = solve(solver, cp)
         if answer in (cp_sat().OPTIMAL, cp_sat().FEASIBLE):
             chosen = np.array([c for (_, c), variable in assigned.items() if solver.value(variable)])
             for order in orders(self.instance.release_us, self.instance.times_us[np.arange(len(chosen)), chosen]):
