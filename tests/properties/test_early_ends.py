@@ -44,7 +44,7 @@ def test_the_engines_agree_where_tasks_hold_several_units(name):
     """And at every instant there is room for all that is held."""
     policy, options = POLICIES[name]
     n_placed, reasons = 0, set()
-    for seed in range(75):
+    for seed in range(150):
         case = real_scenario(seed, policy, has_outages=seed % 3 == 0, early=True, options=options)
         compiled = run(case, "compiled")
         assert unlike(compiled, run(case, "reference")) == [], seed
@@ -62,5 +62,5 @@ def test_the_engines_agree_where_tasks_hold_several_units(name):
             last = outcome.early.task[outcome.early.is_last]
             held = np.isin(outcome.early.task, outcome.held.row) & np.isin(outcome.early.task, last)
             reasons |= {OUTCOMES[why] for why in outcome.early.why[held]}
-    assert n_placed > 2
+    assert n_placed > 5
     assert reasons >= ENDS[name]
