@@ -86,7 +86,9 @@ def test_a_run_leaves_nothing_to_the_next(workers):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_broken_rule_names_the_policy(workers):
     with pytest.raises(vs.PolicyError, match="Odd at 700 us asked for task 14 on unit 99"):
-        simulate_many(scenario(policy=Odd("asks_for_no_unit")), arrival_us=TIMES[[0, 2, 0]], workers=workers, engine="compiled")
+        simulate_many(
+            scenario(policy=Odd("asks_for_no_unit")), arrival_us=TIMES[[0, 2, 0]], workers=workers, engine="compiled"
+        )
 
 
 def test_an_error_inside_a_policy_is_its_own():
