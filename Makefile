@@ -1,6 +1,9 @@
 # make demo | test | test-policy | check | bench | verify | mutations | docs | lock | clean
 PYTHON ?= python3
 BIN := .venv/bin
+# Byte code is kept, whatever the shell says: else each process of a test compiles all that it imports, a second of NumPy,
+# Numba, Dask and the tests.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-policy check bench verify mutations docs setup lock clean
 

@@ -7,13 +7,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def collected(*words: str) -> subprocess.CompletedProcess[str]:
+def collected(*words: str, folders: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     call = [sys.executable, "-m", "pytest", "-n", "0", "--collect-only", "-p", "no:cacheprovider", *words]
-    return subprocess.run([*call, "tests/policies", "tests/properties"], cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run([*call, *folders], cwd=ROOT, capture_output=True, text=True)
 
 
 def test_only_the_tests_of_the_policy_are_run():
-    done = collected("--policy", "rb_ljf")
+    done = collected("--policy", "rb_ljf", folders=("tests/policies", "tests/properties"))
     names = [line for line in done.stdout.splitlines() if "::" in line]
     assert len(names) > 5
     assert all("rb_ljf" in name for name in names)
@@ -23,6 +23,6 @@ def test_only_the_tests_of_the_policy_are_run():
 
 
 def test_a_policy_that_is_not_there_is_said():
-    done = collected("--policy", "nobody")
+    done = collected("--policy", "nobody", folders=("tests/golden",))
     assert done.returncode == 4
     assert "--policy nobody: expected one of flat, high" in done.stderr

@@ -1,9 +1,13 @@
 """Small plans whose runs are short on the reference engine."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+import vinesim as vs
+from vinesim.plans.answer import Answer
 
 MIX = {
     "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 1}}]},
@@ -18,8 +22,7 @@ MIX = {
 CPUS, GPUS = "datacenter.racks[0].units.CPU_INTEL", "datacenter.racks[0].units.GPU"
 
 
-@pytest.fixture
-def mapping() -> dict[str, Any]:
+def little_plan() -> dict[str, Any]:
     """A plan: 0 to 7 CPUs, 0 to 2 GPUs, and two policies; the cheapest for a latency limit."""
     return {
         "scenario": deepcopy(MIX),
@@ -29,3 +32,16 @@ def mapping() -> dict[str, Any]:
         "confirm": {"replications": 40, "horizon": 1},
         "budget": {"runs": 4000},
     }
+
+
+@pytest.fixture
+def mapping() -> dict[str, Any]:
+    """The plan, to be changed."""
+    return little_plan()
+
+
+@pytest.fixture(scope="session")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
+    """The answer to the plan as it is, and its folder."""
+    folder = tmp_path_factory.mktemp("planned") / "out"
+    return vs.plan(little_plan(), folder, workers=1), folder

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from copy import deepcopy
 
 import numpy as np
@@ -56,8 +57,8 @@ def test_without_randomness_the_answer_is_that_of_enumeration(mapping):
     assert found.closed.startswith("none of ")
 
 
-def test_the_answer_of_random_runs_holds_and_no_cheaper_point_does(mapping):
-    found = vs.plan(mapping, workers=1)
+def test_the_answer_of_random_runs_holds_and_no_cheaper_point_does(planned):
+    found, _ = planned
     price = found.recommended.objectives[0].estimate
     assert (found.status, found.recommended.verdict) == (Status.RECOMMENDED, Verdict.HOLDS)
     assert found.confirmation.fresh.n == 40
@@ -69,8 +70,9 @@ def test_the_answer_of_random_runs_holds_and_no_cheaper_point_does(mapping):
     assert found.screened_why["overloaded"] > 2
 
 
-def test_the_folder_is_a_sweep_and_a_second_plan_uses_its_runs(mapping, tmp_path):
-    first = vs.plan(mapping, tmp_path / "out", workers=1)
+def test_the_folder_is_a_sweep_and_a_second_plan_uses_its_runs(mapping, planned, tmp_path):
+    first = planned[0]
+    shutil.copytree(planned[1], tmp_path / "out")
     assert first.counts["runs_done_now"] > 0
     rows = vs.read_sweep(tmp_path / "out").table
     assert rows.n_rows >= first.counts["runs"]
@@ -85,24 +87,23 @@ def test_the_folder_is_a_sweep_and_a_second_plan_uses_its_runs(mapping, tmp_path
     assert table.n_rows == other.counts["run"]
 
 
-def test_a_folder_of_another_space_is_refused(mapping, tmp_path):
-    vs.plan(mapping, tmp_path / "out", workers=1)
+def test_a_folder_of_another_space_is_refused(mapping, planned):
     mapping["scenario"]["arrivals"] = {"poisson": {"mean": 301}}
     with pytest.raises(vs.InputError, match="runs there that are not in this study"):
-        vs.plan(mapping, tmp_path / "out", workers=1)
+        vs.plan(mapping, planned[1], workers=1)
 
 
-def test_the_recommendation_runs_and_gives_the_numbers_of_the_plan(mapping, tmp_path):
-    found = vs.plan(mapping, tmp_path / "out", workers=1)
-    scenario = vs.read_scenario(tmp_path / "out" / "recommendation.yaml")
+def test_the_recommendation_runs_and_gives_the_numbers_of_the_plan(planned):
+    found, out = planned
+    scenario = vs.read_scenario(out / "recommendation.yaml")
     own = vs.simulate(scenario, engine="reference").summary
     assert own["cost"]["purchase"] == found.recommended.objectives[0].estimate
-    rows = vs.read_sweep(tmp_path / "out").table
+    rows = vs.read_sweep(out).table
     here = (rows["point"] == found.recommended.point) & (rows["replication"] == 0)
     assert own["jobs"]["latency_us"]["mean"] == rows["jobs.latency_us.mean"][here][0]
     units = scenario.datacenter.count_by_type()
     assert found.recommended.choice[CPUS] == units.get("CPU_INTEL", 0)
-    document = json.loads((tmp_path / "out" / "plan.json").read_text())
+    document = json.loads((out / "plan.json").read_text())
     assert document["recommended"]["choice"][CPUS] == units.get("CPU_INTEL", 0)
     assert document["status"] == "recommended"
 
@@ -239,8 +240,8 @@ def test_a_longer_workload_shows_that_the_horizon_was_too_short(mapping):
     assert vs.plan(mapping, workers=1).status is Status.RECOMMENDED
 
 
-def test_the_answer_is_plain_data(mapping):
-    document = as_document(vs.plan(mapping, workers=1))
+def test_the_answer_is_plain_data(planned):
+    document = as_document(planned[0])
     json.dumps(document, allow_nan=False)
     goal = {"of": "cost.purchase", "number": "cost.purchase", "is_maximized": False}
     assert document["plan"]["objectives"] == [goal]
@@ -261,8 +262,8 @@ def test_relaxing_a_limit_saves_what_the_cheaper_plan_saves(mapping):
     assert relaxed.value == pytest.approx(429)
 
 
-def test_one_unit_more_and_less_are_simulated(mapping):
-    found = vs.plan(mapping, workers=1)
+def test_one_unit_more_and_less_are_simulated(planned):
+    found, _ = planned
     here = found.recommended.choice
     steps = {(each.choice, each.label) for each in found.beside}
     assert (CPUS, here[CPUS] + 1) in steps or here[CPUS] == 7

@@ -65,43 +65,43 @@ def random_jobs(seed, wrong=(1.0,), equal=False):
 )
 def test_it_schedules_as_plain_lists_do(name, wrong):
     n_moved = 0
-    for seed in range(150):
+    for seed in range(60):
         jobs, n_units, cores = random_jobs(seed, wrong)
         done = vs.simulate(scenario(name, jobs, n_units, cores)).tasks
         plain.run(jobs, n_units, cores, RULES[name])
         assert done["init_us"].tolist() == [job.start for job in jobs], seed
         assert done["unit"].tolist() == [job.unit for job in jobs], seed
         n_moved += [job.start for job in jobs] != sorted(job.start for job in jobs)
-    assert n_moved > 50  # jobs overtake
+    assert n_moved > 20  # jobs overtake
 
 
 @BOTH
 def test_no_job_starts_after_its_first_reservation_when_estimates_are_exact(name):
     n_promised = 0
-    for seed in range(300, 400):
+    for seed in range(300, 340):
         jobs, n_units, cores = random_jobs(seed)
         done = starts(name, jobs, n_units, cores)
         for one, start in zip(plain.run(jobs, n_units, cores, RULES[name]), done, strict=True):
             if one.promised is not None:
                 n_promised += 1
                 assert start <= one.promised, seed
-    assert n_promised > 500
+    assert n_promised > 200
 
 
 def test_conservative_keeps_its_promises_when_jobs_end_early():
     n_earlier = 0
-    for seed in range(100):
+    for seed in range(40):
         jobs, n_units, cores = random_jobs(seed, (1.0, 3.0))
         done = starts("conservative_backfill", jobs, n_units, cores)
         plain.run(jobs, n_units, cores, plain.conservative)
         assert all(start <= one.promised for one, start in zip(jobs, done, strict=True)), seed
         n_earlier += sum(start < one.promised for one, start in zip(jobs, done, strict=True))
-    assert n_earlier > 500
+    assert n_earlier > 200
 
 
 @BOTH
 def test_equal_requests_are_first_in_first_out(name):
-    for seed in range(60):
+    for seed in range(24):
         jobs, n_units, cores = random_jobs(seed, equal=True)
         assert starts(name, jobs, n_units, cores) == starts("high", jobs, n_units, cores), seed
 
@@ -109,7 +109,7 @@ def test_equal_requests_are_first_in_first_out(name):
 @BOTH
 @pytest.mark.parametrize("wrong", [(1.0,), (0.3, 1.0, 3.0)])
 def test_both_engines_agree_and_all_jobs_end(name, wrong):
-    for seed in range(40):
+    for seed in range(16):
         case = scenario(name, *random_jobs(seed, wrong))
         assert differences(case) == [], seed
         assert vs.simulate(case).exit_reason == "ALL_DONE"
@@ -152,7 +152,7 @@ def test_a_job_that_waits_for_a_late_one_starts_elsewhere():
 
 
 def test_conservative_jobs_behind_a_late_one_are_not_lost():
-    for seed in range(60):
+    for seed in range(24):
         jobs, n_units, cores = random_jobs(seed, (0.2, 0.5, 1.0, 2.0))
         assert np.isfinite(starts("conservative_backfill", jobs, n_units, cores)).all()
 

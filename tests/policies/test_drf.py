@@ -84,6 +84,6 @@ def test_the_user_with_the_lowest_dominant_share_starts_next(kind, monkeypatch):
         return action
 
     monkeypatch.setattr(reference, "asked", watched)
-    for seed in range(30):
+    for seed in range(12):
         vs.simulate(with_users(KINDS[kind](seed), seed), engine="reference")
     assert seen

@@ -26,7 +26,7 @@ def look_at_every_unit(model, state, scratch, task, now_us):
 def test_the_schedule_is_that_of_a_look_at_every_unit(monkeypatch):
     """Any scenarios with tasks that take whole units, every fourth with all jobs at once: many units tie."""
     outages = late = n_tasks = 0
-    for seed in range(400):
+    for seed in range(160):
         case = any_scenario(seed, EarliestCompletion, {})
         work = replace(case.workload, demand=np.full(case.workload.n_tasks, np.inf))
         if seed % 4 == 0:
@@ -44,8 +44,8 @@ def test_the_schedule_is_that_of_a_look_at_every_unit(monkeypatch):
             assert getattr(done, name).tobytes() == getattr(expected, name).tobytes(), (seed, name)
         assert done.n_events == expected.n_events, seed
         n_tasks += work.n_tasks
-    assert min(outages, late) > 40
-    assert n_tasks > 2000
+    assert min(outages, late) > 16
+    assert n_tasks > 800
 
 
 def busy(n_units):

@@ -30,7 +30,7 @@ KINDS = {
 @pytest.mark.parametrize("name", ["priority", "srtf", "las"])
 def test_the_rule_is_that_of_plain_loops(name, kind):
     n_preempted = 0
-    for seed in range(30):  # 26: a task of a group is preempted after the one before it was withdrawn
+    for seed in (*range(12), 26):  # 26: a task of a group is preempted after the one before it was withdrawn
         options = {"quantum_us": 5.0, "levels": 3, "factor": 2.0} if name == "las" else {}
         mine = run(KINDS[kind](seed, name, options), "reference")
         if name == "las":
@@ -41,7 +41,7 @@ def test_the_rule_is_that_of_plain_loops(name, kind):
         assert [found for found in unlike(mine, plain) if not any(word in found for word in apart)] == [], seed
         if not isinstance(mine, Refused) and mine.outcome.early is not None:
             n_preempted += int((mine.outcome.early.why == PREEMPTED).sum())
-    assert n_preempted > 10
+    assert n_preempted > 4
 
 
 def test_priority_then_age():

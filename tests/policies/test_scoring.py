@@ -79,7 +79,7 @@ def places(done: vs.Result, nodes: list[Node]) -> list[tuple[int, list[int]]]:
 def test_scores_and_places_are_those_of_the_definitions(name):
     kind: Any = find(name)
     n_refused = 0
-    for seed in range(25):
+    for seed in range(10):
         nodes, pods = cluster(seed)
         found: dict[tuple[int, int], int] = {}
 
@@ -93,7 +93,7 @@ def test_scores_and_places_are_those_of_the_definitions(name):
         assert found == scores, seed
         assert places(done, nodes) == [(node, sorted(gpus)) for node, gpus in expected], seed
         n_refused += sum(node < 0 for node, _ in expected)
-    assert n_refused > 25
+    assert n_refused > 10
 
 
 def test_typical_pods_are_those_of_the_first_tasks_where_the_option_says_so():
@@ -111,7 +111,7 @@ def test_typical_pods_are_those_of_the_first_tasks_where_the_option_says_so():
 
 @pytest.mark.parametrize("name", mostly_slow([*NAMES, "random_fit"], {"fgd"}))
 def test_both_engines_give_the_same_bits(name):
-    for seed in range(8):
+    for seed in range(4):
         nodes, pods = cluster(seed, 40)
         base = case(nodes, pods, name)
         assert differences(base) == [], seed

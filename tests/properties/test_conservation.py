@@ -28,7 +28,7 @@ def facts_of(case):
 def test_a_policy_that_may_overcommit_does(name):
     """Or the rule about capacities would pass over it for nothing."""
     over = 0
-    for seed in range(40):
+    for seed in range(20):
         facts = facts_of(seeded_scenario(seed, every_policy()[name]))
         units = range(facts.n_units)
         over += any(facts.load(unit, time) > 1.01 * facts.capacity(unit) for unit in units for time in facts.moments)
@@ -50,7 +50,7 @@ def test_in_order_of_arrival_is_not_how_it_is_anyway(name):
 KINDS = (Limits(demands="none", sharing=False), Limits(), Limits(outages=True), Limits(demands="equal"))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_drawn_scenarios_conserve(data):
     policy = data.draw(st.sampled_from(["flat", "high", "pref", "closer_to_data", "earliest_finish", "delay"]))

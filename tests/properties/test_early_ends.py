@@ -28,7 +28,7 @@ ENDS = {name: EVER | {"preempted"} for name in POLICIES} | {"high": EVER, "restl
 def test_the_engines_agree(name):
     policy, options = POLICIES[name]
     n_early = 0
-    for seed in range(120):
+    for seed in range(60):
         case = seeded_scenario(seed, policy, options, LIMITS)
         compiled = run(case, "compiled")
         assert unlike(compiled, run(case, "reference")) == [], seed

@@ -22,7 +22,7 @@ from tests.properties.equivalence import (
 from tests.strategies import Limits, scenarios, with_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
+N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "30"))
 
 
 @pytest.mark.timeout(300 + 2 * N_SCENARIOS)
@@ -50,7 +50,7 @@ def test_what_failed_once_holds(name, seed):
 KINDS = ("high", "flat", "symphony", "easy_backfill", "rb_ljf_ba", "test_consolidate", "test_choosy")
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_drawn_scenarios_give_the_same_tables(data):
     """Hypothesis makes what it finds small. Few policies, as each has its own compiled loop."""

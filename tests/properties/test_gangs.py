@@ -12,7 +12,7 @@ from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "120"))
+N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
 POLICIES = {
     "flat": ("flat", {}),
     "flat in an order of its own": ("flat", {"order": "once"}),

@@ -52,7 +52,7 @@ KINDS = (  # policy, its options, and what a scenario for it may hold
 CELLS = 7
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_number_and_picture_of_units_follows_from_the_tables(data):
     policy, options, limits = data.draw(st.sampled_from(KINDS))

@@ -341,7 +341,7 @@ def test_what_is_written_is_what_is_checked(make, tmp_path):
 )
 def test_what_is_joined_or_moved_is_checked_too(policy, limits):
     seen = 0
-    for seed in range(30):
+    for seed in range(15):
         case = seeded_scenario(seed, policy, {}, limits)
         folder = folder_of(case)
         assert found(case, folder) == (set(), []), seed

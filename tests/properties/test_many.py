@@ -82,7 +82,7 @@ def differences(scenario, times, seeds, **options):
 @pytest.mark.parametrize("name", mostly_slow(POLICIES, {"pref", "test_slots"}))
 def test_each_run_is_as_it_is_alone(name, monkeypatch):
     policy = every_policy()[name]
-    for seed in range(6 if issubclass(policy, BatchPolicy) else 30):
+    for seed in range(6 if issubclass(policy, BatchPolicy) else 15):
         monkeypatch.setattr(blocks, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])  # a run a block, some, all
         assert differences(*family(seed, policy)) == [], f"seed {seed}"
     if issubclass(policy, OnlinePolicy):  # blocks call the loop of single runs, and not one with a constant in it
@@ -94,9 +94,9 @@ def test_each_run_is_as_it_is_alone(name, monkeypatch):
 @pytest.mark.parametrize("warm_up", ["mser5", {"share": 0.3}, {"jobs": 1}])
 def test_warm_ups(warm_up):
     done = 0
-    for seed in range(30):
+    for seed in range(15):
         scenario, times, seeds = family(seed, every_policy()["high"])
         if scenario.workload.n_jobs > 1:
             done += 1
             assert differences(scenario, times, seeds, warm_up=warm_up, percentiles="linear") == []
-    assert done > 20
+    assert done > 10

@@ -8,7 +8,7 @@ from tests.policies.kinds.resource_based_scan import TWINS
 from tests.strategies import Limits, seeded_scenario, with_policy
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-N_SCENARIOS = 25
+N_SCENARIOS = 12
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -23,7 +23,7 @@ def test_the_heaps_choose_as_a_plain_scan_does(name):
 @pytest.mark.parametrize("name", ["high", "rb_ljf_ba", "delay"])
 def test_nothing_begins_on_a_node_that_is_down_and_every_task_ends_once(name):
     n_lost = n_drained = 0
-    for seed in range(60):
+    for seed in range(40):
         case = seeded_scenario(seed, name, {}, Limits(outages=True, horizons=False))
         if not case.outages:
             continue

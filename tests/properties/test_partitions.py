@@ -18,7 +18,7 @@ from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
-N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
+N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "40"))
 IN_ALL = {**POLICIES, **{name: (name, {}) for name in ("fgd", "gpu_packing", "random_fit", "earliest_finish")}}
 
 

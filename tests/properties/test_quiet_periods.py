@@ -70,7 +70,7 @@ def numbers(result):
 @pytest.mark.parametrize("policy", KINDS, ids=[policy.name for policy in KINDS])
 def test_the_result_is_as_if_every_period_was_run(policy):
     choices, fewer = all_options(policy), 0
-    for seed in range(20):
+    for seed in range(12):
         period_us = (0.3, 0.11, 1.0, 2.3)[seed % 4]
         options = choices[seed % len(choices)]
         scenario = seeded_scenario(seed, policy, options, replace(LIMITS.get(policy, Limits()), jobs=6))
@@ -125,7 +125,7 @@ def test_alike_periods_share_a_row_where_there_are_too_many(monkeypatch):
 @pytest.mark.parametrize("name", [name for name, policy in PERIODIC.items() if policy.steady])
 def test_a_steady_policy_leaves_tasks_where_they_are_in_between(name):
     """Asked for the tasks of a run at three times: if the first and the last answer leave them, so does the middle."""
-    for seed in range(150):
+    for seed in range(60):
         random, choices = np.random.default_rng(seed), all_options(PERIODIC[name])
         options = choices[seed % len(choices)]
         policy = PERIODIC[name].from_options(options)

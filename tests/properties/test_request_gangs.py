@@ -13,7 +13,7 @@ from tests.strategies import all_options
 from vinesim.model.application import requests_on_nodes
 from vinesim.policies.registry import policies
 
-N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "120"))
+N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "60"))
 TAKES_BACK = ("fcfs", "deadline_consolidation")  # what outages interrupt
 GROUPS = ("application",)
 REQUESTS = (*TAKES_BACK, "symphony", "symphony_recommended", "edf", "edf_drop", "least_laxity")

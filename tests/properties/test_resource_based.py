@@ -15,7 +15,7 @@ from vinesim.policies.registry import policies
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 NAMES = pytest.mark.parametrize("name", TWINS)
 ALONE = Limits(demands="none", sharing=False, horizons=False)
-N_SCENARIOS = 40
+N_SCENARIOS = 20
 
 
 def tables(scenario):

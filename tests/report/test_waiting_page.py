@@ -1,6 +1,7 @@
 """The part of a run's page that says why jobs waited, against the tables."""
 
 import re
+from functools import cache
 from html import unescape
 
 import duckdb
@@ -25,6 +26,7 @@ def overloaded(tmp_path_factory):
     return folder
 
 
+@cache
 def section_of(folder):
     with open_result(folder) as result:
         return waiting(result)

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,11 +52,17 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
 def _is_in(module: Any, folders: set[str]) -> bool:
     """Whether a module's file lies directly in one of the folders."""
     file = getattr(module, "__file__", None)
-    return (
-        isinstance(file, str)
-        and os.path.dirname(os.path.abspath(file)) in folders
-        and module is not sys.modules.get("__main__")
-    )
+    return isinstance(file, str) and _folder_of(file) in folders and module is not sys.modules.get("__main__")
+
+
+def _folder_of(file: str) -> str:
+    return _folder_of_absolute(file) if os.path.isabs(file) else os.path.dirname(os.path.abspath(file))
+
+
+@cache
+def _folder_of_absolute(file: str) -> str:
+    """Kept, as there are a thousand modules: to ask for all of them again took 2 ms, half of loading a small file."""
+    return os.path.dirname(os.path.normpath(file))
 
 
 def line_in(error: BaseException, path: Path) -> int:

@@ -18,6 +18,9 @@ from vinesim.state.scratch import SIZES, TASK, TASK_FROM_1, TASKS_BELOW, TWO_A_T
 NEEDS_GROUP = {queries.preferred_type: "preferred_type", queries.application: "application"}
 
 
+PREEMPTS = {queries.preempt, queries.move}
+
+
 NEEDS_PREEMPTS = {
     queries.attained_us,
     queries.fastest_free_without,
@@ -65,8 +68,9 @@ def check_declarations(policy: Policy) -> None:
     if not isinstance(policy, OnlinePolicy):
         return
     used = functions_of(policy.decide)
-    if may_preempt(policy.decide) != policy.preempts:
-        does = "calls preempt or move" if may_preempt(policy.decide) else "calls neither preempt nor move"
+    preempts = not PREEMPTS.isdisjoint(used)
+    if preempts != policy.preempts:
+        does = "calls preempt or move" if preempts else "calls neither preempt nor move"
         expected = f"preempts = {not policy.preempts}, as it {does}"
         raise InputError([Problem(f"policy {name}", expected, f"preempts = {policy.preempts}")])
     if not policy.preempts and (found := sorted(query.__name__ for query in NEEDS_PREEMPTS & used)):
@@ -93,7 +97,7 @@ def check_declarations(policy: Policy) -> None:
 
 def may_preempt(decide: Any) -> bool:
     """Whether a policy's ``decide`` can preempt or move running tasks."""
-    return not {queries.preempt, queries.move}.isdisjoint(functions_of(decide))
+    return not PREEMPTS.isdisjoint(functions_of(decide))
 
 
 def _faults(policy: Policy) -> Iterator[tuple[str, str]]:
@@ -157,10 +161,11 @@ def functions_of(function: Any) -> set[Any]:
         if not inspect.isfunction(value) or value in seen:  # other objects may not be hashable
             continue
         seen.add(value)
-        closure = inspect.getclosurevars(value)
-        for used in (*closure.globals.values(), *closure.nonlocals.values()):
+        names, around = value.__code__.co_names, value.__globals__
+        nonlocals = [cell.cell_contents for cell in value.__closure__ or ()]
+        for used in (*(around[name] for name in names if name in around), *nonlocals):
             if inspect.ismodule(used):
-                ahead += [vars(used).get(name) for name in value.__code__.co_names]
+                ahead += [vars(used).get(name) for name in names]
             else:
                 ahead.append(used)
     return seen

@@ -27,7 +27,7 @@ CheckPolicy = Callable[[Any, Mapping[str, Any]], object]
 
 
 class PolicyCheck:
-    """Checks a policy with its options; a policy in a file only with ``runs_files``, because that runs its code.
+    """Checks a policy with its options, by name once; one in a file only with ``runs_files``, as that runs its code.
 
     Attributes:
         unchecked: the policies that were not checked for that reason.
@@ -36,11 +36,16 @@ class PolicyCheck:
     def __init__(self, *, runs_files: bool = True):
         self.runs_files = runs_files
         self.unchecked: list[str] = []
+        self._right: set[tuple[str, str]] = set()  # names and options that are right
 
     def __call__(self, policy: Any, options: Mapping[str, Any]) -> None:
         """Raises :class:`InputError`."""
         if self.runs_files or not replacing.is_file(policy):
-            resolve(policy, options)
+            name = str(policy), repr(options)
+            if name not in self._right:
+                resolve(policy, options)
+            if isinstance(policy, str):
+                self._right.add(name)
         elif policy not in self.unchecked:
             self.unchecked.append(policy)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from vinesim.formats.results.folder import REPORT
 from vinesim.formats.results.parquet import plain_names
+from vinesim.formats.source.database import connected, text_of
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
@@ -92,9 +93,11 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
     n_runs = np.zeros(study.n_points, np.int64)
     if not files:
         return Points(n_runs, {}, {}, [], {})
-    with duckdb.connect() as connection:
+    with connected() as connection:
         try:
-            connection.read_parquet(plain_names(files), union_by_name=True).create_view("every")
+            given = ", ".join(text_of(name) for name in plain_names(files))
+            source = f"read_parquet([{given}], union_by_name = true)"
+            connection.execute(f"CREATE TEMP VIEW every AS SELECT * FROM {source}")  # noqa: S608
             types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE every").fetchall()}
             missing = [name for name in (*OWN_COLUMNS, *study.columns) if name not in types]
             if missing:

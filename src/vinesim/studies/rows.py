@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.results.parquet import connected, plain_names
+from vinesim.formats.results.parquet import plain_names
+from vinesim.formats.source.database import connected
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table

@@ -7,6 +7,7 @@ Source: Law, Simulation Modeling and Analysis, 5th edition, chapter 9 (replicati
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,7 @@ def summarize_points(table: Table, axes: Sequence[str], of: Sequence[str], confi
     return Table(columns)
 
 
+@cache
 def t_factor(confidence: float, freedom: int) -> float:
     """Return the half width of Student's two-sided interval, in standard errors."""
     from scipy.stats import t

@@ -1,6 +1,7 @@
 """Many runs in one call: what the caller gives, gets, and is told."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 import pytest
@@ -24,38 +25,22 @@ class Random(OnlinePolicy):
         return start(task, unit) if unit >= 0 else nothing()
 
 
-class Late(OnlinePolicy):
-    """After 650 us it asks for a unit that is not there."""
-
-    @staticmethod
-    def decide(model, state, view):
-        task = oldest_pending(model, state)
-        return start(task, 99 if view.now_us > 650.0 else fastest_free(model, state, task))
-
-
-class Lost(OnlinePolicy):
-    """After 650 us it looks where nothing is."""
+@dataclass(frozen=True)
+class Odd(OnlinePolicy):
+    """What the tests below need, by an option, so that it is compiled once. Its own array must be new in each run."""
 
     scratch: ClassVar = {"asked": ("i8", "one")}
 
-    @staticmethod
-    def decide(model, state, view):
-        task = oldest_pending(model, state)
-        view.scratch.asked[9 if view.now_us > 650.0 else 0] += 1
-        return start(task, fastest_free(model, state, task))
-
-
-class Counts(OnlinePolicy):
-    """Stops after 15 questions: its own arrays must be new in each run."""
-
-    scratch: ClassVar = {"asked": ("i8", "one")}
+    after_650_us: Literal["stays_right", "asks_for_no_unit", "looks_at_no_number"] = "stays_right"
+    most: int = 1000  # questions that it answers
 
     @staticmethod
     def decide(model, state, view):
-        view.scratch.asked[0] += 1
+        what, is_late = view.options.after_650_us, view.now_us > 650.0
+        view.scratch.asked[9 if is_late and what.looks_at_no_number else 0] += 1
         task = oldest_pending(model, state)
-        unit = fastest_free(model, state, task)
-        return start(task, unit) if unit >= 0 and view.scratch.asked[0] < 15 else nothing()
+        unit = 99 if is_late and what.asks_for_no_unit else fastest_free(model, state, task)
+        return start(task, unit) if unit >= 0 and view.scratch.asked[0] < view.options.most else nothing()
 
 
 def test_without_arrivals_and_seeds_it_is_one_run():
@@ -92,7 +77,7 @@ def test_seeds_decide_what_a_random_policy_draws():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_leaves_nothing_to_the_next(workers):
     """Runs that stall, are cut off, and finish, one after the other in one state."""
-    case = scenario(policy=Counts, horizon_us=600.0)
+    case = scenario(policy=Odd(most=15), horizon_us=600.0)
     finished = simulate_many(case, seeds=np.zeros(9), workers=workers, engine="compiled")["tasks.finished"]
     assert finished.tolist() == [vs.simulate(case).summary["tasks"]["finished"]] * 9
     assert 0 < finished[0] < 20
@@ -100,13 +85,15 @@ def test_a_run_leaves_nothing_to_the_next(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_broken_rule_names_the_policy(workers):
-    with pytest.raises(vs.PolicyError, match="Late at 700 us asked for task 14 on unit 99"):
-        simulate_many(scenario(policy=Late), arrival_us=TIMES[[0, 2, 0]], workers=workers, engine="compiled")
+    with pytest.raises(vs.PolicyError, match="Odd at 700 us asked for task 14 on unit 99"):
+        simulate_many(
+            scenario(policy=Odd("asks_for_no_unit")), arrival_us=TIMES[[0, 2, 0]], workers=workers, engine="compiled"
+        )
 
 
 def test_an_error_inside_a_policy_is_its_own():
-    with pytest.raises(vs.PolicyError, match=r"Lost.decide, .*IndexError"):
-        simulate_many(scenario(policy=Lost), arrival_us=TIMES[[0, 2, 0]], engine="compiled")
+    with pytest.raises(vs.PolicyError, match=r"Odd.decide, .*IndexError"):
+        simulate_many(scenario(policy=Odd("looks_at_no_number")), arrival_us=TIMES[[0, 2, 0]], engine="compiled")
 
 
 @pytest.mark.parametrize(

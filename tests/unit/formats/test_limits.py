@@ -115,7 +115,7 @@ OF_YAML = {"deep nesting", "deep mappings", "many aliases", "an alias in itself"
 @pytest.mark.timeout(120)
 def test_every_text_is_read_or_refused(tmp_path, monkeypatch, name, text):
     if name != "scenario":  # one reader is enough to see that the limit itself is reached soon
-        monkeypatch.setattr(yaml_source, "VALUES", 20_000)
+        monkeypatch.setattr(yaml_source, "VALUES", 5_000)
     read, _, valid = READERS[name]
     with suppress(InputError):
         read(written(tmp_path, name, TEXTS[text](valid)))
@@ -137,7 +137,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.lists(st.tuples(st.integers(0, 80), st.integers(0, 6), PIECES), max_size=5), packed=st.booleans())
 def test_mutated_texts(tmp_path_factory, name, changes, packed):
     read, _, data = READERS[name]

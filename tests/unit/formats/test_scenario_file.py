@@ -404,7 +404,7 @@ WORDS = """ 0 -1 1e400 nan .nan null [] {} GPU x yes * &a !!int ' : ? % é - rac
 WORDS = st.sampled_from([*WORDS.split(" "), "7 us", "\t", "9" * 30, "- ", "a: b", "\x00"])
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_mutated_files_give_a_scenario_or_an_input_error(tmp_path, data):
     text = data.draw(st.sampled_from([SMALL, *(f.read_text() for f in FILES)]))

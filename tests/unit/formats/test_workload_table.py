@@ -72,7 +72,7 @@ def assert_equal(a, b):
             assert np.array_equal(x, y, equal_nan=x.dtype.kind == "f"), item.name
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(workloads())
 def test_round_trip(tmp_path_factory, work):
     path = tmp_path_factory.getbasetemp() / "it's [a] *.parquet"
@@ -122,7 +122,7 @@ def test_refusals(tmp_path, change, found):
         read_workload(tmp_path / "w")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_broken_bytes_give_a_workload_or_an_input_error(tmp_path, data):
     path = tmp_path / "w"

@@ -91,7 +91,7 @@ def test_scattered(tmp_path, monkeypatch):
 
 def test_all_waiting_has_a_cause_and_adds_up_over_time(tmp_path, monkeypatch):
     compared = 0
-    for seed in range(12):
+    for seed in range(8):
         scenario = seeded_scenario(seed, limits=Limits(units=4, horizons=False))
         folder = tmp_path / str(seed)
         result = recorded(folder, changed(scenario, policy="high", options={}))
@@ -112,12 +112,12 @@ def test_all_waiting_has_a_cause_and_adds_up_over_time(tmp_path, monkeypatch):
         if "busy" in found.share:
             spent = sum(p.end_us - p.begin_us for job in jobs for p in parts(job) if p.state == "busy")
             assert found.share["busy"] == pytest.approx(spent / waited)
-    assert compared > 6
+    assert compared > 4
 
 
 def test_a_sample_stands_for_all_waiting(tmp_path, monkeypatch):
-    """Half of the waiting is behind the head of the queue; a sample of 10 of 199 jobs finds about as much."""
-    n = 200
+    """Half of the waiting is behind the head of the queue; a sample of 10 of 99 jobs finds about as much."""
+    n = 100
     scenario = two_types(
         np.arange(n) % 2, np.zeros(n), np.where(np.arange(n) % 2, 1.0, 3.0), policy="high", options={"in_order": True}
     )

@@ -93,7 +93,7 @@ def looks_free(scenario, tasks, followers, task, time_us):
 @pytest.mark.parametrize("limits", [EXCLUSIVE, SLOTS], ids=["exclusive", "slots"])
 def test_openings_are_what_one_sees_at_every_instant(tmp_path, limits):
     compared = waited = 0
-    for seed in range(25):
+    for seed in range(12):
         scenario = replace(seeded_scenario(seed, limits=limits), policy="high", options={})
         scenario = replace(scenario, workload=replace(scenario.workload, requests=None))
         result = recorded(tmp_path / str(seed), scenario)
@@ -123,8 +123,8 @@ def test_openings_are_what_one_sees_at_every_instant(tmp_path, limits):
                 if limits is EXCLUSIVE:
                     assert not seen, "HIGH leaves no unit idle on which the task could start"
                 compared += 1
-    assert waited > 20
-    assert compared > 200
+    assert waited > 10
+    assert compared > 100
 
 
 def test_a_policy_that_leaves_units_idle_is_seen(tmp_path):

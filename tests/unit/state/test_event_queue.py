@@ -121,12 +121,12 @@ GAPS = {
 
 
 @pytest.mark.parametrize("gaps", GAPS.values(), ids=GAPS.keys())
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_long_random_scripts(gaps, seed):
     random = np.random.default_rng(seed)
     n = 400
     script = Script()
-    for _ in range(6000):
+    for _ in range(3000):
         choice = random.random()
         if len(script.waiting) < n and choice < 0.5:
             task = int(random.integers(n))
@@ -138,11 +138,11 @@ def test_long_random_scripts(gaps, seed):
             script.cancel(list(script.waiting)[int(random.integers(len(script.waiting)))])
         elif script.waiting and np.isfinite(min(script.waiting.values())[0]):
             script.pop()
-    assert script.taken.count(NOTHING) < len(script.taken) - 500 or gaps == GAPS["infinite"]
+    assert script.taken.count(NOTHING) < len(script.taken) - 250 or gaps == GAPS["infinite"]
     script.check(n)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_tasks_of_a_job_that_finish_together(seed):
     """Where nothing is ever cancelled, tasks that are queued one after the other for the same time go together."""
     random = np.random.default_rng(seed)
@@ -164,7 +164,7 @@ def test_tasks_of_a_job_that_finish_together(seed):
     script.check(task + 1)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_drawn_scripts(data):
     n = 12

@@ -19,9 +19,10 @@ from vinesim.formats.importers.report import MAX_VALUES, ImportReport, zone_assu
 from vinesim.formats.scenario.workload_columns import IGNORE, NAMES, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_table import wrong_of
+from vinesim.formats.source.database import name_of, text_of
 from vinesim.formats.source.files import GZIP, opened, read_text, replacing
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.formats.source.table_source import TableSource, name_of, open_table, run, text_of
+from vinesim.formats.source.table_source import TableSource, open_table, run
 from vinesim.model.errors import InputError, Problem
 
 LEFT_OUT = ("when and where the log's own scheduler started a job: the simulated policy decides",)

@@ -2,24 +2,11 @@
 
 import glob
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-
-@cache
-def _database(threads: int | None) -> Any:
-    """An empty in-memory database, kept because opening one (15 ms) costs more than writing a small file (5 ms)."""
-    import duckdb
-
-    return duckdb.connect(config={} if threads is None else {"threads": threads})
-
-
-def connected(threads: int | None = None) -> Any:
-    """Return a connection to DuckDB for one thread; close it, or use it as a context manager."""
-    return _database(threads).cursor()
+from vinesim.formats.source.database import connected, name_of, text_of
 
 
 def write_table(
@@ -37,20 +24,20 @@ def write_table(
 
     fields = []
     for name, values in columns.items():
-        quoted = '"' + name.replace('"', '""') + '"'
+        quoted = name_of(name)
         plain = f"CASE WHEN isnan({quoted}) THEN NULL ELSE {quoted} END AS {quoted}"
         is_nothing = values.dtype.kind == "O" and all(value is None for value in values)
         text = f"CAST({quoted} AS VARCHAR) AS {quoted}"  # else DuckDB makes a column of NULLs an integer column
         fields.append(plain if values.dtype.kind == "f" else text if is_nothing else quoted)
     options = "FORMAT parquet, COMPRESSION zstd"
     if metadata:
-        options += f", KV_METADATA {{{', '.join(f'{name}: {_text(text)}' for name, text in metadata.items())}}}"
+        options += f", KV_METADATA {{{', '.join(f'{name}: {text_of(text)}' for name, text in metadata.items())}}}"
     connection = connected(threads)
     try:
         table = {name: np.ascontiguousarray(values) for name, values in columns.items()}
         connection.register("columns", table)
         connection.execute(
-            f"COPY (SELECT {', '.join(fields)} FROM columns) TO {_text(str(path))} ({options})"  # noqa: S608
+            f"COPY (SELECT {', '.join(fields)} FROM columns) TO {text_of(str(path))} ({options})"  # noqa: S608
         )
     except (duckdb.IOException, duckdb.Error) as wrong:
         raise OSError(f"{path}: {str(wrong).splitlines()[0]}") from wrong
@@ -70,11 +57,6 @@ def read_metadata(paths: Sequence[str | Path], name: str) -> dict[str, str]:
 def plain_names(paths: Iterable[str | Path]) -> list[str]:
     """Return file names for a query, with ``[``, ``*`` and ``?`` escaped."""
     return [glob.escape(str(path)) for path in paths]
-
-
-def _text(value: str) -> str:
-    """Quote a text for SQL."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 def read_table(path: str | Path) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from vinesim.formats.results.checksums import SUMS, check_sums
 from vinesim.formats.results.folder import CHECKED, SUMMARY
 from vinesim.formats.results.place_names import PlaceNames
+from vinesim.formats.source.database import connected, text_of
 from vinesim.formats.source.files import problem_of, read_text
 from vinesim.model import columns
 from vinesim.model.errors import InputError, InputWarning, Problem
@@ -27,7 +28,7 @@ OPTIONAL = {
 }
 _KEYS = ("jobs", "tasks", "utilization", "makespan_us", "cost", "energy_j", "exit_reason", "provenance")
 _HELD = """
-CREATE VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
+CREATE TEMP VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
 """
 _OF_TASKS = """
 SELECT task, unit, 0 AS part, init_us AS begin_us, start_us, finish_us AS end_us,
@@ -119,15 +120,13 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
 
     A result without a list of checksums comes from an earlier version: it is read with a warning.
     """
-    import duckdb
-
     path = Path(folder)
     _check_kind(path)
     if damaged := _damaged(path):  # damaged files are not opened: DuckDB may crash on them
         raise InputError(damaged)
     problems: list[Problem] = []
     summary = _summary(path, problems)
-    with duckdb.connect() as connection:
+    with connected() as connection:
         names = [name for name, declared in REQUIRED.items() if _view(connection, path, name, declared, problems)]
         names += [
             name
@@ -192,7 +191,8 @@ def _view(
     file = folder / f"{name}.parquet"
     try:
         file.open("rb").close()
-        connection.read_parquet(glob.escape(str(file))).create_view(name)
+        source = text_of(glob.escape(str(file)))
+        connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet({source})")  # noqa: S608
     except OSError as error:
         problems.append(problem_of(file, f"the table {name} of a result", error))
         return False

@@ -16,6 +16,7 @@ import numpy as np
 
 from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.server_powers import POWERS, powered
+from vinesim.formats.source.database import connected
 from vinesim.formats.source.files import opened
 from vinesim.formats.source.quantities import amount, size_bytes
 from vinesim.formats.source.suggestions import did_you_mean
@@ -190,7 +191,7 @@ def columns_of(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         pass  # reports a missing file, a folder or a missing permission
     reader = "read_csv(?, header = true)" if str(path).lower().endswith(".csv") else "read_parquet(?)"
     try:
-        with duckdb.connect() as connection:
+        with connected() as connection:
             return connection.execute(f"SELECT * FROM {reader}", [str(path)]).fetchnumpy()  # noqa: S608
     except (duckdb.Error, UnicodeError) as error:
         text = str(error).split("\n")[0]

@@ -14,9 +14,10 @@ from vinesim.formats.scenario.workload_columns import (
     is_amount,
     kind_of,
 )
+from vinesim.formats.source.database import name_of, text_of
 from vinesim.formats.source.quantities import AMOUNTS, QUANTITY, SIZES
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.formats.source.table_source import TableSource, name_of, text_of
+from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 

@@ -23,7 +23,8 @@ from vinesim.formats.scenario.workload_columns import (
     UNITS,
     WRITTEN,
 )
-from vinesim.formats.source.table_source import TableSource, text_of
+from vinesim.formats.source.database import text_of
+from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
 
 _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds

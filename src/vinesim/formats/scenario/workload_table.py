@@ -31,8 +31,9 @@ from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_gangs import read_gangs
 from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
+from vinesim.formats.source.database import name_of
 from vinesim.formats.source.suggestions import did_you_mean
-from vinesim.formats.source.table_source import TableSource, name_of, open_table
+from vinesim.formats.source.table_source import TableSource, open_table
 from vinesim.model.catalog import ANY_PROCESSOR, PROCESSOR_TYPES, ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_PREFERENCE, Workload

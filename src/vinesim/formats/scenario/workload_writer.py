@@ -10,8 +10,9 @@ import numpy as np
 
 from vinesim.formats.scenario.workload_cells import list_of
 from vinesim.formats.scenario.workload_columns import COLUMNS, GANG, LEAD, METADATA, OF_JOB, WORDS
+from vinesim.formats.source.database import name_of, text_of
 from vinesim.formats.source.files import replacing
-from vinesim.formats.source.table_source import name_of, run, text_of
+from vinesim.formats.source.table_source import run
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
 from vinesim.model.workload import Workload
 

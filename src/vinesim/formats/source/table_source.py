@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from vinesim.formats.source.csv_rows import csv_problem
+from vinesim.formats.source.database import connected, name_of, text_of
 from vinesim.formats.source.files import opened
 from vinesim.model.errors import InputError, Problem
 
@@ -124,7 +125,7 @@ def run(
 ) -> dict[str, Any]:
     """Return a query's columns; ``tables`` are dicts of arrays. DuckDB's errors become :class:`InputError`."""
     try:
-        with duckdb.connect() as connection:
+        with connected() as connection:
             connection.execute("SET TimeZone = 'UTC'")  # dates without a zone mean the same on every machine
             for name, columns in tables.items():
                 connection.register(name, columns)
@@ -148,16 +149,6 @@ def _refusal(path: str, expected: str, message: str) -> Problem:
     if n_found:
         return Problem(f"{path}:{line}", f"{n_expected} fields, as in the header", n_found)
     return Problem(f"{path}:{line}", "a row of a CSV file", reason)
-
-
-def text_of(value: str) -> str:
-    """Quote a text for SQL."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def name_of(column: str) -> str:
-    """Quote a column name for SQL."""
-    return '"' + column.replace('"', '""') + '"'
 
 
 def _literal(path: str) -> str:
