@@ -69,7 +69,7 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
         return
     for job, row in enumerate(rows):
         mine = facts.folder.tasks[work.job_first[job] : work.job_first[job + 1]]
-        begins = [task["init_us"] for task in mine if not facts.is_missing(task["init_us"])]
+        begins = [hold.begin for task in mine for hold in facts.holds_of.get(task["task"], ())]
         ends = [task["finish_us"] for task in mine]
         finish = np.nan if any(map(facts.is_missing, ends)) else max(ends)
         expected = {

@@ -64,16 +64,55 @@ class Tables:
         return self.job_finish_us - self.arrival_us
 
     @cached_property
+    def _earlier(self) -> np.ndarray:
+        """[L] bool: which of the early ends are of runs before the last start of their task."""
+        early = self.outcome.early
+        return np.zeros(0, bool) if early is None else early.init_us < self.outcome.task_init_us[early.task]
+
+    @cached_property
     def job_start_us(self) -> np.ndarray:
-        """[..., J] us: when the first task of each job was given to a unit; NaN if none was."""
-        return _over_jobs(np.fmin, self.outcome.task_init_us, self.scenario.workload.job_first)
+        """[..., J] us: when the first task of each job was first given to a unit; NaN if none was."""
+        first_us = self.outcome.task_init_us
+        if self._earlier.any():
+            early, first_us = self.outcome.early, first_us.copy()
+            np.minimum.at(first_us, early.task[self._earlier], early.init_us[self._earlier])
+        return _over_jobs(np.fmin, first_us, self.scenario.workload.job_first)
+
+    @cached_property
+    def task_wait_us(self) -> np.ndarray:
+        """[..., N] us: how long each task waited until its last start, without the time that it held units before."""
+        waited_us = self.outcome.task_init_us - self.task_arrival_us
+        if self._earlier.any():
+            early = self.outcome.early
+            held_us = (early.end_us - early.init_us)[self._earlier]
+            waited_us -= np.bincount(early.task[self._earlier], held_us, waited_us.shape[-1])
+        return waited_us
 
     @cached_property
     def job_slowdown(self) -> np.ndarray:
-        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, with that time at least
-        10 s and the result at least 1. Source: Feitelson and Rudolph, JSSPP 1998."""
-        running = np.maximum(self.job_finish_us - self.job_start_us, SLOWDOWN_FLOOR_US)
-        return np.maximum(1.0, self.job_latency_us / running)
+        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, without the time during
+        which it was preempted or lost its units, with that time at least 10 s and the result at least 1. Source:
+        Feitelson and Rudolph, JSSPP 1998."""
+        running = self.job_finish_us - self.job_start_us
+        if self._earlier.any():
+            running = running - self._job_away_us
+        return np.maximum(1.0, self.job_latency_us / np.maximum(running, SLOWDOWN_FLOOR_US))
+
+    @cached_property
+    def _job_away_us(self) -> np.ndarray:
+        """[J] us: for how long each job that lost units had none, between its first start and its last."""
+        segments, n_jobs = self.segments, self.scenario.workload.n_jobs
+        job_of = np.repeat(np.arange(n_jobs), self.counts)
+        lost_any = np.zeros(n_jobs, bool)
+        lost_any[job_of[self.outcome.early.task[self._earlier]]] = True
+        is_one = (segments.row == np.arange(len(segments.row))) & (segments.unit >= 0)
+        rows = np.flatnonzero(is_one & lost_any[job_of[segments.task]])
+        rows = rows[np.lexsort((segments.begin_us[rows], job_of[segments.task[rows]]))]
+        job, begin_us, n = job_of[segments.task[rows]], segments.begin_us[rows], len(rows)
+        ends_us, place = np.unique(segments.end_us[rows], return_inverse=True)
+        held_until_us = ends_us[np.maximum.accumulate(job * n + place) % n]  # by the rows of the job so far
+        gap_us = np.where(job[1:] == job[:-1], np.maximum(0.0, begin_us[1:] - held_until_us[:-1]), 0.0)
+        return np.bincount(job[1:], gap_us, n_jobs)
 
     @cached_property
     def segments(self) -> Segments:
