@@ -212,7 +212,8 @@ def shortage(lack: Shortage, found: Waiting) -> str:
     most = f"No {lead} was free."
     if lack.n_free:
         several = "was" if lack.n_free == 1 else "were"
-        wanted = [parts[0].removesuffix(f" {lead}"), *([_listed(parts[1:])] if parts[1:] else [])]
+        number = parts[0].removesuffix(f" {lead}")
+        wanted = [number if " of " not in number else parts[0], *([_listed(parts[1:])] if parts[1:] else [])]
         most = (
             f"At {time_or_dash(lack.at_us)} {lack.n_free:,} {lead} {several} free, on no node {' with '.join(wanted)}."
         )
