@@ -10,7 +10,7 @@ from vinesim.model import columns
 DECLARED = {
     "tasks": columns.TASKS + columns.TASKS_SHARED + columns.TASKS_OUTAGES,
     "segments": columns.SEGMENTS + columns.SEGMENTS_PARTS,
-    "jobs": columns.JOBS + columns.JOBS_DEADLINE + columns.JOBS_APPLICATION,
+    "jobs": columns.JOBS + columns.JOBS_DEADLINE + columns.JOBS_WITHDRAWN + columns.JOBS_APPLICATION,
     "units": columns.UNITS + columns.UNITS_ENERGY,
     "utilization": columns.UTILIZATION,
     "periods": columns.PERIODS + columns.PERIODS_OPTIMUM,
@@ -81,6 +81,8 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
             "latency_us": finish - work.arrival_us[job],
         }
         expected |= {} if work.deadline_us is None else {"deadline_us": work.deadline_us[job]}
+        if work.withdraw_us is not None:
+            expected["withdraw_us"] = work.withdraw_us[job] if np.isfinite(work.withdraw_us[job]) else np.nan
         expected |= {} if work.application is None else {"application": work.application[job]}
         for name, value in expected.items():
             if not (row[name] == value or (row[name] != row[name] and value != value)):

@@ -30,14 +30,15 @@ CAUSES = {
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
 _WAITS = """
-SELECT job, coalesce(init_us, greatest($end_us, arrival_us)) - arrival_us - coalesce(lost_us, 0) AS waited_us
+SELECT job,
+    coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) - arrival_us - coalesce(lost_us, 0) AS waited_us
 FROM (
     SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
     ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
 ) LEFT JOIN (
     SELECT task, sum(held.end_us - begin_us) AS lost_us FROM held JOIN tasks USING (task)
     WHERE part = 0 AND begin_us < init_us GROUP BY task
-) USING (task)
+) USING (task) LEFT JOIN withdrawn USING (task)
 WHERE waited_us > 0 ORDER BY job
 """  # of the task of each job that started last, as it is explained
 

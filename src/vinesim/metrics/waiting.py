@@ -26,8 +26,10 @@ ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
 _SLOWEST = """
-SELECT job FROM jobs WHERE arrival_us <= $end_us
-ORDER BY coalesce(latency_us, $end_us - arrival_us) DESC, job LIMIT $n
+SELECT job FROM jobs LEFT JOIN (
+    SELECT job, max(withdraw_us) AS gone_us FROM withdrawn JOIN tasks USING (task) GROUP BY job
+) USING (job) WHERE arrival_us <= $end_us
+ORDER BY coalesce(latency_us, coalesce(gone_us, $end_us) - arrival_us) DESC, job LIMIT $n
 """
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
 _ON_UNITS = """
@@ -91,7 +93,8 @@ class Waiting:
     arrival_us: float
     start_us: float | None  # None: it never started
     finish_us: float | None
-    waited_us: float  # until it started, or until the run ended; without the lost runs
+    waited_us: float  # until it started, was withdrawn, or the run ended; without the lost runs
+    is_withdrawn: bool  # before it started
     unit: int | None  # on which it started
     unit_type: str | None
     rack: int | None
@@ -157,7 +160,11 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     task, task_type, arrival_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     units = result.columns("SELECT unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     end_us = float(result.summary["makespan_us"])
-    until_us = max(end_us, arrival_us) if init_us is None else init_us
+    withdrawn = result.rows("SELECT withdraw_us FROM withdrawn WHERE task = $task", {"task": task})
+    is_withdrawn = init_us is None and bool(withdrawn)
+    until_us = init_us
+    if init_us is None:
+        until_us = withdrawn[0][0] if is_withdrawn else max(end_us, arrival_us)
     own = result.rows(_OWN, {"task": task})
     started = [unit for unit, begin_us, _, _ in own if init_us is not None and begin_us >= init_us]
     unit = started[0] if started else None
@@ -177,6 +184,7 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         start_us=init_us,
         finish_us=finish_us,
         waited_us=0.0,
+        is_withdrawn=is_withdrawn,
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),

@@ -49,6 +49,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     who = _name(found.job, names)
     who = who[0].upper() + who[1:]
     if found.start_us is None:
+        cut = "it was withdrawn" if found.is_withdrawn else cut
         first = f"{who} waited {time_or_dash(found.waited_us)} and never started: {times}; {cut}."
     else:
         where = f"unit {found.unit} ({found.unit_type}, {found.place(found.rack, found.shelf)})"

@@ -79,6 +79,9 @@ JOBS = (
     Column("latency_us", "float64", "us", True, "finish_us - arrival_us"),
 )
 JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),)
+JOBS_WITHDRAWN = (
+    Column("withdraw_us", "float64", "us", True, "When it was to be withdrawn; missing: never; only if any job was"),
+)
 JOBS_APPLICATION = (Column("application", "int32", "code", False, "Its application; only if jobs have one"),)
 UNITS = (
     Column("unit", "int32", "", False, "Number of the unit, from 0 in (rack, shelf) order"),

@@ -32,7 +32,8 @@ def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray) -> Wor
 
 def arriving(work: Workload, arrival_us: np.ndarray) -> Workload:
     """Return the workload with other arrivals. Deadlines and withdrawals move with them."""
-    return replace(work, arrival_us=arrival_us, **_moved(vars(work), work.arrival_us, arrival_us))
+    moved: dict[str, Any] = _moved(vars(work), work.arrival_us, arrival_us)
+    return replace(work, arrival_us=arrival_us, **moved)
 
 
 def _moved(columns: Mapping[str, Any], old_us: np.ndarray, arrival_us: np.ndarray) -> dict[str, np.ndarray]:
