@@ -42,12 +42,12 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
     rows, jobs, summary = facts.folder.tasks, facts.folder.jobs, facts.folder.summary
     columns = {
         ("tasks", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in rows],
-        ("tasks", "wait_us"): [row["init_us"] - row["arrival_us"] for row in rows],
+        ("tasks", "wait_us"): [row["init_us"] - row["arrival_us"] - before(facts, row) for row in rows],
         ("tasks", "response_us"): [row["finish_us"] - row["init_us"] for row in rows],
         ("jobs", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in jobs],
         ("jobs", "wait_us"): [row["start_us"] - row["arrival_us"] for row in jobs],
         ("jobs", "bounded_slowdown"): [
-            max(1.0, row["latency_us"] / max(row["finish_us"] - row["start_us"], 10e6))
+            max(1.0, row["latency_us"] / max(row["finish_us"] - row["start_us"] - away(facts, row), 10e6))
             if not facts.is_missing(row["latency_us"])
             else math.nan
             for row in jobs
@@ -55,6 +55,25 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
     }
     for (part, name), values in columns.items():
         yield from spread(facts, f"{part}.{name}", summary[part][name], values)
+
+
+def before(facts: Facts, row: dict[str, Any]) -> float:
+    """How long a task held its unit before its last start."""
+    return math.fsum(h.end - h.begin for h in facts.holds_of.get(row["task"], ()) if h.begin < row["init_us"])
+
+
+def away(facts: Facts, row: dict[str, Any]) -> float:
+    """How long a job that lost units had none, between its first start and its last."""
+    first = facts.work.job_first
+    rows = facts.folder.tasks[first[row["job"]] : first[row["job"] + 1]]
+    if not any(before(facts, task) for task in rows):
+        return 0.0
+    holds = sorted((h.begin, h.end) for task in rows for h in facts.holds_of.get(task["task"], ()))
+    gaps, until = [], holds[0][0]
+    for begin, end in holds:
+        gaps.append(max(0.0, begin - until))
+        until = max(until, end)
+    return math.fsum(gaps)
 
 
 def spread(facts: Facts, name: str, told: dict[str, Any], values: list[float]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from vinesim.model import columns
 DECLARED = {
     "tasks": columns.TASKS + columns.TASKS_SHARED + columns.TASKS_OUTAGES,
     "segments": columns.SEGMENTS + columns.SEGMENTS_PARTS,
-    "jobs": columns.JOBS + columns.JOBS_DEADLINE + columns.JOBS_APPLICATION,
+    "jobs": columns.JOBS + columns.JOBS_DEADLINE + columns.JOBS_WITHDRAWN + columns.JOBS_APPLICATION,
     "units": columns.UNITS + columns.UNITS_ENERGY,
     "utilization": columns.UTILIZATION,
     "periods": columns.PERIODS + columns.PERIODS_OPTIMUM,
@@ -69,7 +69,7 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
         return
     for job, row in enumerate(rows):
         mine = facts.folder.tasks[work.job_first[job] : work.job_first[job + 1]]
-        begins = [task["init_us"] for task in mine if not facts.is_missing(task["init_us"])]
+        begins = [hold.begin for task in mine for hold in facts.holds_of.get(task["task"], ())]
         ends = [task["finish_us"] for task in mine]
         finish = np.nan if any(map(facts.is_missing, ends)) else max(ends)
         expected = {
@@ -81,6 +81,8 @@ def jobs_are_their_tasks(facts: Facts) -> Iterator[str]:
             "latency_us": finish - work.arrival_us[job],
         }
         expected |= {} if work.deadline_us is None else {"deadline_us": work.deadline_us[job]}
+        if work.withdraw_us is not None:
+            expected["withdraw_us"] = work.withdraw_us[job] if np.isfinite(work.withdraw_us[job]) else np.nan
         expected |= {} if work.application is None else {"application": work.application[job]}
         for name, value in expected.items():
             if not (row[name] == value or (row[name] != row[name] and value != value)):

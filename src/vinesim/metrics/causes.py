@@ -30,9 +30,17 @@ CAUSES = {
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
 _WAITS = """
-SELECT job, min(arrival_us) AS begin_us, max(coalesce(init_us, greatest($end_us, arrival_us))) AS end_us
-FROM tasks GROUP BY job HAVING end_us > begin_us ORDER BY job
-"""
+SELECT job,
+    coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) - arrival_us - coalesce(lost_us, 0) AS waited_us
+FROM (
+    SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
+    ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
+) LEFT JOIN (
+    SELECT task, sum(held.end_us - begin_us) AS lost_us FROM held JOIN tasks USING (task)
+    WHERE part = 0 AND begin_us < init_us GROUP BY task
+) USING (task) LEFT JOIN withdrawn USING (task)
+WHERE waited_us > 0 ORDER BY job
+"""  # of the task of each job that started last, as it is explained
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Causes:
 def causes_of(result: ResultTables, record: ExplainRecord, edges: np.ndarray) -> Causes | None:
     """Return what the jobs of a recorded run waited for, with means between the ``edges``; None if none waited."""
     rows = result.columns(_WAITS, {"end_us": float(result.summary["makespan_us"])})
-    waits = rows["end_us"] - rows["begin_us"]
+    waits = rows["waited_us"]
     if not len(waits):
         return None
     total = float(waits.sum())
@@ -86,11 +94,9 @@ def parts(found: Waiting) -> list[Span]:
 
 def _parts(found: Waiting) -> list[Span]:
     """Return the same by the places that could run it alone."""
-    until_us = found.arrival_us + found.waited_us
-    if found.waited_us <= 0:
-        return []
     if not found.spans:
-        return [Span(found.arrival_us, until_us, IMPOSSIBLE if found.gang is None else GANG)]
+        return [Span(begin, end, IMPOSSIBLE if found.gang is None else GANG) for begin, end in found.waits]
+    until_us = found.waits[-1][1]
     younger = [opening.taken_us for opening in found.openings if opening.by_older is False]
     passed_us = min((taken for taken in younger if taken is not None), default=until_us)
     spans = []

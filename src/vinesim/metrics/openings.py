@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from vinesim.state.layout import FULL, OVERFULL
@@ -155,3 +155,23 @@ def openings(place: Place, task: int, since_us: float, until_us: float) -> Itera
             free_us = None
     if free_us is not None:
         yield Opening(*where, free_us, freed_by, None, None, None)
+
+
+def during(opening: Opening, waits: Sequence[tuple[float, float]], until_us: float) -> tuple[Opening | None, float]:
+    """Return the part of an opening while the task waited, and how long the place was free then. None: the task was
+    on a unit all that time, and did not take the place itself.
+
+    ``waits`` are begin and end of each time during which it waited; ``until_us`` is the end of the last one.
+    """
+    end_us = until_us if opening.taken_us is None else opening.taken_us
+    meets = [(begin, end) for begin, end in waits if begin <= end_us and opening.free_us <= end]
+    meets = [wait for wait in meets if wait[0] < end_us or opening.free_us == end_us]
+    if not meets:
+        is_own = opening.by_older is None and opening.taken_by is not None
+        return (opening if is_own else None), 0.0
+    free_us = sum(min(end, end_us) - max(begin, opening.free_us) for begin, end in meets)
+    if opening.free_us < meets[0][0]:
+        opening = replace(opening, free_us=meets[0][0], freed_by=None)
+    if end_us > meets[-1][1]:
+        opening = replace(opening, taken_us=None, taken_by=None, by_older=None)
+    return opening, free_us

@@ -1,7 +1,7 @@
 """How many tasks wait at each moment of a run, and when the queue begins to grow faster than it is served.
 
 A task waits from the arrival of its job until a unit takes it, and again after a segment that an outage, a failure or
-a preemption ended. One that never starts waits until the run ends.
+a preemption ended. One that never starts waits until its job is withdrawn or the run ends.
 """
 
 from collections.abc import Iterable
@@ -18,6 +18,7 @@ SELECT arrival_us AS t, 1 AS step, task_type FROM tasks WHERE arrival_us <= $end
 UNION ALL SELECT begin_us, -1, task_type FROM held JOIN tasks USING (task) WHERE part = 0
 UNION ALL SELECT end_us, 1, task_type FROM held JOIN tasks USING (task)
     WHERE part = 0 AND outcome IN ('preempted', 'moved', 'interrupted', 'failed')
+UNION ALL SELECT withdraw_us, -1, task_type FROM withdrawn JOIN tasks USING (task)
 ORDER BY t, step
 """
 _ROUNDING = 1e-9  # tasks
@@ -100,9 +101,10 @@ def mean_queues(tables: Tables, task_types: Iterable[int | None], n_intervals: i
     arrived = np.flatnonzero(tables.task_arrival_us <= end_us)
     began = np.flatnonzero((segments.row == np.arange(len(segments.row))) & (segments.unit >= 0))
     again = np.flatnonzero(segments.ended_by(PREEMPTED, MOVED, INTERRUPTED, FAILED))
-    time_us = np.r_[tables.task_arrival_us[arrived], segments.begin_us[began], segments.end_us[again]]
-    step = np.repeat([1.0, -1.0, 1.0], [len(arrived), len(began), len(again)])
-    task = np.r_[arrived, segments.task[began], segments.task[again]]
+    gone, gone_us = tables.withdrawn
+    time_us = np.r_[tables.task_arrival_us[arrived], segments.begin_us[began], segments.end_us[again], gone_us]
+    step = np.repeat([1.0, -1.0, 1.0, -1.0], [len(arrived), len(began), len(again), len(gone)])
+    task = np.r_[arrived, segments.task[began], segments.task[again], gone]
     width = end_us / n_intervals
     at = np.minimum((time_us / width).astype(np.int64), n_intervals - 1)
     rest = step * ((at + 1) * width - time_us)

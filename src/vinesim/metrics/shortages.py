@@ -76,9 +76,10 @@ class _Sums:
 class _Lacking:
     """What was lacking so far."""
 
-    def __init__(self, places: Sequence[Place], since_us: float):
+    def __init__(self, places: Sequence[Place], waits: Sequence[tuple[float, float]]):
         self._places, self._needed, self._sums = places, _needed(places), _Sums(places)
-        self._now_us = self._most_at_us = since_us
+        self._waits, self._n_over = waits, 0  # when the task waited, and how many of these times are over
+        self._now_us = self._most_at_us = waits[0][0]
         self._pieces_us = self._scattered_us = 0.0
         self._nowhere_us = [0.0] * len(self._needed)
         self.spans: list[Span] = []
@@ -92,11 +93,16 @@ class _Lacking:
         self._sums.add(place, 1)
 
     def advance(self, end_us: float) -> None:
-        """Count the time up to ``end_us``, during which nothing changed."""
-        span_us, begin_us, sums = end_us - self._now_us, self._now_us, self._sums
-        if span_us <= 0:
-            return
-        self._now_us = end_us
+        """Count the time up to ``end_us``, during which nothing changed, as far as the task waited."""
+        while self._n_over < len(self._waits) and self._now_us < end_us:
+            since_us, until_us = self._waits[self._n_over]
+            if min(end_us, until_us) > max(self._now_us, since_us):
+                self._count(max(self._now_us, since_us), min(end_us, until_us))
+            self._now_us = min(end_us, until_us)
+            self._n_over += until_us <= end_us
+
+    def _count(self, begin_us: float, end_us: float) -> None:
+        span_us, sums = end_us - begin_us, self._sums
         self.spans.append(Span(begin_us, end_us, IDLE if sums.n_open else DOWN if sums.n_down else BUSY))
         if sums.n_open:
             return
@@ -120,20 +126,21 @@ class _Lacking:
 
 
 def shortages(
-    places: Sequence[Place], since_us: float, until_us: float
+    places: Sequence[Place], waits: Sequence[tuple[float, float]]
 ) -> tuple[Fragmentation | None, Shortage | None, list[Span]]:
     """Return when the places had room in total but none of them alone, while the task waited, and what was lacking,
     None if never; and the wait in parts, by the state of the places.
 
-    ``places`` are those that can run the task, in their state before all changes.
+    ``places`` are those that can run the task, in their state before all changes; ``waits`` begin and end of each time
+    during which it waited.
     """
-    if not places:
+    if not places or not waits:
         return None, None, []
-    found = _Lacking(places, since_us)
+    found, until_us = _Lacking(places, waits), waits[-1][1]
     every = [(change, place, unit) for place in places for change, unit in place.changes]
     every.sort(key=lambda changed: (changed[0], changed[2].unit, changed[1].unit))
     for change, place, unit in every:
-        found.advance(min(max(change.time_us, since_us), until_us))
+        found.advance(min(change.time_us, until_us))
         if change.time_us > until_us:
             break
         found.apply(change, place, unit)

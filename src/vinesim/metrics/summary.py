@@ -74,7 +74,7 @@ def measure(
     if record("tasks.latency_us"):
         tasks["latency_us"] = spread((finish - tables.task_arrival_us)[..., kept], "tasks.latency_us")
     if record("tasks.wait_us"):
-        tasks["wait_us"] = spread((outcome.task_init_us - tables.task_arrival_us)[..., kept], "tasks.wait_us")
+        tasks["wait_us"] = spread(tables.task_wait_us[..., kept], "tasks.wait_us")
     if record("tasks.response_us"):
         tasks["response_us"] = spread((finish - outcome.task_init_us)[..., kept], "tasks.response_us")
     if record("jobs.wait_us"):

@@ -10,7 +10,7 @@ from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import FAILED, INTERRUPTED, Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, PREEMPTED, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 
@@ -64,16 +64,66 @@ class Tables:
         return self.job_finish_us - self.arrival_us
 
     @cached_property
+    def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """[L] each, of the runs before the last start of a task: the task, begin and end, us."""
+        early = self.outcome.early
+        if early is None:
+            return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+        found = early.init_us < self.outcome.task_init_us[early.task]
+        return early.task[found], early.init_us[found], early.end_us[found]
+
+    @cached_property
     def job_start_us(self) -> np.ndarray:
-        """[..., J] us: when the first task of each job was given to a unit; NaN if none was."""
-        return _over_jobs(np.fmin, self.outcome.task_init_us, self.scenario.workload.job_first)
+        """[..., J] us: when the first task of each job was first given to a unit; NaN if none was."""
+        first_us, (task, begin_us, _) = self.outcome.task_init_us, self._earlier
+        if len(task):
+            first_us = first_us.copy()
+            np.minimum.at(first_us, task, begin_us)
+        return _over_jobs(np.fmin, first_us, self.scenario.workload.job_first)
+
+    @cached_property
+    def task_wait_us(self) -> np.ndarray:
+        """[..., N] us: how long each task waited until its last start, without the time that it held units before."""
+        waited_us, (task, begin_us, end_us) = self.outcome.task_init_us - self.task_arrival_us, self._earlier
+        return waited_us - np.bincount(task, end_us - begin_us, waited_us.shape[-1]) if len(task) else waited_us
 
     @cached_property
     def job_slowdown(self) -> np.ndarray:
-        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, with that time at least
-        10 s and the result at least 1. Source: Feitelson and Rudolph, JSSPP 1998."""
-        running = np.maximum(self.job_finish_us - self.job_start_us, SLOWDOWN_FLOOR_US)
-        return np.maximum(1.0, self.job_latency_us / running)
+        """[..., J] bounded slowdown: latency / the time from the job's first start to its end, without the time during
+        which it was preempted or lost its units, with that time at least 10 s and the result at least 1. Source:
+        Feitelson and Rudolph, JSSPP 1998."""
+        running = self.job_finish_us - self.job_start_us
+        if len(self._earlier[0]):
+            running = running - self._job_away_us
+        return np.maximum(1.0, self.job_latency_us / np.maximum(running, SLOWDOWN_FLOOR_US))
+
+    @cached_property
+    def _job_away_us(self) -> np.ndarray:
+        """[J] us: for how long each job that lost units had none, between its first start and its last."""
+        segments, n_jobs = self.segments, self.scenario.workload.n_jobs
+        job_of = np.repeat(np.arange(n_jobs), self.counts)
+        lost_any = np.zeros(n_jobs, bool)
+        lost_any[job_of[self._earlier[0]]] = True
+        is_one = (segments.row == np.arange(len(segments.row))) & (segments.unit >= 0)
+        rows = np.flatnonzero(is_one & lost_any[job_of[segments.task]])
+        rows = rows[np.lexsort((segments.begin_us[rows], job_of[segments.task[rows]]))]
+        job, begin_us, n = job_of[segments.task[rows]], segments.begin_us[rows], len(rows)
+        ends_us, place = np.unique(segments.end_us[rows], return_inverse=True)
+        held_until_us = ends_us[np.maximum.accumulate(job * n + place) % n]  # by the rows of the job so far
+        gap_us = np.where(job[1:] == job[:-1], np.maximum(0.0, begin_us[1:] - held_until_us[:-1]), 0.0)
+        return np.bincount(job[1:], gap_us, n_jobs)
+
+    @cached_property
+    def withdrawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """[W] the tasks that were pending when their job was withdrawn, and when that was, us; of a single run."""
+        if self.scenario.workload.withdraw_us is None:
+            return np.zeros(0, np.int64), np.zeros(0)
+        at_us = np.repeat(self.scenario.workload.withdraw_us, self.counts)
+        is_pending = self.outcome.task_unit < 0
+        if self.segments.why is not None:
+            is_pending = is_pending | np.isin(self.segments.why[: len(at_us)], (PREEMPTED, INTERRUPTED, FAILED))
+        found = np.flatnonzero(is_pending & (at_us <= self.makespan_us))
+        return found, at_us[found]
 
     @cached_property
     def segments(self) -> Segments:
@@ -215,6 +265,8 @@ class Tables:
         }
         if work.deadline_us is not None:
             columns["deadline_us"] = work.deadline_us
+        if work.withdraw_us is not None:
+            columns["withdraw_us"] = np.where(np.isfinite(work.withdraw_us), work.withdraw_us, np.nan)
         if work.application is not None:
             columns["application"] = work.application
         return Table(columns)

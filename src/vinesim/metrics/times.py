@@ -41,8 +41,11 @@ TIMES = {
         Times(
             "tasks.wait_us",
             "tasks",
-            "SELECT init_us - arrival_us AS x, task_type FROM tasks",
-            "from the arrival of its job until a unit takes the task",
+            """SELECT init_us - arrival_us - coalesce(earlier_us, 0) AS x, task_type FROM tasks LEFT JOIN (
+                SELECT task, sum(held.end_us - begin_us) AS earlier_us FROM held JOIN tasks USING (task)
+                WHERE part = 0 AND begin_us < init_us GROUP BY task
+            ) USING (task)""",
+            "from the arrival of its job until a unit takes the task, without the time that it held units before",
         ),
     )
 }
@@ -53,9 +56,9 @@ def times_of(tables: Tables, name: str) -> tuple[np.ndarray, np.ndarray]:
     job_type, outcome = tables.scenario.workload.job_task_type, tables.outcome
     if name == "jobs.latency_us":
         return tables.job_latency_us, job_type
-    begin, end = {
-        "tasks.latency_us": (tables.task_arrival_us, outcome.task_finish_us),
-        "tasks.response_us": (outcome.task_init_us, outcome.task_finish_us),
-        "tasks.wait_us": (tables.task_arrival_us, outcome.task_init_us),
+    time_us = {
+        "tasks.latency_us": outcome.task_finish_us - tables.task_arrival_us,
+        "tasks.response_us": outcome.task_finish_us - outcome.task_init_us,
+        "tasks.wait_us": tables.task_wait_us,
     }[name]
-    return end - begin, np.repeat(job_type, tables.counts)
+    return time_us, np.repeat(job_type, tables.counts)

@@ -1,15 +1,16 @@
 """Explain why a task waited: which units could have run it, what was on them, and who took them when they were free."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from vinesim.formats.results.explain_record import ANY_NODE, ExplainRecord, read_record
 from vinesim.formats.results.tables import ResultTables, open_result
 from vinesim.metrics.gang_shortages import WITHIN, Gang, GangRoom, gang_rooms
-from vinesim.metrics.openings import Changes, Opening, Place, openings
+from vinesim.metrics.openings import Changes, Opening, Place, during, openings
 from vinesim.metrics.places import Asked, asked_by, places_for
 from vinesim.metrics.quota_waits import QuotaWait, partition_of_task, quota_waits
 from vinesim.metrics.shortages import Fragmentation, Shortage, Span, shortages
@@ -18,14 +19,17 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG
 from vinesim.state.demand import amount_of
 
+Piece = TypeVar("Piece", QuotaWait, GangRoom)
 _TASK = """
 SELECT task, task_type, arrival_us, init_us, finish_us FROM tasks WHERE job = $job
 ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 """
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
 _SLOWEST = """
-SELECT job FROM jobs WHERE arrival_us <= $end_us
-ORDER BY coalesce(latency_us, $end_us - arrival_us) DESC, job LIMIT $n
+SELECT job FROM jobs LEFT JOIN (
+    SELECT job, max(withdraw_us) AS gone_us FROM withdrawn JOIN tasks USING (task) GROUP BY job
+) USING (job) WHERE arrival_us <= $end_us
+ORDER BY coalesce(latency_us, coalesce(gone_us, $end_us) - arrival_us) DESC, job LIMIT $n
 """
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
 _ON_UNITS = """
@@ -89,7 +93,8 @@ class Waiting:
     arrival_us: float
     start_us: float | None  # None: it never started
     finish_us: float | None
-    waited_us: float  # until it started, or until the run ended
+    waited_us: float  # until it started, was withdrawn, or the run ended; without the lost runs
+    is_withdrawn: bool  # before it started
     unit: int | None  # on which it started
     unit_type: str | None
     rack: int | None
@@ -105,6 +110,7 @@ class Waiting:
     shortage: Shortage | None = None  # at the nodes of the same units, for a task that holds several units
     gang: Gang | None = None  # the tasks that start with it
     gang_rooms: list[GangRoom] = field(default_factory=list)  # for how many of them there was room meanwhile, by time
+    waits: list[tuple[float, float]] = field(default_factory=list)  # begin and end: apart if it had lost runs
     quotas: list[QuotaWait] = field(default_factory=list)  # when they left too little for it, by time
     # The wait by the state of the same units; empty if nothing can run it, and for gangs.
     spans: list[Span] = field(default_factory=list)
@@ -154,7 +160,11 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     task, task_type, arrival_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     units = result.columns("SELECT unit_type, rack, shelf, capacity FROM units ORDER BY unit")
     end_us = float(result.summary["makespan_us"])
-    until_us = max(end_us, arrival_us) if init_us is None else init_us
+    withdrawn = result.rows("SELECT withdraw_us FROM withdrawn WHERE task = $task", {"task": task})
+    is_withdrawn = init_us is None and bool(withdrawn)
+    until_us = init_us
+    if init_us is None:
+        until_us = withdrawn[0][0] if is_withdrawn else max(end_us, arrival_us)
     own = result.rows(_OWN, {"task": task})
     started = [unit for unit, begin_us, _, _ in own if init_us is not None and begin_us >= init_us]
     unit = started[0] if started else None
@@ -173,7 +183,8 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         arrival_us=arrival_us,
         start_us=init_us,
         finish_us=finish_us,
-        waited_us=until_us - arrival_us,
+        waited_us=0.0,
+        is_withdrawn=is_withdrawn,
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),
@@ -183,6 +194,8 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
     )
+    found.waits = _waits(arrival_us, until_us, found.lost_runs)
+    found.waited_us = sum(end - begin for begin, end in found.waits)
     members = [asked]
     if asked.within != NO_GANG:
         members = [
@@ -193,7 +206,7 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     on_units = result.rows(_ON_UNITS, window)
     if found.gang is not None:  # what starts with it does not take its place
         on_units = [row for row in on_units if row[1] != job or row[3] < until_us]
-    found.quotas = quota_waits(record, task, members, units, on_units, arrival_us, until_us)
+    found.quotas = _during(quota_waits(record, task, members, units, on_units, arrival_us, until_us), found.waits)
     down = record.outages_of(units["rack"], units["shelf"])
     codes = distinct(units["unit_type"]).tolist()
     by_code = {code: _type(record, found, asked, task_type, code, units) for code in codes}
@@ -224,23 +237,28 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         kind.can_run |= kind.is_lead and place.fits
         is_named = is_usable(place)
         for opening in openings(place, task, arrival_us, until_us):
-            _count(kind, opening, arrival_us, until_us)
-            if is_named:
-                found.openings.append(opening)
+            if opening.free_us <= arrival_us and (opening.taken_us is None or opening.taken_us > arrival_us):
+                kind.free_at_arrival += 1
+            part, free_us = during(opening, found.waits, until_us)
+            if part is not None:
+                _count(kind, part, free_us)
+                found.openings += [part] * is_named
     found.openings.sort(key=lambda opening: (opening.free_us, opening.unit))
     usable = [place for place in places() if is_usable(place)]
     if found.gang is None:
-        found.fragmentation, lack, found.spans = shortages(usable, arrival_us, until_us)
+        found.fragmentation, lack, found.spans = shortages(usable, found.waits)
         found.shortage = lack if found.holds_several else None
     else:
-        found.gang_rooms = gang_rooms(usable, found.gang, arrival_us, until_us)
+        found.gang_rooms = _during(gang_rooms(usable, found.gang, arrival_us, until_us), found.waits)
     for _, _, at, _, end, _ in on_units:
         kind = by_code[int(units["unit_type"][at])]
         if kind.first_free_us is None:
             kind.busy_until_us = end if kind.busy_until_us is None else min(kind.busy_until_us, end)
     for number, times in down.items():
         kind = by_code[int(units["unit_type"][number])]
-        kind.down_unit_us += sum(max(0.0, min(up, until_us) - max(begin, arrival_us)) for begin, up in times)
+        kind.down_unit_us += sum(
+            max(0.0, min(up, end) - max(down_us, begin)) for down_us, up in times for begin, end in found.waits
+        )
     found.places = _places(result, found)
     return found
 
@@ -288,10 +306,20 @@ def _lacking(requests: dict[str, float], provided: dict[str, float]) -> list[str
     return [f"{name} {wanted:g} > {provided[name]:g}" for name, wanted in short]
 
 
-def _count(kind: TypeOfUnit, opening: Opening, arrival_us: float, until_us: float) -> None:
-    if opening.free_us <= arrival_us and (opening.taken_us is None or opening.taken_us > arrival_us):
-        kind.free_at_arrival += 1
+def _waits(arrival_us: float, until_us: float, lost_runs: list[LostRun]) -> list[tuple[float, float]]:
+    """Return begin and end of each time during which it waited: before, between and after the runs that it lost."""
+    edges = [arrival_us, *(edge for run in lost_runs for edge in (run.begin_us, run.end_us)), until_us]
+    return [(begin, end) for begin, end in zip(edges[::2], edges[1::2], strict=True) if end > begin]
+
+
+def _during(found: list[Piece], waits: list[tuple[float, float]]) -> list[Piece]:
+    """Return the parts of what was found that lie in times during which the task waited."""
+    pieces = [(one, max(one.begin_us, begin), min(one.end_us, end)) for one in found for begin, end in waits]
+    return [replace(one, begin_us=begin, end_us=end) for one, begin, end in pieces if end > begin]
+
+
+def _count(kind: TypeOfUnit, opening: Opening, free_us: float) -> None:
     kind.first_free_us = opening.free_us if kind.first_free_us is None else min(kind.first_free_us, opening.free_us)
-    kind.free_unit_us += (until_us if opening.taken_us is None else opening.taken_us) - opening.free_us
+    kind.free_unit_us += free_us
     kind.taken_by_older += opening.by_older is True
     kind.taken_by_younger += opening.by_older is False

@@ -49,6 +49,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     who = _name(found.job, names)
     who = who[0].upper() + who[1:]
     if found.start_us is None:
+        cut = "it was withdrawn" if found.is_withdrawn else cut
         first = f"{who} waited {time_or_dash(found.waited_us)} and never started: {times}; {cut}."
     else:
         where = f"unit {found.unit} ({found.unit_type}, {found.place(found.rack, found.shelf)})"
@@ -212,7 +213,8 @@ def shortage(lack: Shortage, found: Waiting) -> str:
     most = f"No {lead} was free."
     if lack.n_free:
         several = "was" if lack.n_free == 1 else "were"
-        wanted = [parts[0].removesuffix(f" {lead}"), *([_listed(parts[1:])] if parts[1:] else [])]
+        number = parts[0].removesuffix(f" {lead}")
+        wanted = [number if " of " not in number else parts[0], *([_listed(parts[1:])] if parts[1:] else [])]
         most = (
             f"At {time_or_dash(lack.at_us)} {lack.n_free:,} {lead} {several} free, on no node {' with '.join(wanted)}."
         )

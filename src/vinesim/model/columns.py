@@ -23,7 +23,7 @@ TASKS = (
     Column("rack", "int32", "", True, "Rack of the unit; -1: never started"),
     Column("shelf", "int32", "", True, "Shelf of the unit; -1: never started"),
     Column("arrival_us", "float64", "us", False, "When its job arrived"),
-    Column("generation_us", "float64", "us", True, "When the first task of its job was given to a unit"),
+    Column("generation_us", "float64", "us", True, "When the first task of its job was first given to a unit"),
     Column("init_us", "float64", "us", True, "When it was given to its unit"),
     Column("start_us", "float64", "us", True, "When its data was there and it began to execute"),
     Column("finish_us", "float64", "us", True, "When it finished; missing: it did not"),
@@ -74,11 +74,14 @@ JOBS = (
     Column("task_type", "int16", "code", False, "Type of its tasks"),
     Column("tasks", "int64", "", False, "Number of its tasks"),
     Column("arrival_us", "float64", "us", False, "When it arrived"),
-    Column("start_us", "float64", "us", True, "When its first task was given to a unit"),
+    Column("start_us", "float64", "us", True, "When its first task was first given to a unit"),
     Column("finish_us", "float64", "us", True, "When its last task finished; missing: some tasks did not"),
     Column("latency_us", "float64", "us", True, "finish_us - arrival_us"),
 )
 JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),)
+JOBS_WITHDRAWN = (
+    Column("withdraw_us", "float64", "us", True, "When it was to be withdrawn; missing: never; only if any job was"),
+)
 JOBS_APPLICATION = (Column("application", "int32", "code", False, "Its application; only if jobs have one"),)
 UNITS = (
     Column("unit", "int32", "", False, "Number of the unit, from 0 in (rack, shelf) order"),

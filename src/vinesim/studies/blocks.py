@@ -23,6 +23,7 @@ from vinesim.studies.run import Run
 from vinesim.studies.scenarios import scenario_of
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.registry import generator
+from vinesim.workloads.select_jobs import POINTS
 
 MAX_TIMES = 4_000_000  # arrival times per block: 32 MB
 
@@ -88,14 +89,14 @@ def _blocks_of(study: Study, runs: list[Run]) -> Iterator[Block]:
 def _what_fits(study: Study, run: Run, scenario: Scenario) -> tuple[bool, bool]:
     """Whether other arrivals leave the rest of the workload unchanged, and whether other seeds do."""
     part = scenario_source(study).changed(run.settings).data["workload"]
-    moves_deadlines = len(scenario.applications) > 0 and scenario.workload.deadline_us is not None
+    moves_more = any(getattr(scenario.workload, name) is not None for name in POINTS)
     draws_estimates = bool(part.get("estimate_error"))
     if part.get("resample"):
         return False, False  # the seed decides which jobs there are
     if part.get("generator") is None:
-        return not (moves_deadlines or _has_periods(study, part)), not draws_estimates
+        return not (moves_more or _has_periods(study, part)), not draws_estimates
     spec, nodes = generator(part["generator"], study.folder), data_nodes(scenario.datacenter)
-    apart = spec.arrivals_apart and not moves_deadlines
+    apart = spec.arrivals_apart and not moves_more
     is_same = not draws_estimates and not spec.depends_on_seed(part.get("options") or {}, nodes)
     return apart, apart and is_same
 

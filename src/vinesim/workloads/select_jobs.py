@@ -1,6 +1,6 @@
 """Workloads made of the jobs of other workloads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,12 +8,11 @@ import numpy as np
 
 from vinesim.model.workload import COLUMNS, Workload
 
+POINTS = ("deadline_us", "withdraw_us")  # in time; each belongs to an arrival
+
 
 def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray) -> Workload:
-    """Return the jobs with these indices, in this order and as often as they occur, arriving at ``arrival_us``.
-
-    Deadlines move with the arrivals.
-    """
+    """Return the jobs with these indices, in this order and as often as they occur, :func:`arriving` then."""
     counts = np.diff(work.job_first)[jobs]
     first = np.concatenate(([0], np.cumsum(counts)))
     tasks = np.repeat(work.job_first[:-1][jobs] - first[:-1], counts) + np.arange(first[-1])
@@ -22,14 +21,24 @@ def select_jobs(work: Workload, jobs: np.ndarray, arrival_us: np.ndarray) -> Wor
         values = getattr(work, name)
         if values is not None and name != "job_first":
             columns[name] = values[jobs if of == "jobs" else tasks]
-    if work.deadline_us is not None:
-        columns["deadline_us"] = columns["deadline_us"] + (arrival_us - work.arrival_us[jobs])
-    columns["arrival_us"] = arrival_us
     if work.times_us is not None:
         columns["times_us"] = work.times_us[tasks]
-    if work.requests is not None:
-        columns["requests"] = {name: values[tasks] for name, values in work.requests.items()}
-    return replace(work, **columns)
+    for name in ("requests", "companions"):
+        of_tasks = getattr(work, name)
+        columns[name] = None if of_tasks is None else {key: values[tasks] for key, values in of_tasks.items()}
+    old_us = columns.pop("arrival_us")
+    return replace(work, **columns | _moved(columns, old_us, arrival_us), arrival_us=arrival_us)
+
+
+def arriving(work: Workload, arrival_us: np.ndarray) -> Workload:
+    """Return the workload with other arrivals. Deadlines and withdrawals move with them."""
+    moved: dict[str, Any] = _moved(vars(work), work.arrival_us, arrival_us)
+    return replace(work, arrival_us=arrival_us, **moved)
+
+
+def _moved(columns: Mapping[str, Any], old_us: np.ndarray, arrival_us: np.ndarray) -> dict[str, np.ndarray]:
+    given = [name for name in POINTS if columns.get(name) is not None]
+    return {name: arrival_us + (columns[name] - old_us) for name in given}  # so rounded, none is before its arrival
 
 
 def merged(parts: Sequence[Workload]) -> Workload:

@@ -182,7 +182,7 @@ def test_units_that_are_down_are_not_free(tmp_path):
     assert [(run.unit, run.begin_us, run.end_us) for run in found.lost_runs] == [(0, 0.0, 4.0)]
     assert [(kind.down_unit_us, kind.free_unit_us, kind.free_at_arrival) for kind in found.types] == [
         (16.0, 0.0, 0),
-        (20.0, 0.0, 0),
+        (16.0, 0.0, 0),
     ]
     first, last = found.openings
     assert (first.unit, first.free_us, first.taken_us, first.taken_by, first.by_older) == (0, 0.0, 0.0, 0, None)

@@ -1,6 +1,7 @@
 """Why a task that holds several units waited: by hand, and against looking at every node at many instants."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,14 @@ def test_a_task_is_told_what_it_lacked(tmp_path):
     assert (found.shortage.scattered_us, found.shortage.n_free) == (0.0, 1)
     assert [(o.rack, o.shelf, o.free_us, o.freed_by, o.taken_us) for o in found.openings] == [(0, 1, 20.0, 2, None)]
     assert waiting_of(tmp_path / "run", 0).shortage is None
+
+
+def test_a_share_of_a_unit_is_told_with_its_type(tmp_path, vinesim):  # noqa: F811
+    case = cluster([1] * 5, [8.0, 8.0, 1.0, 1.0, 1.0], [60.0, 90.0, 20.0, 30.0, 9.0], [0.0, 0.0, 1.0, 1.0, 1.0])
+    case = replace(case, workload=replace(case.workload, demand=[0.5] * 5))
+    recorded(tmp_path / "run", case)
+    told = " ".join(vinesim("explain", tmp_path / "run", "--job", 4).out.split())
+    assert "4 GPU were free, on no node 0.5 of a GPU with 1 of CPU." in told
 
 
 def test_parts_on_different_nodes_are_fragmentation(tmp_path):

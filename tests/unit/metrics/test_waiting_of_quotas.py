@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import vinesim as vs
@@ -64,3 +65,21 @@ def test_the_command_and_the_causes_say_it(tmp_path, vinesim):  # noqa: F811
         causes = causes_of(result, read_record(tmp_path / "run"), [0.0, 10.0])
     assert causes.share == {QUOTA: pytest.approx(1.0)}
     assert IMPOSSIBLE not in causes.share
+
+
+def test_what_a_preempted_task_held_itself_does_not_keep_it_waiting(tmp_path):
+    """Ada's task uses up her quota until an urgent one of bob preempts it at 5."""
+    jobs = [(0, 10, 4, "ada", "p"), (5, 10, 4, "bob", "p")]
+    case = scenario("priority", jobs, [vs.Partition("p", [[0, 0]], user_quota={"GPU": 4})])
+    recorded(tmp_path / "run", replace(case, workload=replace(case.workload, priority=[0.0, 1.0])))
+    found = waiting_of(tmp_path / "run", 0)
+    assert [(run.begin_us, run.end_us) for run in found.lost_runs] == [(0.0, 5.0)]
+    assert found.start_us == 15.0
+    assert found.quotas == []
+    assert (found.waits, found.waited_us) == ([(5.0, 15.0)], 10.0)
+    assert [opening.free_us for opening in found.openings if opening.by_older is not None] == [5.0]
+    assert found.shortage.nowhere_us[0] == 10.0
+    with open_result(tmp_path / "run") as result:
+        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 5.0, 15.0, 25.0]))
+    assert causes.waited_us == 10.0
+    assert sum(causes.over_time.values()).tolist() == [0.0, 1.0, 0.0]

@@ -98,6 +98,23 @@ def test_selected_jobs_are_the_jobs():
     assert select_jobs(work, np.array([2]), np.array([7.0])).deadline_us.tolist() == [12]
 
 
+def test_what_tasks_hold_and_when_jobs_are_withdrawn_goes_with_them():
+    work = replace(log([0, 1, 2], counts=[2, 1, 3]), companions={"MEM": np.arange(6.0)}, withdraw_us=[9, np.inf, 4])
+    some = select_jobs(work, np.array([2, 0, 2]), np.array([7.0, 8.0, 9.0]))
+    assert some.companions["MEM"].tolist() == [3, 4, 5, 0, 1, 3, 4, 5]
+    assert some.withdraw_us.tolist() == [9, 17, 11]
+    assert select_jobs(work, np.array([1]), np.array([5.0])).withdraw_us.tolist() == [np.inf]
+
+
+def test_every_column_of_the_jobs_and_tasks_is_selected():
+    """A new column of one value each cannot be forgotten."""
+    work = replace(log([0, 1, 2], counts=[2, 1, 3]), companions={"MEM": np.arange(6.0)})
+    some = select_jobs(work, np.array([1]), np.array([0.0]))
+    for name, value in vars(some).items():
+        for column in value.values() if isinstance(value, dict) else [value]:
+            assert not isinstance(column, np.ndarray) or len(column) in (1, 2), name
+
+
 SCENARIO = """
 extends: none
 processor_types: [{name: X}]
@@ -135,6 +152,23 @@ def test_the_seed_decides(folder):
     assert plain.workload.n_jobs == 300
     assert set(one.workload.operations) <= set(plain.workload.operations)
     assert one.workload.n_jobs == pytest.approx(300, abs=60)
+
+
+def test_other_arrivals_move_deadlines_and_withdrawals(folder):
+    (folder / "log.csv").write_text("arrival_us,operations,deadline_us,withdraw_us\n5,1,9,\n6,1,7,8\n")
+    given = ["workload={file: log.csv}", "arrivals.iat=100"]
+    work = read_scenario(folder / "s.yaml", given).workload
+    assert work.deadline_us.tolist() == [4, 101]
+    assert work.withdraw_us.tolist() == [np.inf, 102]
+
+
+def test_runs_whose_arrivals_move_deadlines_are_not_one_block(folder):
+    (folder / "log.csv").write_text("arrival_us,operations,deadline_us\n0,10,10\n6,10,17\n")
+    axes = {"arrivals": [{"iat": 5}, {"iat": 20}]}
+    changed = {"workload": {"file": "log.csv"}, "datacenter": {"racks": [{"units": {"X": 1}}]}}
+    study = vs.study({"scenario": yaml.safe_load(SCENARIO) | changed, "axes": axes}, folder)
+    assert [len(block.runs) for block in blocks(study, expand(study))] == [1, 1]
+    assert sweep(study, workers=1).table["deadlines.missed"].tolist() == [1, 0]
 
 
 def test_replications_differ_and_are_never_put_into_one_block(folder):

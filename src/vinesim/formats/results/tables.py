@@ -35,6 +35,13 @@ SELECT task, unit, 0 AS part, init_us AS begin_us, start_us, finish_us AS end_us
     CASE WHEN finish_us IS NULL THEN 'unfinished' ELSE 'finished' END AS outcome, {amount} AS amount
 FROM tasks JOIN units USING (unit)
 """
+_WITHDRAWN = """
+CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USING (job) LEFT JOIN (
+    SELECT task, arg_max(outcome, begin_us) AS outcome FROM held WHERE part = 0 GROUP BY task
+) USING (task)
+WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
+"""
+_NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
@@ -45,7 +52,8 @@ class ResultTables:
 
     The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result has
     one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and more for
-    those that it held beside. A missing end means that it was there when the run ended.
+    those that it held beside. A missing end means that it was there when the run ended. The view ``withdrawn`` has the
+    tasks that were pending when their job was withdrawn.
     """
 
     folder: Path
@@ -142,6 +150,9 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             has_parts = "part" in _column_names(connection, "segments")
             given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
         connection.execute(_HELD.format(given=given))
+        is_told = "withdraw_us" in _column_names(connection, "jobs")
+        end_us = float(summary["makespan_us"])
+        connection.execute(_WITHDRAWN.format(end_us=end_us) if is_told else _NONE_WITHDRAWN)
         yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 
 

@@ -66,7 +66,8 @@ class ScenarioDocument(Part):
     workload: WorkloadPart | None = Field(None, description="The jobs and their tasks.")
     arrivals: ArrivalsPart | None = Field(
         None,
-        description="When the jobs arrive; a .parquet or .csv workload and the generator requests have their own.",
+        description="When the jobs arrive; a .parquet or .csv workload and the generator requests have their own. In "
+        "place of a table's, deadlines and withdrawals move with them.",
     )
     policy: Name = Field(
         "high",

@@ -27,6 +27,7 @@ from vinesim.model.streams import stream
 from vinesim.model.workload import COLUMNS, Workload
 from vinesim.workloads.registry import generator, generators
 from vinesim.workloads.resample import resampled
+from vinesim.workloads.select_jobs import arriving
 from vinesim.workloads.spec import GeneratorSpec
 
 
@@ -196,7 +197,7 @@ class Workloads:
                 return None
             if self._is_table or not (kind.is_even or kind.kind == "list"):
                 times = kind.draw(work.n_jobs, stream(self.document.seed, "arrivals"))
-                return replace(work, arrival_us=times)
+                return arriving(work, times)
         except InputError as error:
             self.source.adopt(error, ("arrivals",))
             return None

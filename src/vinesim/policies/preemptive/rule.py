@@ -57,6 +57,8 @@ RANKED: Mapping[str, tuple[str, str]] = {
     "root": ("i8", "groups"),
     "listed": ("i8", "groups"),  # 1 + the task of the group that is in the queue
     "is_open": ("i8", "one"),  # a round has begun and not ended
+    "round": ("i8", "one"),  # its number
+    "in_round": ("i8", "groups"),  # the last one in which the group was in the queue
     "returned": ("i8", "one"),  # 1 + the task that was preempted last
     "change_us": ("f8", "one"),  # when the rank of a running task changes next
 }
@@ -138,6 +140,8 @@ def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:
     scratch = view.scratch
     if scratch.returned[0] > 0:
         insert(model, state, view, scratch.returned[0] - 1, rank)
+        if scratch.is_open[0] == 1 and len(model.quota_limit) > 0:
+            look_again(model, state, view, scratch.returned[0] - 1)
         scratch.returned[0] = 0
     if scratch.is_open[0] == 0:
         note_event(model, view)
@@ -178,6 +182,7 @@ def enlist(model: Any, state: Any, view: Any, of: int) -> None:
     drop_withdrawn(state, scratch, of)
     root = int(scratch.root[of])
     scratch.listed[of] = root
+    scratch.in_round[of] = scratch.round[0]
     if root > 0:
         queue_push(scratch, root - 1, scratch.rank[root - 1])
 
@@ -195,6 +200,7 @@ def open_round(model: Any, state: Any, view: Any) -> None:
     """Begin to look at the groups with pending tasks."""
     scratch = view.scratch
     scratch.is_open[0] = 1
+    scratch.round[0] += 1
     scratch.queue_size[0] = 0
     scratch.n_victims[0] = 0
     scratch.change_us[0] = math.inf
@@ -203,6 +209,19 @@ def open_round(model: Any, state: Any, view: Any) -> None:
     while task >= 0:
         enlist(model, state, view, group(model, state, task))
         task = next_pending(model, state, task)
+
+
+def look_again(model: Any, state: Any, view: Any, preempted: int) -> None:
+    """Put groups into the queue again that a quota may have held back until a task of their partition was preempted."""
+    scratch, task, n = view.scratch, oldest_pending(model, state), int(view.scratch.queue_size[0])
+    while task >= 0:
+        of = group(model, state, task)
+        is_out = scratch.in_round[of] != scratch.round[0] or scratch.listed[of] == 0
+        if is_out and model.job_partition[model.task_job[task]] == model.job_partition[model.task_job[preempted]]:
+            enlist(model, state, view, of)
+        task = next_pending(model, state, task)
+    if scratch.queue_size[0] > n:
+        scratch.n_victims[0] = 0  # whoever comes first now may take what they leave
 
 
 def never(model: Any, state: Any, view: Any, task: int) -> tuple[float, float]:

@@ -1,0 +1,92 @@
+"""Waits, starts and slowdowns of tasks that lose their units and go on later."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import vinesim as vs
+from tests.unit.engine.test_early_ends import case
+from tests.unit.metrics.test_waiting import recorded
+from vinesim.formats.results.explain_record import read_record
+from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.tables import open_result
+from vinesim.metrics.causes import causes_of
+from vinesim.metrics.queue import mean_queues, queues_of
+from vinesim.metrics.tables import Tables
+from vinesim.metrics.times import TIMES, times_of
+from vinesim.metrics.waiting import slowest_jobs, waiting_of
+from vinesim.metrics.waiting_words import headline
+from vinesim.model.workload import ANYWHERE, NO_GANG
+
+
+def preempted_at(at_s, lasts_s=100.0, **more):
+    """A task of 1000 s that leaves at some time for an urgent one."""
+    scenario = case([0.0, at_s * 1e6], [1000e6, lasts_s * 1e6], "priority", priority=[0.0, 1.0])
+    return vs.simulate(replace(scenario, **more), engine="reference")
+
+
+@pytest.mark.parametrize("at_s", [1.0, 500.0, 999.0])
+def test_a_job_was_running_before_it_was_preempted(at_s):
+    done = preempted_at(at_s)
+    assert done.jobs["start_us"].tolist() == [0.0, at_s * 1e6]
+    assert done.tasks["generation_us"].tolist() == [0.0, at_s * 1e6]
+    assert done.summary["jobs"]["wait_us"]["max"] == 0.0
+    assert done.summary["tasks"]["wait_us"]["max"] == pytest.approx(100e6)
+    assert done.summary["jobs"]["bounded_slowdown"]["max"] == pytest.approx(1.1)
+
+
+def test_time_that_an_outage_made_worthless_is_time_on_a_unit():
+    done = vs.simulate(case([0.0], [1000e6], "high", outages=[vs.Outage(0, 0, 400e6, 500e6)]), engine="reference")
+    assert done.summary["tasks"]["wait_us"]["max"] == pytest.approx(100e6)
+    assert done.summary["jobs"]["bounded_slowdown"]["max"] == pytest.approx(1500 / 1400)
+
+
+def test_a_gang_is_away_while_none_of_its_tasks_runs():
+    """Two units: at 4 s an urgent task takes one, both tasks leave, and go on at 24 s."""
+    work = vs.Workload(
+        [0, 0], [0, 2, 3], [0.0, 4e6], [40e6, 30e6, 20e6], *np.zeros((3, 3)), np.full(3, -1),
+        gang_within=[ANYWHERE, NO_GANG], priority=[0.0, 1.0], task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    center = vs.Datacenter(np.zeros(2), np.zeros(2), np.arange(2), (vs.ProcessorType("P"),))
+    done = vs.simulate(vs.Scenario(center, work, "priority", affinity=[[1.0]]), engine="reference")
+    assert done.summary["jobs"]["bounded_slowdown"]["max"] == pytest.approx(60 / 40)
+
+
+def test_a_stored_result_has_the_same_waits(tmp_path):
+    done = preempted_at(500.0)
+    write_result(tmp_path / "out", done)
+    with open_result(tmp_path / "out") as result:
+        found = result.columns(TIMES["tasks.wait_us"].query + " ORDER BY x")
+    scenario = case([0.0, 500e6], [1000e6, 100e6], "priority", priority=[0.0, 1.0])
+    waits, _ = times_of(Tables(scenario, done.outcome), "tasks.wait_us")
+    assert found["x"].tolist() == sorted(waits.tolist()) == pytest.approx([0.0, 100e6])
+
+
+def test_a_job_that_was_withdrawn_waits_until_then(tmp_path):
+    """A unit, busy until 100: the second job is withdrawn at 30."""
+    scenario = case([0.0, 10.0, 20.0], [100.0, 10.0, 10.0], "high", withdraw_us=[np.inf, 30.0, np.inf])
+    done = recorded(tmp_path / "run", scenario)
+    assert np.array_equal(done.jobs["withdraw_us"], [np.nan, 30.0, np.nan], equal_nan=True)
+    found = waiting_of(tmp_path / "run", 1)
+    assert (found.waited_us, found.start_us, found.is_withdrawn) == (20.0, None, True)
+    assert "never started: arrived at 10.0 us; it was withdrawn." in headline(found)[0]
+    assert not waiting_of(tmp_path / "run", 2).is_withdrawn
+    assert slowest_jobs(tmp_path / "run", 3) == [0, 2, 1]
+    with open_result(tmp_path / "run") as result:
+        (queue,) = queues_of(result, [None])
+        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 110.0]))
+    assert (queue.time_us.tolist(), queue.length.tolist()) == ([0, 10, 20, 30, 100], [0, 1, 2, 1, 0])
+    assert causes.waited_us == queue.waited_us == 20.0 + 80.0
+    (mean,) = mean_queues(Tables(scenario, done.outcome), [None], 11)
+    assert mean.tolist() == pytest.approx([0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 0])
+
+
+def test_a_preempted_job_that_was_withdrawn_waits_no_more(tmp_path):
+    scenario = case([0.0, 10.0], [100.0, 50.0], "priority", priority=[0.0, 1.0], withdraw_us=[30.0, np.inf])
+    done = recorded(tmp_path / "run", scenario)
+    with open_result(tmp_path / "run") as result:
+        (queue,) = queues_of(result, [None])
+    assert (queue.time_us.tolist(), queue.length.tolist()) == ([0, 10, 30], [0, 1, 0])
+    (mean,) = mean_queues(Tables(scenario, done.outcome), [None], 6)
+    assert mean.tolist() == pytest.approx([0, 1, 1, 0, 0, 0])
