@@ -73,16 +73,6 @@ def test_the_papers_programme_and_the_exact_policy_find_the_same_total_time(n_jo
     assert programme.total_us == pytest.approx(exact["makespan_us"], abs=n_jobs * 1000.0)  # it counts in ms
 
 
-def test_ctrl_c_ends_a_programme_without_a_number(monkeypatch):
-    pytest.importorskip("ortools")
-    from vinesim.papers.rbss import ilp
-    from vinesim.policies.optimal.solver import cp_sat
-
-    monkeypatch.setattr(ilp, "run_solver", lambda *_: (cp_sat().FEASIBLE, True))
-    with pytest.raises(KeyboardInterrupt):
-        ilp.solve(workload("A", {"system": "S2", "assumptions": "default"}, 1, "rb_fifo"), 60.0, 1)
-
-
 def test_a_programme_without_time_finds_nothing_and_says_so():
     pytest.importorskip("ortools")
     from vinesim.papers.rbss.ilp import Solved, solve

@@ -22,7 +22,7 @@ from vinesim.policies.optimal.policy import Optimal
 from vinesim.policies.optimal.schedule import in_order
 from vinesim.policies.optimal.schedule_model import ScheduleModel
 from vinesim.policies.optimal.search import Search
-from vinesim.policies.optimal.solver import cp_sat, new_solver, solve
+from vinesim.policies.optimal.solver import cp_sat, new_solver, prove, set_by_ctrl_c, solve
 from vinesim.state import queries
 from vinesim.state.build import build_model
 
@@ -176,13 +176,23 @@ def test_one_worker_finds_the_same_again():
 
 
 @contextmanager
-def ctrl_c_after(seconds):
-    """Ctrl-C while the main thread waits for the solver. Afterwards it does again what it did before."""
-    before = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(seconds, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-    timer.start()
-    yield
-    timer.join()
+def ctrl_c_while_solving():
+    """Ctrl-C half a second after a search has begun. Afterwards it does again what it did before."""
+    before, is_over = signal.getsignal(signal.SIGINT), threading.Event()
+
+    def press():
+        while signal.getsignal(signal.SIGINT) is before:
+            is_over.wait(0.05)
+        if not is_over.wait(0.5):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    hand = threading.Thread(target=press)
+    hand.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        hand.join()
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -194,25 +204,30 @@ def hard_instance(n_tasks):
 
 @pytest.mark.parametrize("objective", ["makespan", "sum_finish"])
 def test_ctrl_c_ends_the_search_with_the_best_schedule_so_far(objective):
-    instance = hard_instance(150)
+    search = Search(hard_instance(150), objective, 120.0, 1, None)
     begun = time.monotonic()
-    with ctrl_c_after(1.0):
-        search = Search(instance, objective, 120.0, 1, None)
+    with ctrl_c_while_solving():
         found = search.run()
-    assert search.is_stopped
     assert time.monotonic() - begun < 60
-    assert found.bound_us <= found.value_us == found.schedule.value_us(instance, objective)
+    assert found.bound_us <= found.value_us == found.schedule.value_us(search.instance, objective)
     assert not found.is_optimal
 
 
-def test_ctrl_c_ends_what_needs_a_proof():
-    model = ScheduleModel(*of_search(hard_instance(150)))
-    begun = time.monotonic()
-    with ctrl_c_after(1.0):
-        answer, is_stopped = solve(new_solver(120.0, 1), model.cp)
-    assert is_stopped
-    assert answer != cp_sat().OPTIMAL
+def test_ctrl_c_ends_a_proof_without_an_answer():
+    model, begun = ScheduleModel(*of_search(hard_instance(150))), time.monotonic()
+    with pytest.raises(KeyboardInterrupt), ctrl_c_while_solving():
+        prove(new_solver(120.0, 1), model.cp)
     assert time.monotonic() - begun < 60
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so():
+    event, before = threading.Event(), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with set_by_ctrl_c(event):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not event.is_set()
 
 
 def of_search(instance):
@@ -224,10 +239,10 @@ def test_a_search_that_ends_early_by_itself_goes_on(monkeypatch):
     """The solver keeps a distance from its limit as long as the longest stall of the machine so far."""
     instance, n_asked = random_instance(2, n_tasks=7, n_units=3), 0
 
-    def stalled(solver, model, watcher=None):
+    def stalled(*given):
         nonlocal n_asked
         n_asked += 1
-        return (cp_sat().UNKNOWN, False) if n_asked <= 6 else solve(solver, model, watcher)
+        return cp_sat().UNKNOWN if n_asked <= 6 else solve(*given)
 
     monkeypatch.setattr("vinesim.policies.optimal.search.solve", stalled)
     found = Search(instance, "sum_finish", 20.0, 1, None).run()

@@ -269,13 +269,6 @@ def bound_of(tasks, servers, overcommit):
     return energy_bound(demand, time, capacity, *powers, count, PERIOD_US / 1e6, overcommit=overcommit)
 
 
-def test_ctrl_c_ends_the_proof(monkeypatch):
-    pytest.importorskip("ortools")
-    monkeypatch.setattr("vinesim.policies.placement.kernels.optimum.solve", lambda *_: (0, True))
-    with pytest.raises(KeyboardInterrupt):
-        least_energy(*question(0, n_servers=6, n_tasks=8, loaded=False))
-
-
 def test_no_policy_is_below_the_optimum_and_the_optimum_not_below_the_bound():
     pytest.importorskip("ortools")
     n_feasible = n_fits = 0

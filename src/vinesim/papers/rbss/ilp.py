@@ -9,8 +9,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.optimal.solver import cp_sat, new_solver
-from vinesim.policies.optimal.solver import solve as run_solver
+from vinesim.policies.optimal.solver import cp_sat, new_solver, prove
 
 US_PER_STEP = 1000.0  # the solver counts in whole ms
 
@@ -62,9 +61,7 @@ def solve(given: Scenario, limit_s: float, workers: int) -> Solved:
     model.minimize(busy)  # (8)
 
     solver = new_solver(limit_s, workers)
-    answer, is_stopped = run_solver(solver, model)
-    if is_stopped:
-        raise KeyboardInterrupt
+    answer = prove(solver, model)
     found = answer in (cp.OPTIMAL, cp.FEASIBLE)
     total = solver.objective_value if found else np.inf
     return Solved(total * US_PER_STEP, solver.best_objective_bound * US_PER_STEP, answer == cp.OPTIMAL)

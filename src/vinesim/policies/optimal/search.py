@@ -5,6 +5,7 @@ bisection (a destructive bound); each assignment found on the way gives a schedu
 alternately for a schedule that reaches the bound and for any better one.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from vinesim.policies.optimal.cuts import add_cuts, may_run
 from vinesim.policies.optimal.instance import Instance, Objective, WholeTimes
 from vinesim.policies.optimal.schedule import Schedule, greedy, in_order, orders
 from vinesim.policies.optimal.schedule_model import ScheduleModel
-from vinesim.policies.optimal.solver import cp_sat, new_solver, solve
+from vinesim.policies.optimal.solver import cp_sat, new_solver, set_by_ctrl_c, solve
 
 BOUND = 0.3  # share of the time limit: for the destructive bound
 PROBE = 0.05  # share of the time limit: for one step of it
@@ -44,7 +45,7 @@ class Search:
         self.instance, self.objective, self.on_message = instance, objective, on_message
         self.limit_s, self.workers = limit_s, workers
         self.begun = self.told = time.monotonic()
-        self.is_stopped = False  # by Ctrl-C, or because the solver has the best schedule
+        self.is_to_end = threading.Event()
         self.best = greedy(instance, objective)
         self.value_us = self.best.value_us(instance, objective)
         self.whole = WholeTimes.of(instance, float(self.best.finish_us.max()))
@@ -54,7 +55,11 @@ class Search:
         self.least_us = float(earliest.max() if objective == "makespan" else earliest.sum())  # not rounded
 
     def run(self) -> Found:
-        """Search until the schedule is proven optimal or the time is over."""
+        """Search until the schedule is proven optimal, the time is over, or Ctrl-C."""
+        with set_by_ctrl_c(self.is_to_end):
+            return self._run()
+
+    def _run(self) -> Found:
         if self.objective == "makespan" and self._is_open():
             self._raise_bound(BOUND * self.limit_s)
             self._tell()
@@ -77,7 +82,7 @@ class Search:
         return self.value_us - self._bound_us() <= SURE * self.value_us + rounding_us
 
     def _is_open(self) -> bool:
-        return not self.is_stopped and self._left_s() > 0 and not self._is_reached()
+        return not self.is_to_end.is_set() and self._left_s() > 0 and not self._is_reached()
 
     def _left_s(self) -> float:
         return self.limit_s - (time.monotonic() - self.begun)
@@ -122,20 +127,21 @@ class Search:
         cp = cp_sat()
         model = ScheduleModel(self.instance, self.whole, self.objective, self.best, self.bound, end)
         solver = new_solver(limit_s, self.workers)
-        answer, is_stopped = solve(solver, model.cp, _watcher(self, model))
+        answer = solve(solver, model.cp, self.is_to_end, _watcher(self, model))
         if answer in (cp.OPTIMAL, cp.FEASIBLE):
             self._take(*model.schedule(solver.value))
             self.bound = max(self.bound, int(np.ceil(solver.best_objective_bound - 1e-6)))
         if answer == cp.INFEASIBLE:
             self.bound = max(self.bound, end + 1)
-        self.is_stopped = is_stopped or answer == cp.OPTIMAL
+        if answer == cp.OPTIMAL:
+            self.is_to_end.set()
         self._tell()
 
     def _raise_bound(self, limit_s: float) -> None:
         """Bisect for the smallest end for which the assignments alone are feasible."""
         cp, until = cp_sat(), min(self._left_s(), limit_s) + time.monotonic()
         low, high = self.bound, int(np.ceil(self.value_us / self.whole.step_us))
-        while low < high and not self.is_stopped and (left := until - time.monotonic()) > 0:
+        while low < high and not self.is_to_end.is_set() and (left := until - time.monotonic()) > 0:
             middle = (low + high) // 2
             if self._assign(middle, min(left, PROBE * self.limit_s)) == cp.INFEASIBLE:
                 low = self.bound = middle + 1
@@ -154,7 +160,7 @@ class Search:
             cp.add_exactly_one(assigned[task, c] for c in np.flatnonzero(able[task]).tolist())
         add_cuts(cp, self.whole, self.instance.count, assigned, end)
         solver = new_solver(limit_s, self.workers)
-        answer, self.is_stopped = solve(solver, cp)
+        answer = solve(solver, cp, self.is_to_end)
         if answer in (cp_sat().OPTIMAL, cp_sat().FEASIBLE):
             chosen = np.array([c for (_, c), variable in assigned.items() if solver.value(variable)])
             for order in orders(self.instance.release_us, self.instance.times_us[np.arange(len(chosen)), chosen]):

@@ -2,7 +2,9 @@
 
 import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 from vinesim.model.packages import missing
@@ -29,24 +31,40 @@ def new_solver(limit_s: float, workers: int) -> Any:
     return solver
 
 
-def solve(solver: Any, model: Any, watcher: Any = None) -> tuple[int, bool]:
-    """Return the solver's answer, and whether Ctrl-C ended its search.
+@contextmanager
+def set_by_ctrl_c(event: threading.Event) -> Iterator[None]:
+    """Let Ctrl-C set an event, and do nothing else, where it is handled at all: not in the workers of a sweep."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if is_main else None
+    if before is None or before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: event.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def solve(solver: Any, model: Any, is_to_end: threading.Event, watcher: Any = None) -> int:
+    """Return the solver's answer: when it has one, when its time is over, or soon after ``is_to_end`` is set.
 
     CP-SAT can handle Ctrl-C itself, but then does not tell. ``watcher`` is called on another thread.
     """
     solver.parameters.catch_sigint_signal = False
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT) if is_main else None
-    if before is None or before is signal.SIG_IGN:  # none is handled here, as in the workers of a sweep
-        return int(solver.solve(model, watcher)), False
-    is_asked = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: is_asked.set())
-    try:
-        with ThreadPoolExecutor(1) as thread:
-            answer: Future[Any] = thread.submit(solver.solve, model, watcher)
-            while not wait([answer], LOOK_S).done:
-                if is_asked.is_set():
-                    solver.stop_search()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return int(answer.result()), is_asked.is_set()
+    with ThreadPoolExecutor(1) as thread:
+        answer: Future[Any] = thread.submit(solver.solve, model, watcher)
+        while not wait([answer], LOOK_S).done:
+            if is_to_end.is_set():
+                solver.stop_search()
+    return int(answer.result())
+
+
+def prove(solver: Any, model: Any) -> int:
+    """Return the solver's answer. Ctrl-C raises KeyboardInterrupt: there is nothing to fall back on."""
+    is_to_end = threading.Event()
+    with set_by_ctrl_c(is_to_end):
+        answer = solve(solver, model, is_to_end)
+    if is_to_end.is_set():
+        raise KeyboardInterrupt
+    return answer

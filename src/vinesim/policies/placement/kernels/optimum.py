@@ -9,7 +9,7 @@ import numpy as np
 
 from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import BatchServers, BatchTasks
-from vinesim.policies.optimal.solver import cp_sat, new_solver, solve
+from vinesim.policies.optimal.solver import cp_sat, new_solver, prove
 from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.state.demand import amounts
 
@@ -73,9 +73,7 @@ def least_energy_of(
     cost += [round(SCALE * run_j[m, kind[n]]) * x for (m, n), x in chosen.items()]
     model.minimize(sum(cost))
     solver = new_solver(limit_s, 0)
-    status, is_stopped = solve(solver, model)
-    if is_stopped:
-        raise KeyboardInterrupt
+    status = prove(solver, model)
     if status == cp_model.INFEASIBLE:
         return None
     if status != cp_model.OPTIMAL:
