@@ -125,8 +125,9 @@ class Folder:
         return "amount" in self.tasks[0] or len(set(self.capacity)) > 1
 
     def wait(self, row):
-        """From the arrival to the last start; NaN for a task that was never given to a unit."""
-        return row["init_us"] - row["arrival_us"]
+        """From the arrival to the last start, without the time on units before; NaN: it was never given to a unit."""
+        earlier = (h for h in self.holds if h.task == row["task"] and h.part == 0 and h.begin < row["init_us"])
+        return row["init_us"] - row["arrival_us"] - sum(h.end - h.begin for h in earlier)
 
 
 def nearest_rank(values, share):

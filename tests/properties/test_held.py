@@ -217,7 +217,7 @@ def check_timeline(folder):
     for event in slices:
         row = folder.tasks[event["args"]["task"]]
         if "interrupted" not in event["args"]:
-            assert event["args"]["wait_us"] == folder.wait(row)
+            assert event["args"]["wait_us"] == row["init_us"] - row["arrival_us"]
     counters = {(e["name"], e["ts"]): e["args"]["percent"] for e in events if e["ph"] == "C"}
     if (folder.path / "utilization.parquet").exists():
         for row in folder.rows("utilization"):
@@ -241,7 +241,7 @@ def check_explain(case, folder):
         rows = [row for row in folder.tasks if row["job"] == job]
         last = max(rows, key=lambda row: (not is_number(row["init_us"]), row["init_us"], row["task"]))
         if all(is_number(row["init_us"]) for row in rows):
-            assert found.waited_us == max(folder.wait(row) for row in rows) == folder.wait(last)
+            assert close(found.waited_us, folder.wait(last))
             assert found.start_us == last["init_us"]
             first = min(
                 (h for h in folder.holds if h.task == found.task and h.begin >= found.start_us), key=lambda h: h.end
@@ -249,7 +249,9 @@ def check_explain(case, folder):
             assert found.unit == first.unit
         else:
             assert found.start_us is None
-        until = folder.makespan if found.start_us is None else found.start_us
+        withdrawn = math.inf if work.withdraw_us is None else work.withdraw_us[job]
+        until = max(found.arrival_us, min(folder.makespan, withdrawn)) if found.start_us is None else found.start_us
+        lost = [(h.begin, h.end) for h in folder.holds if h.task == found.task and h.part == 0 and h.begin < until]
         for kind in found.types:
             code = folder.names.index(kind.name)
             wanted = taken(demand[found.task], kind.capacity)
@@ -273,7 +275,7 @@ def check_explain(case, folder):
         fragmented = 0.0
         for low, high in itertools.pairwise(times):
             middle = (low + high) / 2
-            if high - low < 1e-9:
+            if high - low < 1e-9 or any(begin < middle < end for begin, end in lost):  # then it did not wait
                 continue
             told = {
                 o.unit

@@ -111,8 +111,8 @@ MUTATIONS = (
         "the bounded slowdown of short jobs is below 1",
         f"tests/unit/formats/test_swf.py {RULES}",
         "metrics/tables.py",
-        "return np.maximum(1.0, self.job_latency_us / running)",
-        "return self.job_latency_us / running",
+        "return np.maximum(1.0, self.job_latency_us / np.maximum(running, SLOWDOWN_FLOOR_US))",
+        "return self.job_latency_us / np.maximum(running, SLOWDOWN_FLOOR_US)",
     ),
     mutation(
         "a server that was active pays for waking up in each period",
@@ -126,8 +126,8 @@ MUTATIONS = (
         "a job has no start as long as one of its tasks has none",
         f"tests/unit/engine/test_simulate.py {RULES}",
         "metrics/tables.py",
-        "_over_jobs(np.fmin, self.outcome.task_init_us",
-        "_over_jobs(np.minimum, self.outcome.task_init_us",
+        "_over_jobs(np.fmin, first_us",
+        "_over_jobs(np.minimum, first_us",
     ),
     mutation(
         "a price holds an instant too long",

@@ -75,8 +75,8 @@ MUTATIONS = (
         "runs of other seeds share estimates that are drawn from the seed",
         "tests/unit/studies/test_blocks.py::test_runs_of_a_table_are_put_together_only_where_nothing_else_changes",
         "studies/blocks.py",
-        "not (moves_deadlines or _has_periods(study, part)), not draws_estimates",
-        "not (moves_deadlines or _has_periods(study, part)), True",
+        "not (moves_more or _has_periods(study, part)), not draws_estimates",
+        "not (moves_more or _has_periods(study, part)), True",
     ),
     mutation(
         "shard 0 of n is taken for the last one",

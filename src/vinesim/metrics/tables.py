@@ -65,11 +65,11 @@ class Tables:
 
     @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """[L] each, of the runs before the last start of a task: the task, begin and end, us."""
+        """[L] each, of the runs before the last start of a task, or of one that is pending: task, begin and end, us."""
         early = self.outcome.early
         if early is None:
             return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-        found = early.init_us < self.outcome.task_init_us[early.task]
+        found = ~(early.init_us >= self.outcome.task_init_us[early.task])  # NaN while it is pending
         return early.task[found], early.init_us[found], early.end_us[found]
 
     @cached_property
@@ -78,7 +78,7 @@ class Tables:
         first_us, (task, begin_us, _) = self.outcome.task_init_us, self._earlier
         if len(task):
             first_us = first_us.copy()
-            np.minimum.at(first_us, task, begin_us)
+            np.fmin.at(first_us, task, begin_us)
         return _over_jobs(np.fmin, first_us, self.scenario.workload.job_first)
 
     @cached_property

@@ -63,7 +63,8 @@ def folder(tmp_path_factory):
     (folder / "counts.csv").write_text("0,5\n1,9\n2,0\n")
     work = GENERATORS["identical"].generate({"n_jobs": 3, "iat_us": 4.0})
     write_trace(folder / "t.txt", work)
-    write_workload(folder / "w.parquet", replace(work, deadline_us=[100.0, 110.0, 120.0]))
+    write_workload(folder / "w.parquet", work)
+    write_workload(folder / "due.parquet", replace(work, deadline_us=[100.0, 110.0, 120.0]))
     return folder
 
 
@@ -119,8 +120,9 @@ def test_a_run_of_a_block_is_exactly_its_scenario(folder, works, arrivals, place
 def test_a_table_with_its_own_times_and_with_others(folder):
     kinds = [None, {"iat": 3}, {"poisson": {"mean": 5}}, {"times": [1, 2, 3]}]
     axis = Axis(("x",), tuple((i,) for i in range(len(kinds))), tuple({"arrivals": kind} for kind in kinds))
-    found = Study({**SCENARIO, "workload": {"file": "w.parquet"}}, (axis,), folder=folder)
-    assert check(found, expand(found)) == [4]
+    for file, expected in (("w.parquet", [4]), ("due.parquet", [1] * 4)):  # deadlines move with the arrivals
+        found = Study({**SCENARIO, "workload": {"file": file}}, (axis,), folder=folder)
+        assert check(found, expand(found)) == expected
 
 
 def test_what_is_put_together():
