@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vinesim.formats.results.tables import EARLIER
 from vinesim.metrics.tables import Tables
 
 
@@ -41,10 +42,8 @@ TIMES = {
         Times(
             "tasks.wait_us",
             "tasks",
-            """SELECT init_us - arrival_us - coalesce(earlier_us, 0) AS x, task_type FROM tasks LEFT JOIN (
-                SELECT task, sum(held.end_us - begin_us) AS earlier_us FROM held JOIN tasks USING (task)
-                WHERE part = 0 AND begin_us < init_us GROUP BY task
-            ) USING (task)""",
+            f"""SELECT init_us - arrival_us - coalesce(earlier_us, 0) AS x, task_type
+            FROM tasks LEFT JOIN ({EARLIER}) USING (task)""",  # noqa: S608
             "from the arrival of its job until a unit takes the task, without the time that it held units before",
         ),
     )

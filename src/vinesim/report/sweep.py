@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.formats.results.folder import REPORT
 from vinesim.formats.results.parquet import plain_names
-from vinesim.formats.source.database import connected, text_of
+from vinesim.formats.source.database import connected, name_of, text_of
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
@@ -135,7 +135,7 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
 
 
 def _finite(name: str) -> str:
-    quoted = '"' + name.replace('"', '""') + '"'
+    quoted = name_of(name)
     return f"CASE WHEN isfinite({quoted}) THEN {quoted} END"
 
 

@@ -42,6 +42,10 @@ CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USIN
 WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
+EARLIER = """
+SELECT task, sum(held.end_us - begin_us) AS earlier_us FROM held JOIN tasks USING (task)
+WHERE part = 0 AND begin_us < init_us GROUP BY task
+"""  # how long tasks were on units before their last start
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
