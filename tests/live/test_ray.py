@@ -33,6 +33,7 @@ def listeners(pid: int) -> set[str]:
 def test_start_requests_jobs_a_dead_manager_a_dead_agent_and_stop(vinesim, tmp_path, monkeypatch):
     folder = tmp_path / "live"
     monkeypatch.setenv("VINESIM_LIVE", str(folder))
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path / "never used"))  # on a new machine its usual folder does not exist
     text = CLUSTER.replace("lease: 1 s", "lease: 20 s").replace(", {name: n1, units: {CPU: 1}}", "")
     started = vinesim("live", "start", write_files(tmp_path, text))
     assert started.code == 0, started.err

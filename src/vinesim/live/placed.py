@@ -172,14 +172,15 @@ def _started(folder: Path, cluster: Cluster) -> Any:
     from ray.cluster_utils import Cluster as Local
 
     place = Path(tempfile.mkdtemp(prefix="vinesim-"))  # 0700; sockets need a short path
-    os.environ |= HEALTH | {"RAY_AUTH_TOKEN_PATH": str(_ray_token(folder))}
+    (place / "ray").mkdir()  # Ray notes its address there, and creates the folder only later
+    os.environ |= HEALTH | {"RAY_AUTH_TOKEN_PATH": str(_ray_token(folder)), "RAY_TMPDIR": str(place)}
     local = None
     try:
         local = Local()
         add = partial(_add_node, local)
         for i, node in enumerate(cluster.nodes):
             if i == 0:
-                add(node.name, include_dashboard=False, temp_dir=str(place))
+                add(node.name, include_dashboard=False)
             elif not node.is_removed:
                 add(node.name)
         _stay_on_loopback()
