@@ -13,7 +13,7 @@ from benchmarks.cases import B_CONST, Case
 from benchmarks.engine import loop_of
 from benchmarks.measure import best_of
 from benchmarks.report import Report, Table, figure
-from vinesim.engine.compiled import bound_in_slot
+from vinesim.engine.binding import bound_in_slot
 from vinesim.policies.online.high import High
 from vinesim.state.build import build_model
 from vinesim.state.by_reference import Reference, by_reference

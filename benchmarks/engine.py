@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import vinesim as vs
-from vinesim.engine.compiled import INLINED_FROM, Bound, CompiledRun, bound
+from vinesim.engine.binding import INLINED_FROM, Bound, bound
+from vinesim.engine.compiled import CompiledRun
 from vinesim.engine.contract import GO_ON
 from vinesim.engine.simulate import deciding
 from vinesim.model.streams import stream, stream_seed

@@ -3,7 +3,7 @@
 from typing import Any
 
 import vinesim as vs
-from vinesim.engine import reference
+from vinesim.engine import reference, reference_run
 from vinesim.engine.contract import NO_EVENTS
 from vinesim.engine.simulate import unit_order_of
 from vinesim.live.scheduler import Scheduler
@@ -21,7 +21,7 @@ def recorded(scenario: vs.Scenario, monkeypatch: Any) -> list[tuple[Any, ...]]:
     in the order of the run."""
     policy = resolve(scenario.policy, scenario.options)
     model = build_model(scenario, policy.groups, unit_order_of(policy, scenario))
-    run = reference.ReferenceRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
+    run = reference_run.ReferenceRun(model, policy, stream_seed(scenario.seed, "policy"), policy.may_overcommit)
     record: list[tuple[Any, ...]] = []
 
     def finish(state, _finish=reference.finish):

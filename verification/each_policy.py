@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tests.properties.equivalence import Checked
 from vinesim import InputWarning
-from vinesim.engine import compiled
+from vinesim.engine import binding
 
 FIRST_SEED = 1_000_000
 MOST_TOLD = 10  # of each policy
@@ -40,7 +40,7 @@ def look_at(check: Check, name: str, n: int, first_seed: int) -> Found:
     different, violating, texts = 0, 0, []
     for seed in range(first_seed, first_seed + n):
         if seed - first_seed == (n + 1) // 2:
-            compiled.INLINED_FROM = 0
+            binding.INLINED_FROM = 0
         try:
             checked = check(seed, name)
         except Exception as wrong:  # of the package, of a policy, or of a rule that cannot read the result

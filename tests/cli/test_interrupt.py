@@ -28,7 +28,7 @@ def told(self, work):
     begin(self, work)
     print("at work", file=sys.stderr, flush=True)
 threads._Worker.begin = told
-import vinesim.engine.reference as plain
+import vinesim.engine.reference_run as plain
 advance = plain.ReferenceRun.advance
 def told_too(self, *arguments):
     print("at work", file=sys.stderr, flush=True)

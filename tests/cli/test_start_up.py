@@ -27,7 +27,7 @@ def loaded_by(code: str, among: set[str] = HEAVY) -> set[str]:
         "import vinesim; vinesim.Scenario",
         "import vinesim; vinesim.simulate",
         "from vinesim.policies.registry import policies; policies()",
-        "from vinesim.engine.reference import ReferenceRun",
+        "from vinesim.engine.reference_run import ReferenceRun",
     ],
 )
 def test_light(code):

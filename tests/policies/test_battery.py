@@ -12,8 +12,9 @@ import pytest
 
 import vinesim as vs
 from tests.strategies import Limits, all_options, seeded_scenario, with_policy
+from vinesim.engine.contract import NO_EVENTS
 from vinesim.engine.ends import may_end_early
-from vinesim.engine.reference import NO_EVENTS, ReferenceRun
+from vinesim.engine.reference_run import ReferenceRun
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.registry import policies, resolve
 from vinesim.state.build import build_model

@@ -673,7 +673,7 @@ def test_a_policy_file_leaves_nothing_beside_it(tmp_path):
 
 def test_a_helper_with_other_code_is_another_policy(tmp_path):
     """The key of the compile cache holds all that a policy calls, however deep, and the values of its constants."""
-    from vinesim.engine.compiled import bound
+    from vinesim.engine.binding import bound
     from vinesim.policies.registry import resolve
 
     keys = []
@@ -686,7 +686,7 @@ def test_a_helper_with_other_code_is_another_policy(tmp_path):
 
 
 def test_the_same_policy_has_the_same_key_again(tmp_path):
-    from vinesim.engine.compiled import bound
+    from vinesim.engine.binding import bound
     from vinesim.policies.registry import resolve
 
     path = tmp_path / "mine.py"
@@ -697,7 +697,7 @@ def test_the_same_policy_has_the_same_key_again(tmp_path):
 
 
 def test_a_helper_of_several_policies_is_one_kernel_until_it_changes(monkeypatch):
-    from vinesim.engine.compiled import bound
+    from vinesim.engine.binding import bound
     from vinesim.policies.resource_based import schedule
 
     def kernel_of(policy):
@@ -733,7 +733,7 @@ class WithAModule(OnlinePolicy):
 
 
 def test_a_helper_is_another_kernel_once_a_constant_of_a_module_has_changed(monkeypatch):
-    from vinesim.engine.compiled import bound
+    from vinesim.engine.binding import bound
 
     def kernel_of_the_helper():
         return bound(WithAModule.decide).loop.py_func.__globals__["decide"].py_func.__globals__["more"]

@@ -15,7 +15,7 @@ from tests.demands import demands_of, takes
 from tests.properties.equivalence import differences
 from tests.strategies import Limits, seeded_scenario, with_policy
 from vinesim.engine.many import simulate_many
-from vinesim.engine.reference import ReferenceState
+from vinesim.engine.reference_state import ReferenceState
 from vinesim.policies.optimal.cuts import may_run
 from vinesim.policies.optimal.instance import Instance, WholeTimes, meets_on_types, times_on_types
 from vinesim.policies.optimal.policy import Optimal

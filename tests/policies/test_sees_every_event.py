@@ -6,7 +6,7 @@ import pytest
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
 from vinesim.engine.compiled import CompiledRun
-from vinesim.engine.reference import ReferenceRun
+from vinesim.engine.reference_run import ReferenceRun
 from vinesim.state.build import build_model
 
 

@@ -11,7 +11,7 @@ import vinesim as vs
 from tests.properties.equivalence import LIMITS, every_policy, mostly_slow, options_of
 from tests.strategies import Limits, seeded_scenario
 from vinesim.engine import blocks
-from vinesim.engine.compiled import bound
+from vinesim.engine.binding import bound
 from vinesim.engine.many import simulate_many
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy
 

@@ -157,9 +157,10 @@ class Attempt:
 def _runs_of(engine: str, n_tasks: int) -> Callable[..., Run]:
     """What makes the runs of an engine; the compiler is imported only for the compiled one."""
     if engine == "reference":
-        from vinesim.engine.reference import ReferenceRun
+        from vinesim.engine.reference_run import ReferenceRun
 
         return ReferenceRun
-    from vinesim.engine.compiled import CompiledRun, bound_for
+    from vinesim.engine.binding import bound_for
+    from vinesim.engine.compiled import CompiledRun
 
     return partial(CompiledRun, bind=partial(bound_for, n_tasks=n_tasks))

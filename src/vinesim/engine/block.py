@@ -1,6 +1,6 @@
 """Many runs of one model, one after another, in one call of a kernel.
 
-``run_events`` below stands for the event loop of a policy: ``engine/compiled.py`` binds both. Before each run only what
+``run_events`` below stands for the event loop of a policy: ``engine/binding.py`` binds both. Before each run only what
 the previous run changed is reset: a run that finished leaves the event queue empty, and all its tasks' times are
 overwritten.
 """

@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.engine import block
 from vinesim.engine.beside import beside
-from vinesim.engine.compiled import bound, bound_block
+from vinesim.engine.binding import bound, bound_block
 from vinesim.engine.contract import AT_HORIZON, BROKEN
 from vinesim.engine.outcome import may_share_units
 from vinesim.metrics.latency import Method

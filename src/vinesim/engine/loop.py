@@ -1,6 +1,6 @@
 """The event loop. There is only one; every policy and every system of the papers runs in it.
 
-``decide`` below stands for the policy: ``engine/compiled.py`` binds the loop to one. The loop is ``run_events``; the
+``decide`` below stands for the policy: ``engine/binding.py`` binds the loop to one. The loop is ``run_events``; the
 functions around it are its steps. Its meaning, for the reader, is in ``engine/reference.py``.
 """
 

@@ -109,5 +109,5 @@ def are_many(decide: Any, n_tasks: int, kernel: str) -> bool:
 
 def is_loaded(decide: Any, kernel: str) -> bool:
     """Whether the compiled engine has one of a policy's kernels in this process."""
-    compiled = sys.modules.get("vinesim.engine.compiled")
-    return compiled is not None and compiled.is_bound(decide, kernel)
+    binding = sys.modules.get("vinesim.engine.binding")
+    return binding is not None and binding.is_bound(decide, kernel)

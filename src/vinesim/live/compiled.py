@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.engine.compiled import bound_turn
+from vinesim.engine.binding import bound_turn
 from vinesim.engine.compiling import announce_compilation
 from vinesim.engine.contract import BROKEN, BrokenContract, asked, broken
 from vinesim.live.columns import along_groups

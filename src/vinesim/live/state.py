@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from vinesim.engine.reference import ReferenceState
+from vinesim.engine.reference_state import ReferenceState
 from vinesim.live.columns import Requests, gone
 from vinesim.policies.requests.slowdown import slowdown_at
 from vinesim.state import queries

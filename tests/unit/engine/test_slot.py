@@ -7,8 +7,8 @@ from typing import ClassVar
 import pytest
 
 from tests.properties.equivalence import any_scenario, every_policy, options_of, run, unlike
-from vinesim.engine import compiled
-from vinesim.engine.compiled import InSlot, bound, bound_for
+from vinesim.engine import binding
+from vinesim.engine.binding import InSlot, bound, bound_for
 from vinesim.engine.machine_code import FOR_ALL, LOOP
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
@@ -23,9 +23,9 @@ def test_both_loops_give_the_same(name, monkeypatch):
     policy = every_policy()[name]
     options = options_of(policy)
     cases = [any_scenario(seed, policy, options[seed % len(options)]) for seed in range(12)]
-    monkeypatch.setattr(compiled, "INLINED_FROM", math.inf)
+    monkeypatch.setattr(binding, "INLINED_FROM", math.inf)
     shared = [run(case, "compiled") for case in cases]
-    monkeypatch.setattr(compiled, "INLINED_FROM", 0)
+    monkeypatch.setattr(binding, "INLINED_FROM", 0)
     inlined = [run(case, "compiled") for case in cases]
     assert [unlike(*pair) for pair in zip(inlined, shared, strict=True)] == [[]] * len(cases)
 
@@ -64,9 +64,9 @@ class Other(One):
 def test_a_further_policy_compiles_no_loop(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     machine_code.folder.cache_clear()
-    compiled._address_for_all.cache_clear()
-    monkeypatch.setattr(compiled, "_loops", {})  # other tests may have compiled the same code
-    monkeypatch.setattr(compiled, "_loops_for_all", {})
+    binding._address_for_all.cache_clear()
+    monkeypatch.setattr(binding, "_loops", {})  # other tests may have compiled the same code
+    monkeypatch.setattr(binding, "_loops_for_all", {})
     try:
         case = any_scenario(3, One, {})
         loops = []
@@ -78,15 +78,15 @@ def test_a_further_policy_compiles_no_loop(tmp_path, monkeypatch):
         assert loops[1] == loops[0]
     finally:
         machine_code.folder.cache_clear()
-        compiled._address_for_all.cache_clear()
+        binding._address_for_all.cache_clear()
 
 
 def test_long_runs_and_those_whose_loop_is_there_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
-    monkeypatch.setattr(compiled, "_loops", {})
-    monkeypatch.setattr(compiled, "is_kept", lambda source, digest: False)
-    assert isinstance(bound_for(High.decide, LOOP, compiled.INLINED_FROM - 1).loop, InSlot)
-    long = bound_for(High.decide, LOOP, compiled.INLINED_FROM)
+    monkeypatch.setattr(binding, "_loops", {})
+    monkeypatch.setattr(binding, "is_kept", lambda source, digest: False)
+    assert isinstance(bound_for(High.decide, LOOP, binding.INLINED_FROM - 1).loop, InSlot)
+    long = bound_for(High.decide, LOOP, binding.INLINED_FROM)
     assert long is bound(High.decide)
     assert isinstance(bound_for(High.decide, LOOP, 1).loop, InSlot)  # it is not compiled yet
-    monkeypatch.setattr(compiled, "is_kept", lambda source, digest: source == LOOP)
+    monkeypatch.setattr(binding, "is_kept", lambda source, digest: source == LOOP)
     assert bound_for(High.decide, LOOP, 1) is long

@@ -13,7 +13,7 @@ import pytest
 import vinesim as vs
 from tests.properties.equivalence import unlike
 from vinesim.engine import tier
-from vinesim.engine.compiled import is_bound
+from vinesim.engine.binding import is_bound
 from vinesim.engine.machine_code import BLOCK, LOOP, loop_for_all
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
@@ -305,7 +305,7 @@ def test_the_digest_needs_no_compiler():
         "from vinesim.policies.online.high import High\n"
         "first = [digest_of(kind.decide) for kind in (High, RbLjfOcl)]\n"
         "assert 'numba' not in sys.modules\n"
-        "import vinesim.engine.compiled\n"
+        "import vinesim.engine.binding\n"
         "print(first == [digest_of(kind.decide) for kind in (High, RbLjfOcl)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,0 +1,221 @@
+"""The state of the reference engine: the clock, the task queue, the units and who holds them.
+
+Source: VineSim report, section 5.4 (VineProcessor, task queue, time machine).
+"""
+
+import heapq
+import math
+from contextlib import AbstractContextManager
+from typing import Any
+
+from vinesim.engine.contract import OutOfTime
+from vinesim.engine.reference_ends import Progress
+from vinesim.engine.reference_gangs import Place, as_before, attached_to, is_of_gang
+from vinesim.engine.reference_quotas import HeldQuotas
+from vinesim.engine.reference_trial import Trial, trial
+from vinesim.state import places, queries
+from vinesim.state.initial import first_units
+from vinesim.state.layout import PENDING, Model
+
+TWO_64 = 2**64
+
+
+class Ones(dict[int, float]):
+    """What is left of each task where no segment ends early."""
+
+    def __missing__(self, task: int) -> float:
+        return 1.0
+
+
+ONES = Ones()
+
+
+class ReferenceState:
+    """The clock, the task queue and the units."""
+
+    def __init__(self, model: Model, seed: int, ends_early: bool = False):
+        n_units, n_tasks = len(model.unit_type), len(model.task_operations)
+        self.model = model
+        self.now_us = 0.0
+        self.timer_us = math.inf
+        self.next_job = 0
+        self.pending: list[int] = []  # tasks that have arrived and not started, oldest first
+        self.time_machine: list[tuple[float, int, int]] = []  # (finish time, sequence, task)
+        self.sequence = 0
+        self.queued: dict[int, int] = {}  # task -> sequence of its valid event
+        self.task_unit = first_units(model).tolist()
+        self.task_left: Any = [1.0] * n_tasks if ends_early else ONES
+        self.attained_us = [0.0] * n_tasks if ends_early else []
+        self.task_init_us = [math.nan] * n_tasks
+        self.task_start_us = [math.nan] * n_tasks
+        self.task_finish_us = [math.nan] * n_tasks
+        self.followers: dict[int, list[int]] = {}  # leader -> the tasks consolidated with it
+        self.unit_load = [0.0] * n_units
+        self.unit_open = model.unit_capacity.tolist()  # DOWN while the node is down
+        self.had_outage = False
+        self.interrupted: list[int] = []  # by the last outages
+        self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
+        self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, beside its own
+        self.held_by: list[list[int]] = [[] for _ in range(n_units)]  # by unit, the tasks that hold it beside their own
+        self.quotas = HeldQuotas(self)
+        self.work_done = [0.0] * n_units  # shared units: see engine/sharing.py
+        self.work_at_us = [0.0] * n_units
+        self.work_due: dict[int, float] = {}
+        self.n_events = 0
+        self.random_state = seed
+        self.progress = Progress(self) if ends_early else None  # where segments may end early
+
+    def group_of(self, task: int) -> int:
+        return self.model.task_group[task] if len(self.model.task_group) else 0
+
+    def task_type_of(self, task: int) -> int:
+        return self.model.group_task_type[self.group_of(task)]
+
+    def preferred_of(self, task: int) -> int:
+        return int(self.model.group_preferred[self.group_of(task)])
+
+    def random_below(self, n: int) -> int:
+        self.random_state = (self.random_state + 0x9E3779B97F4A7C15) % TWO_64
+        z = self.random_state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % TWO_64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % TWO_64
+        z ^= z >> 31
+        return int(float(z >> 11) * 2.0**-53 * n)
+
+    def queue_finish(self, task: int) -> None:
+        self.sequence += 1
+        self.queued[task] = self.sequence
+        heapq.heappush(self.time_machine, (self.task_finish_us[task], self.sequence, task))
+
+    def next_finish_us(self) -> float:
+        while self.time_machine and self.queued.get(self.time_machine[0][2]) != self.time_machine[0][1]:
+            heapq.heappop(self.time_machine)  # its event was moved
+        return self.time_machine[0][0] if self.time_machine else math.inf
+
+    def next_arrival_us(self) -> float:
+        more = self.next_job < len(self.model.job_arrival_us)
+        return float(self.model.job_arrival_us[self.next_job]) if more else math.inf
+
+    def left_of_job(self, task: int) -> list[int]:
+        """Which tasks of a pending gang are left, numbered from the job's first; [0] of a task that is of none."""
+        if not is_of_gang(self, task):
+            return [0]
+        first = int(self.model.job_first[self.model.task_job[task]])
+        return [other - first for other in (task, *attached_to(self, task))]
+
+    def place_of(self, task: int, unit: int) -> list[int] | None:
+        """The units of a pending task and of those that are attached to it, None if there is no room for them."""
+        if self.task_unit[task] != PENDING or not is_of_gang(self, task):
+            return [unit]
+        return Place(self, task, unit).find(unit)
+
+    def trial(self) -> AbstractContextManager[Trial]:
+        return trial(self)
+
+    def note_place(self, rows: Any, task: int, unit: int) -> None:
+        """See state/places.py: held one after another, and then released."""
+        units = self.place_of(task, unit)
+        assert units is not None
+        with as_before(self):
+            for member, own in zip([task, *attached_to(self, task)], units, strict=True):
+                places.note_rows(self.model, self, rows, member, own)
+                self.unit_load[own] += queries.demand(self.model, self, member, own)
+                self.hold_rest(member, own)
+
+    # --- tasks that hold several units ---
+
+    def amount_held(self, task: int, unit: int, own: int) -> float:
+        """What the task holds of a unit beside its own: a demand, if it is of the lead, or a companion."""
+        kinds, model = self.model.unit_type, self.model
+        if kinds[unit] == kinds[own]:
+            return queries.demand(model, self, task, unit)
+        return model.kind_companion[self.task_type_of(task), kinds[unit]]
+
+    def hold_rest(self, task: int, own: int) -> None:
+        """Hold the rest of the lead, on the first units with room, then the companions."""
+        model, kind = self.model, self.task_type_of(task)
+        if len(model.kind_units) == 0:
+            return
+        node = model.unit_node[own]
+        held: list[int] = []
+        for unit in range(len(model.unit_type)):
+            if model.unit_node[unit] == node and model.unit_type[unit] == model.unit_type[own] and unit != own:
+                is_enough = len(held) == model.kind_units[kind] - 1
+                if not is_enough and queries.has_room_for(model, self, unit, self.amount_held(task, unit, own)):
+                    held.append(unit)
+        for p in model.companion_type:
+            amount = model.kind_companion[kind, p]
+            if amount > 0:
+                held.append(queries.companion_unit(model, self, node, p, amount))
+        self.held[task] = held
+        for unit in held:
+            self.unit_load[unit] += self.amount_held(task, unit, own)
+            self.held_by[unit].append(task)
+
+    def release_rest(self, task: int) -> None:
+        for unit in self.held.get(task, []):
+            self.held_by[unit].remove(task)
+            load = self.unit_load[unit] - self.amount_held(task, unit, self.task_unit[task])
+            self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
+
+    # --- what is left of tasks ---
+
+    def left_now(self, task: int) -> float:
+        is_running = self.task_unit[task] >= 0 and task in self.running[self.task_unit[task]]
+        done = self.progress.share_done(task) if is_running and self.progress is not None else 0.0
+        return float(self.task_left[task] * (1.0 - done))
+
+    # --- units that share their speed ---
+
+    def is_shared(self, unit: int) -> bool:
+        return bool(self.model.unit_parallelism[unit] < self.model.unit_capacity[unit])
+
+    def speed(self, task: int, unit: int, load: float) -> float:
+        if load <= self.model.unit_parallelism[unit]:
+            return 1.0
+        return float(queries.throughput(self.model, self, task, unit, load) / load)
+
+    def advance_work(self, unit: int) -> None:
+        took_us = self.now_us - self.work_at_us[unit]
+        if queries.has_speed_curves(self.model, unit):
+            for task in self.running[unit]:
+                self.work_due[task] -= took_us * self.speed(task, unit, self.unit_load[unit])
+        else:
+            self.work_done[unit] += took_us * self.speed(-1, unit, self.unit_load[unit])
+        self.work_at_us[unit] = self.now_us
+
+    def first_due(self, unit: int, load: float) -> int:
+        """The running task that is done first."""
+
+        def order(task: int) -> tuple[float, float]:
+            if not queries.has_speed_curves(self.model, unit):
+                return self.work_due[task], 0.0
+            return max(0.0, self.work_due[task]) / self.speed(task, unit, load), self.work_due[task]
+
+        return min(self.running[unit], key=order)
+
+    def requeue_first(self, unit: int, load: float) -> None:
+        for task in self.running[unit]:
+            self.queued.pop(task, None)
+            self.task_finish_us[task] = math.inf  # unknown: others may join
+        if self.running[unit]:
+            first = self.first_due(unit, load)
+            left = max(0.0, self.work_due[first] - self.work_done[unit])
+            finish_us = self.now_us + left / self.speed(first, unit, load)
+            finish_us = max(finish_us, self.task_start_us[first])  # rounding must not put it before
+            if self.progress is not None:
+                first, finish_us = self.progress.or_killed(unit, first, finish_us)
+            if finish_us == math.inf:
+                if self.work_due[first] == math.inf:
+                    return  # none of them ever ends
+                raise OutOfTime(first, unit, left / self.speed(first, unit, load))
+            self.task_finish_us[first] = finish_us
+            self.queue_finish(first)
+
+    def check_time(self, started: list[int], unit: int, service: float, finish_us: float) -> None:
+        """Raise OutOfTime if the time of tasks that start as one does not advance the clock, or ends beyond the range
+        of numbers though none of them has operations without end."""
+        is_wrong = not self.now_us < finish_us < math.inf and service != 0.0
+        ends = finish_us < math.inf or max(self.model.task_operations[task] for task in started) < math.inf
+        if is_wrong and ends:
+            raise OutOfTime(started[0], unit, service)
