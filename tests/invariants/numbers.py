@@ -42,7 +42,7 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
     rows, jobs, summary = facts.folder.tasks, facts.folder.jobs, facts.folder.summary
     columns = {
         ("tasks", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in rows],
-        ("tasks", "wait_us"): [row["init_us"] - row["arrival_us"] - before(facts, row) for row in rows],
+        ("tasks", "wait_us"): [waited(facts, row) for row in rows],
         ("tasks", "response_us"): [row["finish_us"] - row["init_us"] for row in rows],
         ("jobs", "latency_us"): [row["finish_us"] - row["arrival_us"] for row in jobs],
         ("jobs", "wait_us"): [row["start_us"] - row["arrival_us"] for row in jobs],
@@ -55,6 +55,15 @@ def latencies_of_the_summary(facts: Facts) -> Iterator[str]:
     }
     for (part, name), values in columns.items():
         yield from spread(facts, f"{part}.{name}", summary[part][name], values)
+
+
+def waited(facts: Facts, row: dict[str, Any]) -> float:
+    """How long a task had no unit between its arrival and its last start."""
+    waits, free = 0.0, row["arrival_us"]
+    for hold in sorted(facts.holds_of.get(row["task"], ()), key=lambda hold: hold.begin):
+        if hold.begin < row["init_us"]:
+            waits, free = waits + (hold.begin - free), hold.end
+    return waits + (row["init_us"] - free)
 
 
 def before(facts: Facts, row: dict[str, Any]) -> float:

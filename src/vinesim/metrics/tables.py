@@ -83,9 +83,18 @@ class Tables:
 
     @cached_property
     def task_wait_us(self) -> np.ndarray:
-        """[..., N] us: how long each task waited until its last start, without the time that it held units before."""
-        waited_us, (task, begin_us, end_us) = self.outcome.task_init_us - self.task_arrival_us, self._earlier
-        return waited_us - np.bincount(task, end_us - begin_us, waited_us.shape[-1]) if len(task) else waited_us
+        """[..., N] us: how long each task waited until its last start, without the time that it held units before: the
+        sum of the times between, so that it is 0, and not nearly 0, of a task that never waited."""
+        init_us, (task, begin_us, end_us) = self.outcome.task_init_us, self._earlier
+        waits_us = init_us - self.task_arrival_us
+        if len(task):
+            order = np.argsort(task, kind="stable")  # by time already
+            task, begin_us, end_us = task[order], begin_us[order], end_us[order]
+            is_next = task[1:] == task[:-1]  # of the same task
+            free_us = np.where(np.r_[False, is_next], np.r_[0.0, end_us[:-1]], self.task_arrival_us[task])
+            before_us, last = np.bincount(task, begin_us - free_us, len(waits_us)), np.r_[~is_next, True]
+            waits_us[task[last]] = before_us[task[last]] + (init_us[task[last]] - end_us[last])
+        return waits_us
 
     @cached_property
     def job_slowdown(self) -> np.ndarray:
