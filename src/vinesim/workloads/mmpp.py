@@ -51,7 +51,7 @@ class MmppGaps(Distribution):
     def scipy(self) -> TwoExponentials:
         """Return the distribution of the times, for two states."""
         _, seen, generator = self._parts()
-        values, vectors = np.linalg.eig(-generator)
+        values, vectors = (found.real for found in np.linalg.eig(-generator))  # they are real: NumPy 2.5 says complex
         weights = (seen @ vectors) * np.linalg.solve(vectors, np.ones(2))
         quick = int(np.argmax(values))
         return TwoExponentials(float(weights[quick]), 1 / float(values[quick]), 1 / float(values[1 - quick]))
