@@ -90,3 +90,14 @@ def test_a_preempted_job_that_was_withdrawn_waits_no_more(tmp_path):
     assert (queue.time_us.tolist(), queue.length.tolist()) == ([0, 10, 30], [0, 1, 0])
     (mean,) = mean_queues(Tables(scenario, done.outcome), [None], 6)
     assert mean.tolist() == pytest.approx([0, 1, 1, 0, 0, 0])
+
+
+def test_the_earlier_run_of_a_task_that_is_pending_at_the_end_is_no_waiting(tmp_path):
+    """The first task runs until 10, when an urgent one preempts it; the run ends at 40."""
+    scenario = case([0.0, 10.0], [100.0, 50.0], "priority", priority=[0.0, 1.0])
+    recorded(tmp_path / "run", replace(scenario, horizon_us=40.0))
+    with open_result(tmp_path / "run") as result:
+        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 10.0, 40.0]))
+    assert causes.waited_us == waiting_of(tmp_path / "run", 0).waited_us == 30.0
+    assert causes.share == {"overtaken": pytest.approx(1.0)}
+    assert sum(causes.over_time.values()).tolist() == pytest.approx([0.0, 1.0])
