@@ -30,12 +30,12 @@ CAUSES = {
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
 _WAITS = """
-SELECT job, until_us - arrival_us - on_units_us(task, until_us) AS waited_us FROM (
+SELECT job, until_us - arrival_us - on_units_us(last.task, last.until_us) AS waited_us FROM (
     SELECT job, task, arrival_us, coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) AS until_us FROM (
         SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
         ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
     ) LEFT JOIN withdrawn USING (task)
-) WHERE waited_us > 0 ORDER BY job
+) AS last WHERE waited_us > 0 ORDER BY job
 """  # of the task of each job that started last, as it is explained
 
 

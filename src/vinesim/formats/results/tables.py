@@ -44,10 +44,10 @@ WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
 _ON_UNITS = """
 CREATE TEMP MACRO on_units_us(of_task, until_us) AS (
-    SELECT coalesce(sum(held.end_us - held.begin_us), 0.0) FROM held
-    WHERE held.task = of_task AND held.part = 0 AND held.begin_us < until_us
+    SELECT coalesce(sum(run.end_us - run.begin_us), 0.0) FROM held AS run
+    WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
 )
-"""
+"""  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
