@@ -75,6 +75,44 @@ def test_it_schedules_as_plain_lists_do(name, wrong):
     assert n_moved > 20  # jobs overtake
 
 
+@pytest.mark.parametrize(("name", "wrong"), [("easy_backfill", (0.3, 3.0)), ("conservative_backfill", (1.0, 5.0))])
+def test_a_job_is_expected_to_end_at_its_limit_at_the_latest(name, wrong):
+    """As if the job, and its estimate, were as long as the limit; both engines."""
+    n_other = 0
+    for seed in range(40):
+        jobs, n_units, cores = random_jobs(seed, wrong)
+        case = scenario(name, jobs, n_units, cores)
+        limit = np.random.default_rng(seed).integers(1, 30, len(jobs))
+        limited = replace(case, workload=replace(case.workload, limit_us=limit.astype(float)))
+        n_other += starts(name, jobs, n_units, cores) != vs.simulate(limited).tasks["init_us"].tolist()
+        for one, most in zip(jobs, limit.tolist(), strict=True):
+            one.run, one.estimate = min(one.run, most), min(one.estimate, most)
+        plain.run(jobs, n_units, cores, RULES[name])
+        for engine in ("compiled", "reference") if seed < 8 else ("compiled",):
+            done = vs.simulate(limited, engine=engine).tasks
+            assert done["init_us"].tolist() == [one.start for one in jobs], seed
+            assert done["unit"].tolist() == [one.unit for one in jobs], seed
+    assert n_other > 20
+
+
+@BOTH
+@pytest.mark.parametrize(("limit", "begins"), [(10.0, [0.0, 0.0, 10.0, 0.0]), (11.0, [0.0, 0.0, 10.0, 15.0])])
+def test_a_limit_counts_the_transfer_and_ends_what_never_ends(name, limit, begins):
+    """One that never ends has a limit of 9; one of 4, with a transfer of 8, one of 10. The third waits for both, and
+    the fourth, which is expected to take 20, begins before it if its limit lets it end by then."""
+    n = 4
+    work = vs.Workload(
+        np.zeros(n, int), np.arange(n + 1), np.zeros(n), [np.inf, 4.0, 5.0, 3.0], [0.0, 40.0, 0.0, 0.0],
+        *np.zeros((2, n)), np.full(n, -1), demand=[5.0, 3.0, 9.0, 2.0], estimate_us=[50.0, 4.0, 5.0, 20.0],
+        limit_us=[9.0, 10.0, np.inf, limit], task_types=(vs.TaskType("T"),),
+    )  # fmt: skip
+    kind = vs.ProcessorType("NODE", capacity=10.0)
+    center = vs.Datacenter([0], [0], [1], (kind,))
+    case = vs.Scenario(center, work, name, affinity=[[1.0]], network=vs.Network(None, 5.0, 4.0, 0.0))
+    for engine in ("reference", "compiled"):
+        assert vs.simulate(case, engine=engine).tasks["init_us"].tolist() == begins
+
+
 @BOTH
 def test_no_job_starts_after_its_first_reservation_when_estimates_are_exact(name):
     n_promised = 0

@@ -109,6 +109,29 @@ def test_it_schedules_as_plain_lists_do(name, wrong):
     assert n_moved > 2 or name == "fcfs"
 
 
+@BOTH
+def test_a_job_is_expected_to_end_at_its_limit_at_the_latest(name):
+    """As if the job, and its estimate, were as long as the limit."""
+    n_other = 0
+    for seed in range(16):
+        jobs, nodes = random_jobs(seed, (0.3, 1.0, 5.0))
+        case = scenario(name, jobs, *nodes)
+        limit = np.random.default_rng(seed).integers(1, 30, len(jobs))
+        limited = replace(case, workload=replace(case.workload, limit_us=limit.astype(float)))
+        for one, most in zip(jobs, limit.tolist(), strict=True):
+            one.run, one.estimate = min(one.run, most), min(one.estimate, most)
+        plain.run(jobs, plain.Cluster(*nodes), RULES[name])
+        found = begins(limited)
+        assert found == [one.start for one in jobs], seed
+        n_other += found != begins(case)
+    assert n_other > 4
+
+
+def begins(case):
+    """When each job starts."""
+    return vs.simulate(case, engine="reference").tasks["init_us"][case.workload.job_first[:-1]].tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*RULES, "fcfs"])
 def test_it_schedules_many_as_plain_lists_do(name):

@@ -217,7 +217,7 @@ def check_timeline(folder):
     for event in slices:
         row = folder.tasks[event["args"]["task"]]
         if "interrupted" not in event["args"]:
-            assert event["args"]["wait_us"] == row["init_us"] - row["arrival_us"]
+            assert close(event["args"]["wait_us"], folder.wait(row))
     counters = {(e["name"], e["ts"]): e["args"]["percent"] for e in events if e["ph"] == "C"}
     if (folder.path / "utilization.parquet").exists():
         for row in folder.rows("utilization"):

@@ -85,8 +85,8 @@ MUTATIONS = (
         "backfilling: a task that ends when a reservation begins delays it",
         BACKFILL,
         "policies/backfill/profile.py",
-        "if begin_us + moving_us + execution_us <= time_us:",
-        "if begin_us + moving_us + execution_us < time_us:",
+        "if planned_end_us(model, task, begin_us, moving_us, execution_us) <= time_us:",
+        "if planned_end_us(model, task, begin_us, moving_us, execution_us) < time_us:",
     ),
     mutation(
         "backfilling: of units that are free at the same time the first one is reserved, not the fastest",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vinesim.formats.results.explain_record import ExplainRecord
-from vinesim.formats.results.tables import EARLIER, ResultTables
+from vinesim.formats.results.tables import ResultTables
 from vinesim.metrics.quota_waits import QUOTA, with_quotas
 from vinesim.metrics.shortages import BUSY, DOWN, IDLE, SCATTERED, Span
 from vinesim.metrics.waiting import Waiting, explained
@@ -29,15 +29,14 @@ CAUSES = {
     GANG: "no room for all tasks of its gang together",
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
-_WAITS = f"""
-SELECT job,
-    coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) - arrival_us - coalesce(earlier_us, 0) AS waited_us
-FROM (
-    SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
-    ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
-) LEFT JOIN ({EARLIER}) USING (task) LEFT JOIN withdrawn USING (task)
-WHERE waited_us > 0 ORDER BY job
-"""  # noqa: S608  of the task of each job that started last, as it is explained
+_WAITS = """
+SELECT job, until_us - arrival_us - on_units_us(last.task, last.until_us) AS waited_us FROM (
+    SELECT job, task, arrival_us, coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) AS until_us FROM (
+        SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
+        ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC
+    ) LEFT JOIN withdrawn USING (task)
+) AS last WHERE waited_us > 0 ORDER BY job
+"""  # of the task of each job that started last, as it is explained
 
 
 @dataclass(frozen=True)

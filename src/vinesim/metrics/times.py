@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.results.tables import EARLIER
 from vinesim.metrics.tables import Tables
 
 
@@ -42,8 +41,7 @@ TIMES = {
         Times(
             "tasks.wait_us",
             "tasks",
-            f"""SELECT init_us - arrival_us - coalesce(earlier_us, 0) AS x, task_type
-            FROM tasks LEFT JOIN ({EARLIER}) USING (task)""",  # noqa: S608
+            "SELECT init_us - arrival_us - on_units_us(tasks.task, tasks.init_us) AS x, task_type FROM tasks",
             "from the arrival of its job until a unit takes the task, without the time that it held units before",
         ),
     )

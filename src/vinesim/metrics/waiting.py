@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,10 +14,9 @@ from vinesim.metrics.openings import Changes, Opening, Place, during, openings
 from vinesim.metrics.places import Asked, asked_by, places_for
 from vinesim.metrics.quota_waits import QuotaWait, partition_of_task, quota_waits
 from vinesim.metrics.shortages import Fragmentation, Shortage, Span, shortages
-from vinesim.model.arrays import distinct
+from vinesim.metrics.types_of_units import TypeOfUnit, count_down, count_opening, note_busy, types_of
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import NO_GANG
-from vinesim.state.demand import amount_of
 
 Piece = TypeVar("Piece", QuotaWait, GangRoom)
 _TASK = """
@@ -48,33 +47,6 @@ class LostRun:
     begin_us: float
     end_us: float
     outcome: str  # why it ended, of model.result.OUTCOMES
-
-
-@dataclass
-class TypeOfUnit:
-    """The units of one processor type, as seen by the waiting task."""
-
-    name: str
-    units: int
-    can_run: bool  # the task could start on one of them if nothing else ran, whatever it requests
-    has_affinity: bool  # above 0
-    is_asked_for: bool  # it is of the types that the task asks to run on
-    companion: float  # what the task holds of one of them beside the units that it runs on; 0: nothing
-    capacity: float  # of the largest
-    takes: float  # what the task takes of that one if it runs there
-    lacks: list[str]  # requests that it does not meet, such as "cores 12 > 6"
-    free_at_arrival: int = 0
-    first_free_us: float | None = None  # when one of them first had room for the task, from its arrival on
-    busy_until_us: float | None = None  # if none had room while it waited: when the first of them finishes a task
-    free_unit_us: float = 0.0  # how long they had room while it waited, summed over the units
-    down_unit_us: float = 0.0  # how long their nodes were down while it waited, summed over the units
-    taken_by_older: int = 0
-    taken_by_younger: int = 0
-
-    @property
-    def is_lead(self) -> bool:
-        """Whether the task can run on the type, if a unit of it has what it takes."""
-        return self.has_affinity and self.is_asked_for and not self.companion
 
 
 @dataclass
@@ -157,17 +129,43 @@ def longest(result: ResultTables, count: int) -> list[int]:
 
 def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     """Explain why a job of an open result waited."""
-    task, task_type, arrival_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     units = result.columns("SELECT unit_type, rack, shelf, capacity FROM units ORDER BY unit")
-    end_us = float(result.summary["makespan_us"])
+    found, asked, task_type, until_us = _who_waited(result, record, job, units)
+    members = [asked] if asked.within == NO_GANG else _members(result, record, found, task_type)
+    found.gang = _gang(asked, members)
+    on_units = _others_on_units(result, found, until_us)
+    quotas = quota_waits(record, found.task, members, units, on_units, found.arrival_us, until_us)
+    found.quotas = _during(quotas, found.waits)
+    down = record.outages_of(units["rack"], units["shelf"])
+    by_code = types_of(record, asked, task_type, found.requests, units)
+    found.types = list(by_code.values())
+    changes = Changes()
+    changes.add_tasks(on_units)
+    changes.add_outages(down)
+    _note_openings(found, _allowed_places(record, found, asked, units, changes), until_us)
+    _note_shortages(found, _allowed_places(record, found, asked, units, changes), until_us)
+    note_busy(by_code, units["unit_type"], on_units)
+    count_down(by_code, units["unit_type"], down, found.waits)
+    found.places = _places(result, found)
+    return found
+
+
+def _who_waited(
+    result: ResultTables, record: ExplainRecord, job: int, units: dict[str, np.ndarray]
+) -> tuple[Waiting, Asked, int, float]:
+    """Return the task of the job that started last, when it waited and what it ran on; what it asked for, the code of
+    its type, and until when it waited."""
+    task, task_type, arrival_us, init_us, finish_us = result.rows(_TASK, {"job": job})[0]
     withdrawn = result.rows("SELECT withdraw_us FROM withdrawn WHERE task = $task", {"task": task})
     is_withdrawn = init_us is None and bool(withdrawn)
     until_us = init_us
     if init_us is None:
-        until_us = withdrawn[0][0] if is_withdrawn else max(end_us, arrival_us)
+        until_us = withdrawn[0][0] if is_withdrawn else max(float(result.summary["makespan_us"]), arrival_us)
     own = result.rows(_OWN, {"task": task})
     started = [unit for unit, begin_us, _, _ in own if init_us is not None and begin_us >= init_us]
     unit = started[0] if started else None
+    lost_runs = [LostRun(*run) for run in own if init_us is None or run[1] < init_us]
+    waits = _waits(arrival_us, until_us, lost_runs)
     asked = asked_by(record, task, task_type)
     demand = asked.demand
     found = Waiting(
@@ -183,84 +181,81 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
         arrival_us=arrival_us,
         start_us=init_us,
         finish_us=finish_us,
-        waited_us=0.0,
+        waited_us=sum(end - begin for begin, end in waits),
         is_withdrawn=is_withdrawn,
         unit=unit,
         unit_type=None if unit is None else record.processor_types[units["unit_type"][unit]],
         rack=None if unit is None else int(units["rack"][unit]),
         shelf=None if unit is None else int(units["shelf"][unit]),
         moves=max(0, len(started) - 1),
-        lost_runs=[LostRun(*run) for run in own if init_us is None or run[1] < init_us],
+        lost_runs=lost_runs,
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
+        waits=waits,
     )
-    found.waits = _waits(arrival_us, until_us, found.lost_runs)
-    found.waited_us = sum(end - begin for begin, end in found.waits)
-    members = [asked]
-    if asked.within != NO_GANG:
-        members = [
-            asked_by(record, int(other), task_type) for (other,) in result.rows(_GANG, {"job": job, "init_us": init_us})
-        ]
-    found.gang = _gang(asked, members)
-    window = {"task": task, "since_us": arrival_us, "until_us": until_us, "end_us": end_us}
-    on_units = result.rows(_ON_UNITS, window)
-    if found.gang is not None:  # what starts with it does not take its place
-        on_units = [row for row in on_units if row[1] != job or row[3] < until_us]
-    found.quotas = _during(quota_waits(record, task, members, units, on_units, arrival_us, until_us), found.waits)
-    down = record.outages_of(units["rack"], units["shelf"])
-    codes = distinct(units["unit_type"]).tolist()
-    by_code = {code: _type(record, found, asked, task_type, code, units) for code in codes}
-    found.types = list(by_code.values())
-    changes = Changes()
-    changes.add_tasks(on_units)
-    changes.add_outages(down)
-    by_name = {kind.name: kind for kind in found.types}
+    return found, asked, task_type, until_us
 
-    def places() -> list[Place]:
-        """Return the places in their state before all changes."""
-        kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
-        every = places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
-        if record.node_list[task] != ANY_NODE:
-            allowed = record.node_lists[record.node_list[task]]
-            every = [place for place in every if (place.rack, place.shelf) in allowed]
-        one = partition_of_task(record, task)
-        if one is None:
-            return every
-        is_there = one.has(*(np.array([getattr(place, axis) for place in every]) for axis in ("rack", "shelf")))
-        return [place for place, is_in in zip(every, is_there.tolist(), strict=True) if is_in]
 
-    def is_usable(place: Place) -> bool:
-        return by_name[place.unit_type].is_lead and place.fits and not by_name[place.unit_type].lacks
+def _members(result: ResultTables, record: ExplainRecord, found: Waiting, task_type: int) -> list[Asked]:
+    """Return what the tasks of its gang that started with it, or never, asked for."""
+    rows = result.rows(_GANG, {"job": found.job, "init_us": found.start_us})
+    return [asked_by(record, int(other), task_type) for (other,) in rows]
 
-    for place in places():
+
+def _others_on_units(result: ResultTables, found: Waiting, until_us: float) -> list[tuple[Any, ...]]:
+    """Return what was on units while it waited, without what started with it: that does not take its place."""
+    end_us = float(result.summary["makespan_us"])
+    window = {"task": found.task, "since_us": found.arrival_us, "until_us": until_us, "end_us": end_us}
+    rows = result.rows(_ON_UNITS, window)
+    return rows if found.gang is None else [row for row in rows if row[1] != found.job or row[3] < until_us]
+
+
+def _allowed_places(
+    record: ExplainRecord, found: Waiting, asked: Asked, units: dict[str, np.ndarray], changes: Changes
+) -> list[Place]:
+    """Return the places that its list of nodes and its partition allow, in their state before all changes."""
+    kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
+    every = places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
+    if record.node_list[found.task] != ANY_NODE:
+        allowed = record.node_lists[record.node_list[found.task]]
+        every = [place for place in every if (place.rack, place.shelf) in allowed]
+    one = partition_of_task(record, found.task)
+    if one is None:
+        return every
+    is_there = one.has(*(np.array([getattr(place, axis) for place in every]) for axis in ("rack", "shelf")))
+    return [place for place, is_in in zip(every, is_there.tolist(), strict=True) if is_in]
+
+
+def _is_usable(place: Place, kind: TypeOfUnit) -> bool:
+    return kind.is_lead and place.fits and not kind.lacks
+
+
+def _note_openings(found: Waiting, places: list[Place], until_us: float) -> None:
+    """Note when places had room for it, and count this of their types."""
+    by_name, arrival_us = {kind.name: kind for kind in found.types}, found.arrival_us
+    for place in places:
         kind = by_name[place.unit_type]
         kind.can_run |= kind.is_lead and place.fits
-        is_named = is_usable(place)
-        for opening in openings(place, task, arrival_us, until_us):
+        is_named = _is_usable(place, kind)
+        for opening in openings(place, found.task, arrival_us, until_us):
             if opening.free_us <= arrival_us and (opening.taken_us is None or opening.taken_us > arrival_us):
                 kind.free_at_arrival += 1
             part, free_us = during(opening, found.waits, until_us)
             if part is not None:
-                _count(kind, part, free_us)
+                count_opening(kind, part, free_us)
                 found.openings += [part] * is_named
     found.openings.sort(key=lambda opening: (opening.free_us, opening.unit))
-    usable = [place for place in places() if is_usable(place)]
-    if found.gang is None:
-        found.fragmentation, lack, found.spans = shortages(usable, found.waits)
-        found.shortage = lack if found.holds_several else None
-    else:
-        found.gang_rooms = _during(gang_rooms(usable, found.gang, arrival_us, until_us), found.waits)
-    for _, _, at, _, end, _ in on_units:
-        kind = by_code[int(units["unit_type"][at])]
-        if kind.first_free_us is None:
-            kind.busy_until_us = end if kind.busy_until_us is None else min(kind.busy_until_us, end)
-    for number, times in down.items():
-        kind = by_code[int(units["unit_type"][number])]
-        kind.down_unit_us += sum(
-            max(0.0, min(up, end) - max(down_us, begin)) for down_us, up in times for begin, end in found.waits
-        )
-    found.places = _places(result, found)
-    return found
+
+
+def _note_shortages(found: Waiting, places: list[Place], until_us: float) -> None:
+    """Note what the places that it could use lacked while it waited; for a gang, how many of its tasks had room."""
+    by_name = {kind.name: kind for kind in found.types}
+    usable = [place for place in places if _is_usable(place, by_name[place.unit_type])]
+    if found.gang is not None:
+        found.gang_rooms = _during(gang_rooms(usable, found.gang, found.arrival_us, until_us), found.waits)
+        return
+    found.fragmentation, lack, found.spans = shortages(usable, found.waits)
+    found.shortage = lack if found.holds_several else None
 
 
 def _places(result: ResultTables, found: Waiting) -> dict[str, str]:
@@ -283,29 +278,6 @@ def _gang(asked: Asked, members: list[Asked]) -> Gang | None:
     return Gang(len(members), WITHIN[asked.within], asked.per_node or len(members), is_alike)
 
 
-def _type(
-    record: ExplainRecord, found: Waiting, asked: Asked, task_type: int, code: int, units: dict[str, np.ndarray]
-) -> TypeOfUnit:
-    name, mine = record.processor_types[code], units["unit_type"] == code
-    capacity = float(units["capacity"][mine].max())
-    return TypeOfUnit(
-        name=name,
-        units=int(mine.sum()),
-        can_run=False,
-        has_affinity=bool(record.affinity[code, task_type] > 0),
-        is_asked_for=not asked.lead_types or name in asked.lead_types,
-        companion=asked.companions.get(name, 0.0),
-        capacity=capacity,
-        takes=amount_of(asked.demand, capacity),
-        lacks=_lacking(found.requests, record.attributes[code]),
-    )
-
-
-def _lacking(requests: dict[str, float], provided: dict[str, float]) -> list[str]:
-    short = [(name, wanted) for name, wanted in requests.items() if wanted > provided.get(name, np.inf)]
-    return [f"{name} {wanted:g} > {provided[name]:g}" for name, wanted in short]
-
-
 def _waits(arrival_us: float, until_us: float, lost_runs: list[LostRun]) -> list[tuple[float, float]]:
     """Return begin and end of each time during which it waited: before, between and after the runs that it lost."""
     edges = [arrival_us, *(edge for run in lost_runs for edge in (run.begin_us, run.end_us)), until_us]
@@ -316,10 +288,3 @@ def _during(found: list[Piece], waits: list[tuple[float, float]]) -> list[Piece]
     """Return the parts of what was found that lie in times during which the task waited."""
     pieces = [(one, max(one.begin_us, begin), min(one.end_us, end)) for one in found for begin, end in waits]
     return [replace(one, begin_us=begin, end_us=end) for one, begin, end in pieces if end > begin]
-
-
-def _count(kind: TypeOfUnit, opening: Opening, free_us: float) -> None:
-    kind.first_free_us = opening.free_us if kind.first_free_us is None else min(kind.first_free_us, opening.free_us)
-    kind.free_unit_us += free_us
-    kind.taken_by_older += opening.by_older is True
-    kind.taken_by_younger += opening.by_older is False

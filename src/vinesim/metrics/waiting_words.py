@@ -4,7 +4,8 @@ from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.source.quantities import format_bytes, time_or_dash
 from vinesim.metrics.openings import Opening
 from vinesim.metrics.shortages import Fragmentation, Shortage
-from vinesim.metrics.waiting import TypeOfUnit, Waiting
+from vinesim.metrics.types_of_units import TypeOfUnit
+from vinesim.metrics.waiting import Waiting
 
 RUN_ENDED = "the run ended"  # why a job that never started did not
 

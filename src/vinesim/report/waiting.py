@@ -22,10 +22,13 @@ MAX_TYPES = 8
 N_SLOWEST = 8
 MAX_LINES = 5  # about what happened while a job waited
 _SLOW = """
-SELECT tasks.job, task_type, arrival_us, init_us - arrival_us AS waited, start_us - init_us AS data,
-    finish_us - start_us AS ran, finish_us - arrival_us AS latency
-FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, task LIMIT 1
-"""
+SELECT job, task_type, arrival_us, waited, data, latency - waited - data AS ran, latency FROM (
+    SELECT job, task_type, arrival_us, finish_us - arrival_us AS latency,
+        init_us - arrival_us - on_units_us(tasks.task, tasks.init_us) AS waited,
+        (SELECT sum(coalesce(start_us, end_us) - begin_us) FROM held WHERE part = 0 AND task = tasks.task) AS data
+    FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, tasks.task LIMIT 1
+)
+"""  # waited, moved data and ran: in all runs of the task
 
 
 def waiting(result: ResultTables) -> tuple[str, dict[str, Any]]:

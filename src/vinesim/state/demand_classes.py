@@ -165,8 +165,21 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
             problems.append(Problem(where, f"no more than a unit{of} has", f"{amount:g}, {has}"))
         else:
             expected = f"a node{of} that has all it holds"
-            problems.append(Problem(f"workload: task {task}", expected, _words(classes, t, work, names)))
+            found, remedy = _words(classes, t, work, names), _to_hold_several(classes, t, center)
+            problems.append(Problem(f"workload: task {task}", expected, found, remedy))
     return problems
+
+
+def _to_hold_several(classes: DemandClasses, t: int, center: Datacenter) -> str:
+    """Say why a class cannot hold several units of types whose tasks share their speed, if it asks for that."""
+    shared = [p for p in np.flatnonzero(classes.named[t]).tolist() if shares_speed(center, p)]
+    if classes.units[t] < 2 or not shared:
+        return ""
+    names = " and ".join(center.processor_types[p].name for p in shared)
+    return (
+        f"Tasks on {names} share the speed of a unit (parallelism, rates), and then can hold only one: the units of a "
+        "task would advance at different speeds. Give jobs that hold several a type without them."
+    )
 
 
 def _words(classes: DemandClasses, t: int, work: Workload, names: list[str]) -> str:

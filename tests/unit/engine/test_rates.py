@@ -154,3 +154,23 @@ def test_a_table_in_a_file(tmp_path):
         (tmp_path / "s.yaml").write_text(FILE.replace("RATES", rates))
         with pytest.raises(vs.InputError, match=rf"s.yaml:2:.*{message}"):
             read_scenario(tmp_path / "s.yaml")
+
+
+def test_a_task_that_holds_several_such_units_is_refused_with_the_reason():
+    kinds = (vs.ProcessorType("G", capacity=3.0, rates=(1.0, 0.9)), vs.ProcessorType("H", capacity=3.0))
+    center = vs.Datacenter.of([("G", 0, 0), ("G", 0, 0), ("H", 0, 1)], kinds)
+    work = vs.Workload([0], [0, 1], [0.0], [1.0], *np.zeros((3, 1)), [-1], units=[2], task_types=(vs.TaskType("T"),))
+    reason = r"found none with 2 of any type at one node\. Tasks on G share the speed .* a type without them"
+    with pytest.raises(vs.InputError, match=reason):
+        vs.simulate(vs.Scenario(center, work, affinity=[[1.0], [1.0]]), engine="reference")
+    with pytest.raises(vs.InputError) as few:
+        vs.simulate(vs.Scenario(center, work, affinity=[[0.0], [1.0]]), engine="reference")
+    assert "share the speed" not in str(few.value)
+
+
+def test_what_takes_a_whole_unit_is_as_much_load_as_its_capacity():
+    """Alone on a unit of 3, it runs at the rate of three tasks, unless tasks of its type have a table of ones."""
+    whole = {"demand": [np.inf], "capacity": 3.0}
+    assert finishes((1.0, 0.95, 0.8), [8.0], [0.0], **whole) == pytest.approx([10.0])
+    assert finishes({"*": (1.0, 0.95, 0.8), "T": (1.0,) * 3}, [8.0], [0.0], **whole) == pytest.approx([8.0])
+    assert finishes((1.0, 0.95, 0.8), [8.0], [0.0], capacity=3.0) == pytest.approx([8.0])

@@ -1,5 +1,6 @@
 """Waits, starts and slowdowns of tasks that lose their units and go on later."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from tests.unit.metrics.test_waiting import recorded
 from vinesim.formats.results.explain_record import read_record
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
+from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.causes import causes_of
 from vinesim.metrics.queue import mean_queues, queues_of
 from vinesim.metrics.tables import Tables
@@ -18,6 +20,7 @@ from vinesim.metrics.times import TIMES, times_of
 from vinesim.metrics.waiting import slowest_jobs, waiting_of
 from vinesim.metrics.waiting_words import headline
 from vinesim.model.workload import ANYWHERE, NO_GANG
+from vinesim.report import waiting as of_report
 
 
 def preempted_at(at_s, lasts_s=100.0, **more):
@@ -100,3 +103,33 @@ def test_a_preempted_job_that_was_withdrawn_waits_no_more(tmp_path):
     assert (queue.time_us.tolist(), queue.length.tolist()) == ([0, 10, 30], [0, 1, 0])
     (mean,) = mean_queues(Tables(scenario, done.outcome), [None], 6)
     assert mean.tolist() == pytest.approx([0, 1, 1, 0, 0, 0])
+
+
+def test_the_earlier_run_of_a_task_that_is_pending_at_the_end_is_no_waiting(tmp_path):
+    """The first task runs until 10, when an urgent one preempts it; the run ends at 40."""
+    scenario = case([0.0, 10.0], [100.0, 50.0], "priority", priority=[0.0, 1.0])
+    recorded(tmp_path / "run", replace(scenario, horizon_us=40.0))
+    with open_result(tmp_path / "run") as result:
+        causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 10.0, 40.0]))
+    assert causes.waited_us == waiting_of(tmp_path / "run", 0).waited_us == 30.0
+    assert causes.share == {"overtaken": pytest.approx(1.0)}
+    assert sum(causes.over_time.values()).tolist() == pytest.approx([0.0, 1.0])
+
+
+def test_the_timeline_tells_what_a_task_waited_before_each_stay(tmp_path):
+    """A task is on the unit from 0 to 10, from 15 to 30 and from 40; from 60 on it is pending until the run ends."""
+    urgent = {"priority": [0.0, 1.0, 1.0, 1.0]}
+    scenario = case([0.0, 10.0, 30.0, 60.0], [1000.0, 5.0, 10.0, 50.0], "priority", **urgent)
+    recorded(tmp_path / "run", replace(scenario, horizon_us=100.0))
+    write_timeline(tmp_path / "run", tmp_path / "timeline.json")
+    events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
+    found = [(e["ts"], e["args"]["wait_us"]) for e in events if e.get("cat") == "task" and e["args"]["task"] == 0]
+    assert found == [(0.0, 0.0), (15.0, 5.0), (40.0, 15.0)]
+
+
+def test_the_slowest_jobs_of_the_report_did_not_wait_while_they_ran(tmp_path):
+    """A task leaves for an urgent one from 10 to 15, and ends at 105: it arrived, waited, moved its data, and ran."""
+    recorded(tmp_path / "run", case([0.0, 10.0], [100.0, 5.0], "priority", priority=[0.0, 1.0]))
+    with open_result(tmp_path / "run") as result:
+        (_, *row) = result.rows(of_report._SLOW, {"job": 0})[0]
+    assert row == [0, 0.0, 5.0, 0.0, 100.0, 105.0]

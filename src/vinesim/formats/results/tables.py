@@ -42,10 +42,12 @@ CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USIN
 WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
-EARLIER = """
-SELECT task, sum(held.end_us - begin_us) AS earlier_us FROM held JOIN tasks USING (task)
-WHERE part = 0 AND begin_us < init_us GROUP BY task
-"""  # how long tasks were on units before their last start
+_ON_UNITS = """
+CREATE TEMP MACRO on_units_us(of_task, until_us) AS (
+    SELECT coalesce(sum(run.end_us - run.begin_us), 0.0) FROM held AS run
+    WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
+)
+"""  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
 _RUN_AGAIN = "Write it again with vinesim run --out."
 
@@ -57,7 +59,8 @@ class ResultTables:
     The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result has
     one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and more for
     those that it held beside. A missing end means that it was there when the run ended. The view ``withdrawn`` has the
-    tasks that were pending when their job was withdrawn.
+    tasks that were pending when their job was withdrawn. The macro ``on_units_us(task, time)`` gives how long a task
+    was on units before a time at which it is given to a unit or pending: it did not wait then.
     """
 
     folder: Path
@@ -154,6 +157,7 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             has_parts = "part" in _column_names(connection, "segments")
             given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
         connection.execute(_HELD.format(given=given))
+        connection.execute(_ON_UNITS)
         is_told = "withdraw_us" in _column_names(connection, "jobs")
         end_us = float(summary["makespan_us"])
         connection.execute(_WITHDRAWN.format(end_us=end_us) if is_told else _NONE_WITHDRAWN)

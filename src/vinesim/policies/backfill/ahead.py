@@ -11,7 +11,7 @@ from typing import Any
 from vinesim.model.scenario import Scenario
 from vinesim.policies.backfill.changes import insert_change, take_change
 from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave
-from vinesim.policies.online.expected import expected_end_us, expected_us
+from vinesim.policies.online.expected import expected_end_us, expected_us, planned_end_us
 from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING
 from vinesim.state.places import end_of_members, first_row, is_member, note_place, set_offer
 from vinesim.state.queries import (
@@ -193,7 +193,7 @@ def end_at_us(model: Any, scratch: Any, task: int, p: int, tier: int, begin_us: 
     """Return when the task is expected to end if it begins at a time on a type, at a distance (-1: any) from its data.
     ``look_up_expected`` must have been called for it, as for :func:`fit_by`."""
     moving_us = distance_us(model, task, tier) if tier >= 0 else 0.0
-    return begin_us + moving_us + scratch.expected[p]
+    return planned_end_us(model, task, begin_us, moving_us, scratch.expected[p])
 
 
 def fit_by(model: Any, state: Any, scratch: Any, task: int, begin_us: float, after_us: float, until_us: float) -> int:

@@ -24,7 +24,8 @@ class ConservativeBackfill(OnlinePolicy):
     It reserves when it arrives and starts when its time has come. If a unit has room earlier than expected, tasks move
     to earlier times, in order of arrival, until none can. A task that runs longer than its estimate counts as ending
     now. A task that has to wait for it starts on another unit if that delays nobody; if it ends late, the reservations
-    of its unit are made anew, in order of arrival. Expected times: the workload's estimates, or else the true ones.
+    of its unit are made anew, in order of arrival. Expected times: the workload's estimates, or else the true
+    ones, and at most the jobs' limits.
 
     Ties: the earliest expected end, then (rack, shelf) order. Cost per decision: on arrival, processor types x
     log(units) + the reservations of one unit, and of each unit with an earlier gap that is too small for the task; if

@@ -23,8 +23,8 @@ class EasyBackfill(OnlinePolicy):
     Each task takes its demand of one unit that can run it and meets its requests. The first task that finds no room
     reserves the unit that will have room for it earliest, its shadow time, by the expected ends of the tasks there. A
     later task may start now if it ends by the shadow time, takes only what the reservation leaves of that unit, or uses
-    another unit. Expected times: the workload's estimates, or else the true ones. A task that runs longer than its
-    estimate counts as ending now. A task that no unit now up can ever hold reserves nothing.
+    another unit. Expected times: the workload's estimates, or else the true ones, and at most the jobs' limits. A task
+    that runs longer than its estimate counts as ending now. A task that no unit now up can ever hold reserves nothing.
 
     A task starts where it is expected to finish first. Ties: (rack, shelf) order; among units to reserve, the earliest
     expected end, then that order. Cost per decision: (groups of tasks, by type and requests) x processor types x

@@ -17,7 +17,7 @@ from vinesim.policies.backfill.index import (
     range_of,
     update_index,
 )
-from vinesim.policies.online.expected import expected_end_us, expected_us
+from vinesim.policies.online.expected import expected_end_us, expected_us, planned_end_us
 from vinesim.policies.structures.min_tree import first_within, least_of
 from vinesim.state.layout import FULL, OVERFULL
 from vinesim.state.queries import demand, meets_on_type, transfer_us
@@ -88,7 +88,7 @@ def begin_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us:
     change = int(scratch.change_first[unit])
     while change > 0:
         time_us = max(now_us, scratch.change_us[change - 1])
-        if begin_us + moving_us + execution_us <= time_us:
+        if planned_end_us(model, task, begin_us, moving_us, execution_us) <= time_us:
             return begin_us
         if begin_us == math.inf and time_us > latest_us:
             return math.inf
@@ -104,9 +104,9 @@ def begin_on(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us:
 
 
 def takes_us(model: Any, state: Any, scratch: Any, task: int, unit: int) -> float:
-    """Return transfer plus expected execution of the task on the unit. Needs ``look_up_expected``, like
-    ``begin_on``."""
-    return transfer_us(model, state, task, unit) + scratch.expected[model.unit_type[unit]]
+    """Return for how long the task is expected to be on the unit. Needs ``look_up_expected``, like ``begin_on``."""
+    execution_us = scratch.expected[model.unit_type[unit]]
+    return planned_end_us(model, task, 0.0, transfer_us(model, state, task, unit), execution_us)
 
 
 def earliest_begin(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> tuple[int, float]:
@@ -184,7 +184,8 @@ def unit_now(model: Any, state: Any, scratch: Any, task: int, now_us: float) -> 
             for i in range(n_ranges(model)):
                 first, end = range_of(model, task, i)
                 if first < end:
-                    needs_us = transfer_us(model, state, task, first) + scratch.expected[p]
+                    moving_us = transfer_us(model, state, task, first)
+                    needs_us = planned_end_us(model, task, 0.0, moving_us, scratch.expected[p])
                     if needs_us <= best_us:
                         unit = first_now(model, state, scratch, task, p, first, end, now_us)
                         if unit >= 0 and (needs_us < best_us or unit < best):

@@ -27,8 +27,8 @@ class EarliestCompletion(OnlinePolicy):
 
     It runs after what runs on the unit and what is committed to it, in order; only units that can run the task and meet
     its requests are considered. Each unit's queue is first in, first out; only outages send tasks to other units.
-    Expected times: transfer, then the workload's estimate or else the true time; a task that runs longer counts as
-    ending now. Tasks that share a unit keep it busy in proportion to their demands.
+    Expected times: transfer, then the workload's estimate or else the true time, and at most the job's limit; a task
+    that runs longer counts as ending now. Tasks that share a unit keep it busy in proportion to their demands.
 
     ``earliest_finish`` in contrast chooses only among idle units. Ties: (rack, shelf) order.
 

@@ -1,4 +1,4 @@
-"""How long a task is expected to take on a unit, by the scheduler's estimates."""
+"""How long a task is expected to take on a unit: by the scheduler's estimates, and at most its job's limit."""
 
 from typing import Any
 
@@ -6,15 +6,17 @@ from vinesim.state.queries import estimate_us, task_type, time_on_type_us, trans
 
 
 def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Return the expected execution time on a processor type; infinite if it cannot run the task.
+    """Return the expected execution time on a processor type, at most the limit; infinite if it cannot run the task.
 
     Without estimates in the workload it is the true time, except for a hidden factor. An estimate is for the mean over
     the deployed types that can run the task; it is scaled by each type's time relative to their mean.
     """
     own_us = time_on_type_us(model, state, task, processor_type)
-    if len(model.task_estimate_us) == 0 or own_us == float("inf"):
-        return own_us
     kind = task_type(model, state, task)
+    if not model.affinity[processor_type, kind] > 0.0:
+        return own_us
+    if len(model.task_estimate_us) == 0 or own_us == float("inf"):
+        return min(own_us, limit_us(model, task))
     total_us, n = 0.0, 0
     for i in range(model.ranking.shape[1]):
         p = int(model.ranking[kind, i])
@@ -22,12 +24,24 @@ def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float
             break
         total_us += time_on_type_us(model, state, task, p)
         n += 1
-    if total_us <= 0.0:
-        return estimate_us(model, state, task)
-    return estimate_us(model, state, task) * (own_us / (total_us / n))
+    estimated_us = estimate_us(model, state, task)
+    if total_us > 0.0:
+        estimated_us *= own_us / (total_us / n)
+    return min(estimated_us, limit_us(model, task))
+
+
+def limit_us(model: Any, task: int) -> float:
+    """Return after how long on a unit, with its transfer, the task is killed; infinite if its job has no limit."""
+    return model.job_limit_us[model.task_job[task]] if len(model.job_limit_us) > 0 else float("inf")
+
+
+def planned_end_us(model: Any, task: int, begin_us: float, moving_us: float, execution_us: float) -> float:
+    """Return the expected finish of a task that is given to a unit at a time: after its transfer and its expected
+    execution, or at its limit if that comes first."""
+    return min(begin_us + moving_us + execution_us, begin_us + limit_us(model, task))
 
 
 def expected_end_us(model: Any, state: Any, task: int, unit: int, begin_us: float) -> float:
-    """Return the expected finish of the task if it is given to the unit at a time: transfer, then execution."""
+    """Return the same for a unit."""
     execution_us = expected_us(model, state, task, int(model.unit_type[unit]))
-    return begin_us + transfer_us(model, state, task, unit) + execution_us
+    return planned_end_us(model, task, begin_us, transfer_us(model, state, task, unit), execution_us)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from vinesim.policies.online.expected import planned_end_us
 from vinesim.policies.structures.by_type import BY_TYPE, sort_by_type
 from vinesim.policies.structures.min_tree import place_of_least, set_value, size_of_tree
 from vinesim.state.layout import OVERFULL
@@ -51,7 +52,7 @@ def end_on_us(model: Any, state: Any, scratch: Any, task: int, unit: int, now_us
     begin_us = now_us
     if scratch.first[unit] > 0 or not fits(model, state, task, unit):
         begin_us += busy_for_us(model, state, scratch, unit, now_us)
-    return begin_us + transfer_us(model, state, task, unit) + execution_us
+    return planned_end_us(model, task, begin_us, transfer_us(model, state, task, unit), execution_us)
 
 
 def build(model: Any, state: Any, scratch: Any) -> None:
@@ -187,9 +188,8 @@ def may_be_better(
     bound_us, execution_us = no_sooner_than_us(ready_us), scratch.expected[model.unit_type[unit]]
     if bound_us + execution_us > best_us:
         return False
-    if is_one_tier(model, state, task, unit, last):
-        bound_us += transfer_us(model, state, task, unit)
-    bound_us += execution_us
+    moving_us = transfer_us(model, state, task, unit) if is_one_tier(model, state, task, unit, last) else 0.0
+    bound_us = planned_end_us(model, task, bound_us, moving_us, execution_us)
     return bool(bound_us < best_us or (bound_us == best_us and unit < best))
 
 

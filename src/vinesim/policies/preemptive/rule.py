@@ -60,7 +60,7 @@ RANKED: Mapping[str, tuple[str, str]] = {
     "round": ("i8", "one"),  # its number
     "in_round": ("i8", "groups"),  # the last one in which the group was in the queue
     "returned": ("i8", "one"),  # 1 + the task that was preempted last
-    "change_us": ("f8", "one"),  # when the rank of a running task changes next
+    "change_us": ("f8", "one"),  # when the rank of a task that has started in the round changes next
 }
 
 
@@ -91,7 +91,10 @@ def start_by_rank(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, 
         note_nodes_of(model, state, scratch, victim, scratch.entered_rank[gang_of(model, victim)[0]])
         return preempt(victim)
     scratch.is_open[0] = 0
-    return wait_until(scratch.change_us[0])
+    change_us = scratch.change_us[0]
+    if scratch.is_up_to_date[0] == 1:  # after all preemptions: those tasks rise no more
+        change_us = min(change_us, first_rise_us(model, state, view, rise_us))
+    return wait_until(change_us)
 
 
 def next_to_start(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> int:
@@ -128,11 +131,10 @@ def stays_blocked(model: Any, state: Any, view: Any, task: int, rank: Rank, rise
 
 
 def look_at_running(model: Any, state: Any, view: Any, rank: Rank, rise_us: Rise, sinks: bool) -> None:
-    """Bring the order of the running tasks up to date, once a round, and find out when it changes next."""
+    """Bring the order of the running tasks up to date, once a round."""
     scratch = view.scratch
     if scratch.is_up_to_date[0] == 0:
         bring_up_to_date(model, state, view, rank, rise_us, sinks)
-        scratch.change_us[0] = min(scratch.change_us[0], first_rise_us(model, state, view, rise_us))
 
 
 def enter(model: Any, state: Any, view: Any, rank: Rank) -> None:

@@ -1,0 +1,104 @@
+"""The units of each processor type, as seen by a waiting task."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vinesim.formats.results.explain_record import ExplainRecord
+from vinesim.metrics.openings import Opening
+from vinesim.metrics.places import Asked
+from vinesim.model.arrays import distinct
+from vinesim.state.demand import amount_of
+
+
+@dataclass
+class TypeOfUnit:
+    """The units of one processor type, as seen by the waiting task."""
+
+    name: str
+    units: int
+    can_run: bool  # the task could start on one of them if nothing else ran, whatever it requests
+    has_affinity: bool  # above 0
+    is_asked_for: bool  # it is of the types that the task asks to run on
+    companion: float  # what the task holds of one of them beside the units that it runs on; 0: nothing
+    capacity: float  # of the largest
+    takes: float  # what the task takes of that one if it runs there
+    lacks: list[str]  # requests that it does not meet, such as "cores 12 > 6"
+    free_at_arrival: int = 0
+    first_free_us: float | None = None  # when one of them first had room for the task, from its arrival on
+    busy_until_us: float | None = None  # if none had room while it waited: when the first of them finishes a task
+    free_unit_us: float = 0.0  # how long they had room while it waited, summed over the units
+    down_unit_us: float = 0.0  # how long their nodes were down while it waited, summed over the units
+    taken_by_older: int = 0
+    taken_by_younger: int = 0
+
+    @property
+    def is_lead(self) -> bool:
+        """Whether the task can run on the type, if a unit of it has what it takes."""
+        return self.has_affinity and self.is_asked_for and not self.companion
+
+
+def types_of(
+    record: ExplainRecord, asked: Asked, task_type: int, requests: dict[str, float], units: dict[str, np.ndarray]
+) -> dict[int, TypeOfUnit]:
+    """Return the types of the units, by code, before anything is counted of them."""
+    codes = distinct(units["unit_type"]).tolist()
+    return {code: _type(record, asked, task_type, requests, code, units) for code in codes}
+
+
+def _type(
+    record: ExplainRecord,
+    asked: Asked,
+    task_type: int,
+    requests: dict[str, float],
+    code: int,
+    units: dict[str, np.ndarray],
+) -> TypeOfUnit:
+    name, mine = record.processor_types[code], units["unit_type"] == code
+    capacity = float(units["capacity"][mine].max())
+    return TypeOfUnit(
+        name=name,
+        units=int(mine.sum()),
+        can_run=False,
+        has_affinity=bool(record.affinity[code, task_type] > 0),
+        is_asked_for=not asked.lead_types or name in asked.lead_types,
+        companion=asked.companions.get(name, 0.0),
+        capacity=capacity,
+        takes=amount_of(asked.demand, capacity),
+        lacks=_lacking(requests, record.attributes[code]),
+    )
+
+
+def _lacking(requests: dict[str, float], provided: dict[str, float]) -> list[str]:
+    short = [(name, wanted) for name, wanted in requests.items() if wanted > provided.get(name, np.inf)]
+    return [f"{name} {wanted:g} > {provided[name]:g}" for name, wanted in short]
+
+
+def count_opening(kind: TypeOfUnit, opening: Opening, free_us: float) -> None:
+    """Count the part of an opening in which the task waited, and for how long the unit had room then."""
+    kind.first_free_us = opening.free_us if kind.first_free_us is None else min(kind.first_free_us, opening.free_us)
+    kind.free_unit_us += free_us
+    kind.taken_by_older += opening.by_older is True
+    kind.taken_by_younger += opening.by_older is False
+
+
+def note_busy(by_code: dict[int, TypeOfUnit], unit_type: np.ndarray, on_units: list[tuple[Any, ...]]) -> None:
+    """Note until when types that never had room were busy: until the first of their tasks ends."""
+    for _, _, at, _, end_us, _ in on_units:
+        kind = by_code[int(unit_type[at])]
+        if kind.first_free_us is None:
+            kind.busy_until_us = end_us if kind.busy_until_us is None else min(kind.busy_until_us, end_us)
+
+
+def count_down(
+    by_code: dict[int, TypeOfUnit],
+    unit_type: np.ndarray,
+    down: dict[int, list[tuple[float, float]]],
+    waits: list[tuple[float, float]],
+) -> None:
+    """Count for how long nodes of each type were down while the task waited."""
+    for number, times in down.items():
+        by_code[int(unit_type[number])].down_unit_us += sum(
+            max(0.0, min(up_us, end) - max(down_us, begin)) for down_us, up_us in times for begin, end in waits
+        )
