@@ -1,13 +1,16 @@
 """Tests of one policy: those go to one worker (``--dist loadgroup``), so that its loop is compiled once, and
-``--policy NAME`` runs them alone. And the browser of the tests of pages."""
+``--policy NAME`` runs them alone. What one test leaves to the next. And the browser of the tests of pages."""
 
+import gc
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from vinesim.engine import tier
 from vinesim.policies.contract import Policy
 from vinesim.policies.registry import policies
 
@@ -46,6 +49,24 @@ def _loop_of(name: str) -> str:
     policy = policies().get(name)
     owner = next((base for base in getattr(policy, "__mro__", ()) if "decide" in vars(base)), None)
     return name if owner is None else getattr(owner, "name", name)
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C end the processes of tests also where a shell started this one in the background, and ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles less often, and not among what stays: the tests and all modules."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+@pytest.fixture(autouse=True)
+def _no_runs_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs of other tests took does not choose the engine: it would be compiled for, sooner or later, or not."""
+    monkeypatch.setattr(tier, "_took_s", {})
 
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

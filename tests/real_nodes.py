@@ -143,12 +143,16 @@ def wrong(case: vs.Scenario, done: vs.Result) -> Iterator[str]:
     end = rows["finish_us" if done.segments is None else "end_us"]
     end = np.where(np.isnan(end), done.summary["makespan_us"], end)
     amount = rows["amount"] if "amount" in list(rows) else size[rows["unit"]]
+    unit_of, demand = rows["unit"].tolist(), demands_of(work)
+    segment_of = [0] * len(unit_of) if done.segments is None else rows["segment"].tolist()
     of: dict[tuple[int, int], list[int]] = defaultdict(list)
+    on: dict[int, list[int]] = defaultdict(list)
     for i, task in enumerate(rows["task"].tolist()):
-        if rows["unit"][i] >= 0:
-            of[task, 0 if done.segments is None else int(rows["segment"][i])].append(i)
+        on[unit_of[i]].append(i)
+        if unit_of[i] >= 0:
+            of[task, segment_of[i]].append(i)
     for (task, segment), mine in of.items():
-        units = [int(rows["unit"][i]) for i in mine]
+        units = [unit_of[i] for i in mine]
         lead = int(kind[units[0]])
         if len({place[unit] for unit in units}) > 1 or len(set(units)) < len(units):
             yield f"task {task}, segment {segment}: units {units} are not different units of one node"
@@ -157,9 +161,7 @@ def wrong(case: vs.Scenario, done: vs.Result) -> Iterator[str]:
         code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
         if code != ANY_LEAD and names[lead] not in work.lead_sets[code]:
             yield f"task {task} runs on {names[lead]}, not on one of {work.lead_sets[code]}"
-        expected = [
-            (lead, taken(float(demands_of(work)[task]), float(size[unit]))) for unit in units if kind[unit] == lead
-        ]
+        expected = [(lead, taken(float(demand[task]), float(size[unit]))) for unit in units if kind[unit] == lead]
         if len(expected) != (1 if work.units is None else work.units[task]):
             yield f"task {task} holds {len(expected)} units of its lead"
         for name, values in (work.companions or {}).items():
@@ -169,9 +171,9 @@ def wrong(case: vs.Scenario, done: vs.Result) -> Iterator[str]:
         if sorted(found) != sorted(expected):
             yield f"task {task}, segment {segment} holds {found}, not {expected}"
     for unit in range(len(kind)):
-        mine = [i for i in range(len(begin)) if rows["unit"][i] == unit]
-        for time in {float(begin[i]) for i in mine}:
-            load = sum(amount[i] for i in mine if begin[i] <= time < end[i])
+        held = [(float(begin[i]), float(end[i]), float(amount[i])) for i in on[unit]]
+        for time in {one for one, _, _ in held}:
+            load = sum(part for one, other, part in held if one <= time < other)
             if load > size[unit] * (1 + 1e-8):
                 yield f"unit {unit} is loaded with {load} of {size[unit]} at {time}"
     allocated = np.zeros(len(kind))

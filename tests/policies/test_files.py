@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import vinesim as vs
+from tests.loops import copy_loops
 from vinesim.policies.online.delay import Delay
 from vinesim.policies.registry import resolve
 
@@ -93,6 +94,7 @@ print(*told, sep="|")
 def test_compiling_is_told_when_the_code_is_not_on_the_disk_and_at_no_other_time(tmp_path):
     """However busy the machine is: the compiler tells it, not a clock."""
     (tmp_path / "mine.py").write_text(PATIENT)
+    copy_loops(tmp_path / "cache")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def told():

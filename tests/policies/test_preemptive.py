@@ -1,6 +1,7 @@
 """The policies that preempt by rank: their rule against plain loops, by hand, and what their options do."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.partitions import partition_scenario
 from tests.policies.kinds.ranked_plainly import LasPlainly, RankedPlainly
 from tests.properties.equivalence import Refused, run, unlike
 from tests.real_nodes import real_scenario
-from tests.strategies import Limits, seeded_scenario
+from tests.strategies import Limits, seeded_scenario, with_policy
 from tests.unit.engine.test_early_ends import case, ends
 from vinesim.model.result import PREEMPTED
 from vinesim.model.workload import ANYWHERE, NO_GANG
@@ -21,11 +22,17 @@ from vinesim.policies.preemptive import srtf, victims
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 LIMITS = Limits(units=6, jobs=10, outages=True, early=True)
 KINDS = {
-    "single units": lambda seed, policy, options: seeded_scenario(seed, policy, options, LIMITS),
-    "real nodes": lambda seed, policy, options: real_scenario(seed, policy, seed % 3 == 0, True, options),
-    "gangs": lambda seed, policy, options: gang_scenario(seed, policy, options, early=seed % 2 == 1),
-    "partitions": lambda seed, policy, options: partition_scenario(seed, policy, options, early=seed % 2 == 1),
+    "single units": lambda seed: seeded_scenario(seed, limits=LIMITS),
+    "real nodes": lambda seed: real_scenario(seed, has_outages=seed % 3 == 0, early=True),
+    "gangs": lambda seed: gang_scenario(seed, early=seed % 2 == 1),
+    "partitions": lambda seed: partition_scenario(seed, early=seed % 2 == 1),
 }
+
+
+@cache
+def of_kind(kind, seed):
+    """The scenario of a seed, to be run under each of the policies."""
+    return KINDS[kind](seed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -35,11 +42,12 @@ def test_the_rule_is_that_of_plain_loops(name, kind):
     for seed in range(40) if kind == "partitions" else (*range(12), 26):
         # gangs, 26: a task of a group is preempted after the one before it was withdrawn
         options = {"quantum_us": 5.0, "levels": 3, "factor": 2.0} if name == "las" else {}
-        mine = run(KINDS[kind](seed, name, options), "reference")
+        case = of_kind(kind, seed)
+        mine = run(with_policy(case, name, options), "reference")
         if name == "las":
-            plain = run(KINDS[kind](seed, LasPlainly, options), "reference")
+            plain = run(with_policy(case, LasPlainly, options), "reference")
         else:
-            plain = run(KINDS[kind](seed, RankedPlainly, {"by_time": name == "srtf"}), "reference")
+            plain = run(with_policy(case, RankedPlainly, {"by_time": name == "srtf"}), "reference")
         apart = ("provenance", "n_events") if name == "las" else ("provenance",)  # las may wake up for nothing
         assert [found for found in unlike(mine, plain) if not any(word in found for word in apart)] == [], seed
         if not isinstance(mine, Refused) and mine.outcome.early is not None:

@@ -5,6 +5,7 @@ import pytest
 
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
+from vinesim.engine.binding import bound_in_slot
 from vinesim.engine.compiled import CompiledRun
 from vinesim.engine.reference_run import ReferenceRun
 from vinesim.state.build import build_model
@@ -16,7 +17,12 @@ def one_unit(arrivals):
     return vs.Scenario(vs.Datacenter([0], [0], [0]), work, policy=Witness())
 
 
-@pytest.mark.parametrize("engine", [CompiledRun, ReferenceRun])
+def compiled(*arguments):
+    """The loop for all policies: another one would be compiled for each."""
+    return CompiledRun(*arguments, bind=bound_in_slot)
+
+
+@pytest.mark.parametrize("engine", [compiled, ReferenceRun])
 @pytest.mark.parametrize("arrivals", [np.arange(6) * 1e6, np.arange(6.0), np.zeros(6)], ids=["idle", "queue", "burst"])
 def test_every_finish_is_seen(engine, arrivals):
     run = engine(build_model(one_unit(arrivals)), Witness(), 0, False)
@@ -31,6 +37,6 @@ class Blind(Witness):
 
 
 def test_without_the_promise_some_are_not():
-    run = CompiledRun(build_model(one_unit(np.arange(6) * 1e6)), Blind(), 0, False)
+    run = compiled(build_model(one_unit(np.arange(6) * 1e6)), Blind(), 0, False)
     run.advance(np.inf, np.inf, 1000)
     assert run.scratch.finished[0] == 0  # nothing is pending when a task ends

@@ -68,7 +68,6 @@ def test_the_engines_agree_and_gangs_begin_together(name):
     assert n_lost > 0 or resolve(policy, options).keeps_tasks
 
 
-@pytest.mark.slow
 def segments(done):
     """(task, node, when it was given to the unit) of every segment, by task."""
     tasks, table, units = done.tasks, done.segments, done.units

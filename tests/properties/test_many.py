@@ -95,7 +95,7 @@ def test_each_run_is_as_it_is_alone(name, monkeypatch):
 def test_warm_ups(warm_up):
     done = 0
     for seed in range(15):
-        scenario, times, seeds = family(seed, every_policy()["high"])
+        scenario, times, seeds = family(seed, every_policy()["pref"])
         if scenario.workload.n_jobs > 1:
             done += 1
             assert differences(scenario, times, seeds, warm_up=warm_up, percentiles="linear") == []

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.policies.kinds.urgent import Urgent
 from tests.properties.equivalence import Refused, alike, run, told, unlike
 from tests.properties.test_gangs import POLICIES
 from tests.real_nodes import real_scenario
+from tests.strategies import with_policy
 from vinesim.model.workload import NO_PARTITION
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
@@ -52,12 +54,18 @@ def test_the_engines_agree(name):
         assert unlike(run(case, "compiled"), run(case, "reference")) == [], seed
 
 
+@cache
+def of_seed(seed):
+    """The scenario of a seed, to be run under each of the policies."""
+    return partition_scenario(seed, early=seed % 2 == 1, has_rates=True)
+
+
 @pytest.mark.parametrize("name", ["high", "easy_backfill", "conservative_backfill", "priority", "drf"])
 def test_every_result_keeps_partitions_and_quotas(name):
     policy, options = IN_ALL[name]
     n_held_back = 0
     for seed in range(N_SCENARIOS // 2):
-        case = partition_scenario(seed, policy, options, early=seed % 2 == 1, has_rates=True)
+        case = with_policy(of_seed(seed), policy, options)
         done = run(case, "reference")
         if isinstance(done, Refused) or case.workload.partition is None:
             continue

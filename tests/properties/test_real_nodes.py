@@ -1,6 +1,7 @@
 """Tasks that hold several units: both engines give the same tables, and the tables say what the scenario demands."""
 
 import os
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.invariants import violations
 from tests.policies.kinds.overcommit import Pile
 from tests.properties.equivalence import differences, mostly_slow
 from tests.real_nodes import is_possible, real_scenario, wrong
+from tests.strategies import with_policy
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import policies
 
@@ -44,11 +46,17 @@ def test_the_same_in_any_order_of_the_units(order):
         )
 
 
+@cache
+def of_seed(seed, has_outages):
+    """The scenario of a seed, to be run under each of the policies."""
+    return real_scenario(seed, has_outages=has_outages)
+
+
 @pytest.mark.parametrize("name", TAKE_VECTORS)
 def test_tasks_hold_what_they_demand_and_no_unit_is_over_its_capacity(name):
     n_several = n_lost = 0
     for seed in range(4 * N_SCENARIOS):
-        case = real_scenario(seed, name, has_outages=has_outages(name, seed))
+        case = with_policy(of_seed(seed, has_outages(name, seed)), name)
         done = vs.simulate(case, engine="reference")
         assert list(wrong(case, done)) == [], seed
         if done.outcome.held is not None:

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -71,7 +70,6 @@ def main(words: list[str]) -> int:
     if unknown := [number for number in chosen.numbers if number not in everything]:
         parser.error(f"mutations are numbered 1 to {len(everything)}, not {unknown[0]}")
     asked = {number: everything[number] for number in chosen.numbers or everything}
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests need one, which a shell's background job lacks
     begun, rows = time.perf_counter(), []
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(Path(name))

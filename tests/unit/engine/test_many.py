@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.unit.engine.test_simulate import scenario
+from tests.unit.engine import test_simulate
 from vinesim.engine import blocks
 from vinesim.engine.many import simulate_many
 from vinesim.policies import OnlinePolicy, fastest_free, nothing, oldest_pending, random_free, start
@@ -15,32 +15,30 @@ from vinesim.policies import OnlinePolicy, fastest_free, nothing, oldest_pending
 TIMES = np.arange(10) * np.array([[1.0], [10.0], [100.0], [60.0]])
 
 
-class Random(OnlinePolicy):
-    """A random unit; nothing is said of it being random."""
-
-    @staticmethod
-    def decide(model, state, view):
-        task = oldest_pending(model, state)
-        unit = random_free(model, state, task)
-        return start(task, unit) if unit >= 0 else nothing()
-
-
 @dataclass(frozen=True)
 class Odd(OnlinePolicy):
-    """What the tests below need, by an option, so that it is compiled once. Its own array must be new in each run."""
+    """What the tests below need, by an option, so that it is compiled once. Its own array must be new in each run.
+    Nothing is said of it being random."""
 
     scratch: ClassVar = {"asked": ("i8", "one")}
 
     after_650_us: Literal["stays_right", "asks_for_no_unit", "looks_at_no_number"] = "stays_right"
     most: int = 1000  # questions that it answers
+    at_random: bool = False
 
     @staticmethod
     def decide(model, state, view):
         what, is_late = view.options.after_650_us, view.now_us > 650.0
         view.scratch.asked[9 if is_late and what.looks_at_no_number else 0] += 1
         task = oldest_pending(model, state)
-        unit = 99 if is_late and what.asks_for_no_unit else fastest_free(model, state, task)
+        unit = random_free(model, state, task) if view.options.at_random else fastest_free(model, state, task)
+        unit = 99 if is_late and what.asks_for_no_unit else unit
         return start(task, unit) if unit >= 0 and view.scratch.asked[0] < view.options.most else nothing()
+
+
+def scenario(policy="pref", **changes):
+    """Nothing is preferred. Other tests compile this policy for many runs, too."""
+    return test_simulate.scenario(policy=policy, **changes)
 
 
 def test_without_arrivals_and_seeds_it_is_one_run():
@@ -68,7 +66,7 @@ def test_only_what_is_named_is_there():
 
 def test_seeds_decide_what_a_random_policy_draws():
     center = vs.Datacenter.of([("GPU", 0, 0), ("CPU_INTEL", 0, 1)] * 3)
-    case = vs.Scenario(center, scenario().workload, policy=Random)
+    case = vs.Scenario(center, scenario().workload, policy=Odd(at_random=True))
     runs = simulate_many(case, seeds=[1, 3, 1, 3], engine="compiled")["jobs.latency_us.mean"].tolist()
     assert runs[:2] == runs[2:]
     assert len(set(runs)) == 2

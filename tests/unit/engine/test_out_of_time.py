@@ -116,7 +116,7 @@ def test_a_batch_policy_is_told_too(engine):
 
 
 def test_many_runs_name_the_task_too():
-    case = scenario([5.0, 0.25])
+    case = scenario([5.0, 0.25], policy="pref")  # nothing is preferred; other tests compile it for many runs, too
     with pytest.raises(vs.InputError, match="task 1"):
         vs.simulate_many(case, arrival_us=np.array([[0.0, 0.0], [0.0, FAR], [1.0, 2.0]]), engine="compiled")
     assert len(vs.simulate_many(case, arrival_us=np.zeros((3, 2)), engine="compiled")["makespan_us"]) == 3

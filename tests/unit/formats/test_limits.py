@@ -22,6 +22,7 @@ from vinesim.formats.papers.prices import read_prices
 from vinesim.formats.papers.tables import read_affinity
 from vinesim.formats.papers.trace import read_trace
 from vinesim.formats.results.tables import open_result
+from vinesim.formats.scenario import network
 from vinesim.formats.scenario.network import read_network
 from vinesim.formats.scenario.series import read_series
 from vinesim.formats.scenario.servers import read_servers
@@ -116,6 +117,8 @@ OF_YAML = {"deep nesting", "deep mappings", "many aliases", "an alias in itself"
 def test_every_text_is_read_or_refused(tmp_path, monkeypatch, name, text):
     if name != "scenario":  # one reader is enough to see that the limit itself is reached soon
         monkeypatch.setattr(yaml_source, "VALUES", 5_000)
+        for module in (yaml_source, network):
+            monkeypatch.setattr(module, "DOCUMENT_BYTES", 256 << 10)
     read, _, valid = READERS[name]
     with suppress(InputError):
         read(written(tmp_path, name, TEXTS[text](valid)))

@@ -111,7 +111,8 @@ def rows_of(case, result):
     size = case.datacenter.unit_capacity[order]
     amount = rows["amount"] if "amount" in rows else size[rows["unit"]]
     there = rows["unit"] >= 0
-    return list(zip(*(column[there] for column in (rows["task"], rows["unit"], begin, end, amount)), strict=True))
+    columns = (rows["task"], rows["unit"], begin, end, amount)
+    return list(zip(*(column[there].tolist() for column in columns), strict=True))
 
 
 def looks_free(case, held, task, until, time):
