@@ -4,9 +4,12 @@ from typing import Any
 
 from vinesim.state.queries import estimate_us, task_type, time_on_type_us, transfer_us
 
+FOREVER_US = 1e30  # expected of a task that never ends, as infinite is for types that cannot run it
+
 
 def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float:
-    """Return the expected execution time on a processor type, at most the limit; infinite if it cannot run the task.
+    """Return the expected execution time on a processor type, at most the limit, and ``FOREVER_US``; infinite if it
+    cannot run the task.
 
     Without estimates in the workload it is the true time, except for a hidden factor. An estimate is for the mean over
     the deployed types that can run the task; it is scaled by each type's time relative to their mean.
@@ -16,7 +19,7 @@ def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float
     if not model.affinity[processor_type, kind] > 0.0:
         return own_us
     if len(model.task_estimate_us) == 0 or own_us == float("inf"):
-        return min(own_us, limit_us(model, task))
+        return min(own_us, limit_us(model, task), FOREVER_US)
     total_us, n = 0.0, 0
     for i in range(model.ranking.shape[1]):
         p = int(model.ranking[kind, i])
@@ -27,7 +30,7 @@ def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float
     estimated_us = estimate_us(model, state, task)
     if total_us > 0.0:
         estimated_us *= own_us / (total_us / n)
-    return min(estimated_us, limit_us(model, task))
+    return min(estimated_us, limit_us(model, task), FOREVER_US)
 
 
 def limit_us(model: Any, task: int) -> float:
