@@ -312,3 +312,10 @@ def test_both_engines_run_what_was_read(jobs, policy):
     assert names[0] == names[4] == "A100"
     assert names[2] == "T4"
     assert names[3] == "CPU"
+
+
+def test_a_mistake_in_the_datacenter_is_told_without_rows_that_lack_it(problems):
+    wrong = SCENARIO.replace("memory: 512 GiB", "memory: 512 GBi")
+    header, rows = "time_s,cores,memory,gpus,companion.nic", ["10,4,6 GiB,1,1", "10,4,6 GiB,0,0"]
+    (found,) = problems(header, *rows, scenario=wrong)
+    assert "nodes[0].memory: expected a size" in found

@@ -144,7 +144,7 @@ class Workloads:
             self.source.add(("arrivals",), "iat, the length of a period in the workload's file", "none")
             return None
         length_us = None if arrivals is None else arrivals.iat
-        offer = Offer.of(self.names.processors, center, self.names.resources)
+        offer = replace(Offer.of(self.names.processors, center, self.names.resources), is_known=center is not None)
         types = self.names.processors
         done = read(
             self.source, where, path, read_with_places, types, period_us=length_us, offer=offer, columns=columns
