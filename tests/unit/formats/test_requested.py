@@ -319,3 +319,14 @@ def test_a_mistake_in_the_datacenter_is_told_without_rows_that_lack_it(problems)
     header, rows = "time_s,cores,memory,gpus,companion.nic", ["10,4,6 GiB,1,1", "10,4,6 GiB,0,0"]
     (found,) = problems(header, *rows, scenario=wrong)
     assert "nodes[0].memory: expected a size" in found
+
+
+def test_an_empty_time_is_told_at_its_row(problems):
+    found = problems("time_s,cores", "10,4", ",4", "10,4")
+    assert found == ["jobs.csv:3: expected time_s: a time, found nothing"]
+
+
+def test_a_withdrawal_before_the_arrival_is_told_at_its_cell(problems):
+    found = problems("time_s,cores,withdraw_s", "10,4,9", "10,4,0.5", "10,4,")
+    expected = "withdraw_s: 0 or more, or infinite for never, and not before its arrival"
+    assert found == [f"jobs.csv:3: expected {expected}, found '0.5'"]
