@@ -274,7 +274,7 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             "memory",
             ["1", "1 TiB"],
             SCENARIO,
-            "jobs.csv:3: expected companions.memory: no more than a unit has, found 1.09951e",
+            "jobs.csv:3: expected memory: no more than a unit has, found 1 TiB, 512 GiB on the largest",
         ),
         (
             "memory",
@@ -330,3 +330,13 @@ def test_a_withdrawal_before_the_arrival_is_told_at_its_cell(problems):
     found = problems("time_s,cores,withdraw_s", "10,4,9", "10,4,0.5", "10,4,")
     expected = "withdraw_s: 0 or more, or infinite for never, and not before its arrival"
     assert found == [f"jobs.csv:3: expected {expected}, found '0.5'"]
+
+
+def test_demands_are_told_in_the_words_of_the_table(problems):
+    (found,) = problems("cores,memory,gpus,gpu_type", "1,60 GiB,9,A100")
+    assert found.startswith("jobs.csv:2: expected a node that has all it holds, found none with 9 of A100")
+    assert "1 of CPU and 60 GiB of memory" in found
+    (cores,) = problems("cores,gpus,gpu_type", "97,1,A100")
+    assert cores.startswith("jobs.csv:2: expected cores: no more than a unit has, found 97, 96 on the largest")
+    (alone,) = problems("cores", "97")
+    assert alone.startswith("jobs.csv:2: expected cores: at most the capacity of the largest unit")
