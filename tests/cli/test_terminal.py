@@ -1,5 +1,6 @@
 """What the terminal shows of runs and sweeps: complete, with units, within 80 columns."""
 
+import re
 import subprocess
 import sys
 
@@ -94,3 +95,17 @@ def test_reading_tables_says_nothing_about_leaks(tmp_path):
     code = "import sys; from vinesim.cli.main import main; sys.argv[1:] = ['timeline', 'run']; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_run_says_how_many_jobs_were_killed_withdrawn_and_left(capsys, tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "{extends: none, processor_types: [{name: CPU}], network: none, horizon: 15 s, policy: flat, "
+        "datacenter: {racks: [{units: {CPU: 1}}]}, workload: {file: jobs.csv}}"
+    )
+    rows = ["0,9,5,", "0,4,,", "1,9,,3", "2,1,,", "3,9,,", "4,9,,", "5,1,,1e9"]
+    (tmp_path / "jobs.csv").write_text("\n".join(["arrival_s,time_s,limit_s,withdraw_s", *rows]))
+    print_summary(vs.simulate(read_scenario(tmp_path / "s.yaml"), engine="reference"), None)
+    lines = [line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.startswith(" jobs ")]
+    assert lines[1:] == [[" jobs killed by their limit", "1"], [" jobs withdrawn", "1"], [" jobs unfinished", "3"]]
+    print_summary(vs.simulate(read_scenario("examples/gpu_cluster.yaml"), engine="reference"), None)
+    assert not re.search("killed|withdrawn|unfinished", capsys.readouterr().out)

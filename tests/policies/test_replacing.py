@@ -250,3 +250,15 @@ def test_place_is_told_the_period(file):
         vs.simulate(vs.changed(case, period_us=period_us), engine="reference")
         assert set(seen) == {period_us}
         seen.clear()
+
+
+# --- preemption ---
+
+
+def test_what_a_preempted_task_keeps_is_told_to_have_no_effect_if_the_policy_preempts_none(file):
+    (told,) = read(file, "policy=high", "options={}", "preemption=restart")[1]
+    assert told.startswith("preemption: restart has no effect: the policy high never preempts or moves a task.")
+    (batch,) = read(file, "preemption=checkpoint")[1]
+    assert batch.startswith("preemption: checkpoint has no effect")
+    assert read(file, "policy=priority", "options={}", "preemption=restart")[1] == []
+    assert read(file, "policy=high", "options={}")[1] == []

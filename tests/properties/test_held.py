@@ -92,7 +92,7 @@ def count_kinds(folder):
 
 
 def check_terminal(folder, result):
-    table = tables._run_table(result.summary, None)
+    table = tables._run_table(result.summary, None, {})
     told = dict(zip(*(list(column.cells) for column in table.columns), strict=True))
     groups = {"overall" if name == "all" else name: units for name, units in folder.groups().items()}
     both = {name: folder.shares(units, 0.0, folder.makespan) for name, units in groups.items()}

@@ -165,3 +165,12 @@ def test_no_tick_of_an_arrival_lies_on_their_label(folder, monkeypatch, many):
     top = figure.axes[0].transData.transform((0, -0.85))[1] + 3 * points
     assert len(marks) == 1
     assert label.get_window_extent().y0 >= top
+
+
+def test_no_two_jobs_of_the_legend_look_alike(folder, monkeypatch):
+    monkeypatch.setattr(gantt, "LEGEND", 20)  # as many as there are jobs
+    with open_result(folder) as result:
+        (legend,) = gantt.gantt_figure(result, color="job")[0].legends
+    looks = [(p.get_facecolor(), p.get_hatch()) for p in legend.get_patches() if p.get_alpha() is None]
+    assert len(looks) > len(gantt.COLORS)
+    assert len(set(looks)) == len(looks)

@@ -1,5 +1,6 @@
 """A run's numbers as tables that fit on a terminal."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from vinesim.cli.unfinished import unfinished
+from vinesim.cli.unfinished import undone_jobs, unfinished
 from vinesim.formats.source.options_text import options_text
 from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.numbers import differ
@@ -28,7 +29,7 @@ def print_summary(result: Result, out: Path | None) -> None:
     if result.exit_reason is not ExitReason.ALL_DONE:
         console.print(unfinished(result), style="bold", markup=False)
     console.print(latency_table(summary, console))
-    console.print(_run_table(summary, _load(result)))
+    console.print(_run_table(summary, _load(result), undone_jobs(result)))
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
 
@@ -71,7 +72,7 @@ def _load(result: Result) -> float | None:
     return result.summary["utilization"]["overall"] * result.summary["makespan_us"] / arrived_us if arrived_us else None
 
 
-def _run_table(summary: dict[str, Any], load: float | None) -> Table:
+def _run_table(summary: dict[str, Any], load: float | None, undone: Mapping[str, int]) -> Table:
     provenance = summary["provenance"]
     table = Table(title="Run", title_justify="left", show_header=False, box=SIMPLE, pad_edge=False)
     table.add_column("")
@@ -80,6 +81,9 @@ def _run_table(summary: dict[str, Any], load: float | None) -> Table:
     table.add_row("policy", provenance["policy"] + (f" ({options})" if options else ""))
     if "period_us" in provenance:
         table.add_row("period", time_or_dash(provenance["period_us"]))
+    for words, n_jobs in undone.items():
+        if n_jobs:
+            table.add_row(words, f"{n_jobs:,}")
     shares = summary["utilization"]
     are_two = differ(shares)
     for title, of in (("allocated" if are_two else "utilisation", shares), *[("active", shares["active"])] * are_two):

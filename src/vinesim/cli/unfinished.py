@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.model.result import ExitReason, Result
+from vinesim.model.result import KILLED, ExitReason, Result
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep
@@ -16,6 +16,19 @@ def unfinished(result: Result) -> str:
     tasks, reason = result.summary["tasks"], result.summary["provenance"]["reason"]
     line = f"{result.exit_reason}: {tasks['finished']:,} of {tasks['count']:,} tasks are done"
     return f"{line}; {reason}" if reason else line
+
+
+def undone_jobs(result: Result) -> dict[str, int]:
+    """Return how many jobs were not finished, by the reason."""
+    early, jobs = result.outcome.early, result.jobs
+    is_undone = np.isnan(jobs["finish_us"])
+    killed = np.zeros(len(is_undone), bool)
+    if early is not None:
+        killed[result.tasks["job"][early.task[early.why == KILLED]]] = True
+    withdrawn = is_undone & ~killed & (jobs.get("withdraw_us", np.inf) <= result.outcome.end_us)
+    left = is_undone & ~killed & ~withdrawn
+    words = ("jobs killed by their limit", "jobs withdrawn", "jobs unfinished")
+    return {word: int(mine.sum()) for word, mine in zip(words, (killed, withdrawn, left), strict=True)}
 
 
 def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Say in words why a task waited: what ``vinesim explain`` prints and the page of a run shows."""
 
-from vinesim.formats.scenario.datacenter_parts import MEMORY
-from vinesim.formats.source.quantities import format_bytes, time_or_dash
+from vinesim.formats.scenario.datacenter_parts import amount_words
+from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.openings import Opening
 from vinesim.metrics.shortages import Fragmentation, Shortage
 from vinesim.metrics.types_of_units import TypeOfUnit
@@ -89,7 +89,7 @@ def _parts(found: Waiting) -> list[str]:
     takes = [kind.takes for kind in found.types if kind.is_lead and kind.takes < kind.capacity]
     if takes:
         number = f"{takes[0]:g} of {'a' if found.n_units == 1 else f'each of {number}'}"
-    return [f"{number} {lead}", *(f"{_amount(*held)} of {held[0]}" for held in found.companions.items())]
+    return [f"{number} {lead}", *(f"{amount_words(*held)} of {held[0]}" for held in found.companions.items())]
 
 
 def _listed(parts: list[str]) -> str:
@@ -100,15 +100,10 @@ def _leads(found: Waiting) -> str:
     return " or ".join(kind.name for kind in found.types if kind.is_lead)
 
 
-def _amount(name: str, amount: float) -> str:
-    """Say how much of a unit of a type."""
-    return format_bytes(amount) if name == MEMORY else f"{amount:g}"
-
-
 def fits(kind: TypeOfUnit, found: Waiting) -> str:
     """Say whether units of the type can run the task, and if not, why."""
     if kind.companion:
-        return f"no, held beside: {_amount(kind.name, kind.companion)}"
+        return f"no, held beside: {amount_words(kind.name, kind.companion)}"
     if not kind.has_affinity:
         return "no"
     if not kind.is_asked_for:
@@ -154,7 +149,7 @@ def quota_lines(found: Waiting, rows: int) -> list[str]:
     """Say when a quota left too little for the task, with its gang."""
     lines = []
     for wait in found.quotas[:rows]:
-        held, most, needed = (_amount(wait.types, amount) for amount in (wait.held, wait.most, wait.needed))
+        held, most, needed = (amount_words(wait.types, amount) for amount in (wait.held, wait.most, wait.needed))
         span = f"from {time_or_dash(wait.begin_us)} to {time_or_dash(wait.end_us)}"
         lines.append(f"{span}: quota of {wait.whose} on {wait.types} used: {held} of {most}; it needs {needed}")
     more = len(found.quotas) - rows

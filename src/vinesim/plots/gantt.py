@@ -130,7 +130,8 @@ def _draw_bars(
     kinds = bars["job"] if by_job else bars["task_type"]
     codes = np.unique(kinds)
     color_of = {int(code): COLORS[i % len(COLORS)] for i, code in enumerate(codes)}
-    rounds = 1 if by_job else len(HATCHES)  # hatches distinguish more task types than there are colours
+    is_listed = not by_job or len(codes) <= LEGEND
+    rounds = len(HATCHES) if is_listed else 1  # hatches distinguish more kinds than there are colours
     hatch_of = {int(code): HATCHES[i // len(COLORS) % rounds] for i, code in enumerate(codes)}
     lane, n_lanes = _lanes(bars)
     height = 0.82 / n_lanes
@@ -159,7 +160,7 @@ def _draw_bars(
             )
             if hatches[i]:
                 text.set_bbox({"facecolor": colors[i], "edgecolor": "none", "pad": 0.6})
-    if len(codes) > LEGEND and by_job:
+    if not is_listed:
         axes.set_title("Numbers and colours: jobs" if is_labeled else "Colours: jobs", loc="left")
         return
     from matplotlib.patches import Patch

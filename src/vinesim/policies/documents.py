@@ -14,9 +14,9 @@ from vinesim.formats.source.quantities import format_time_us, time_us
 from vinesim.formats.source.yaml_source import YamlSource, dotted
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.python_file import split_file
-from vinesim.model.scenario import PERIOD_US, Scenario
+from vinesim.model.scenario import PERIOD_US, PREEMPTION, Scenario
 from vinesim.policies import replacing
-from vinesim.policies.contract import BatchPolicy
+from vinesim.policies.contract import BatchPolicy, Policy
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 from vinesim.state.demand_classes import classes_of, unmet
@@ -95,7 +95,8 @@ def scenario_from(
     source, told = prepared(source, folder, loads_files=loads_files)
     scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy, check_demands=_check_demands)
     if tell is not None:
-        for text in told + _off_beat(source, scenario, folder, loads_files):
+        kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
+        for text in told + _off_beat(source, scenario, folder, kind) + _without_preemption(scenario, kind):
             tell(text)
     return scenario
 
@@ -156,21 +157,30 @@ def _period_moved(source: YamlSource) -> tuple[YamlSource, list[str]]:
     return source, [f"{dotted(old)} is now a key of the scenario: write period: {value}"]
 
 
-def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, loads_files: bool) -> list[str]:
+def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, policy: type[Policy] | None) -> list[str]:
     """Return a warning if batches of tasks arrive at another interval than that at which a batch policy places them."""
     iat = (source.data.get("arrivals") or {}).get("iat")
     if iat is None or (iat_us := time_us(iat, "")) == scenario.period_us:
         return []
     if not _in_batches(source.data["workload"], folder):
         return []
-    kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
-    if kind is None or not issubclass(kind, BatchPolicy):
+    if policy is None or not issubclass(policy, BatchPolicy):
         return []
     default = ", by default" if scenario.period_us == PERIOD_US and source.data.get("period") is None else ""
     every, period = format_time_us(iat_us), format_time_us(scenario.period_us)
     return [
         f"a batch of tasks arrives every {every} (arrivals.iat), but is placed every {period} (period{default}): "
         f"did you mean period: {iat}?"
+    ]
+
+
+def _without_preemption(scenario: Scenario, policy: type[Policy] | None) -> list[str]:
+    """Return a warning if the scenario says what a preempted task keeps, and its policy preempts none."""
+    if policy is None or scenario.preemption == PREEMPTION[0] or getattr(policy, "preempts", False):
+        return []
+    return [
+        f"preemption: {scenario.preemption} has no effect: the policy {policy.name} never preempts or moves a task. "
+        "Leave it out, or choose a policy that preempts, such as priority"
     ]
 
 

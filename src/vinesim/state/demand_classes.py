@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vinesim.formats.scenario.datacenter_parts import amount_words
 from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
@@ -160,9 +161,10 @@ def unmet(classes: DemandClasses, scenario: Scenario) -> list[Problem]:
         missing = [(p, a) for p, a in enumerate(classes.companion[t]) if a > largest.get(p, 0.0) * OVERFULL]
         if missing:
             lacking, amount = missing[0]
-            has = f"{largest[lacking]:g} on the largest" if lacking in largest else f"no unit of {names[lacking]}"
-            where = f"workload.companions.{names[lacking]}[{task}]"
-            problems.append(Problem(where, f"no more than a unit{of} has", f"{amount:g}, {has}"))
+            name, most = names[lacking], largest.get(lacking)
+            has = f"no unit of {name}" if most is None else f"{amount_words(name, most)} on the largest"
+            where, found = f"workload.companions.{name}[{task}]", f"{amount_words(name, amount)}, {has}"
+            problems.append(Problem(where, f"no more than a unit{of} has", found))
         else:
             expected = f"a node{of} that has all it holds"
             found, remedy = _words(classes, t, work, names), _to_hold_several(classes, t, center)
@@ -188,6 +190,7 @@ def _words(classes: DemandClasses, t: int, work: Workload, names: list[str]) -> 
     code = ANY_LEAD if work.lead_types is None else int(work.lead_types[task])
     lead = "any type" if code == ANY_LEAD else "|".join(work.lead_sets[code])
     each = "" if np.isnan(share) else ", all of each" if np.isinf(share) else f", {share:g} of each"
-    beside = [f"{amount:g} of {names[p]}" for p, amount in enumerate(classes.companion[t]) if amount > 0]
+    held = zip(names, classes.companion[t], strict=True)
+    beside = [f"{amount_words(name, amount)} of {name}" for name, amount in held if amount > 0]
     on_one = f" with {' and '.join(beside)}" if beside else ""
     return f"none with {classes.units[t]} of {lead} at one node{each}{on_one}"

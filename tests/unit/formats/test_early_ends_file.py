@@ -17,6 +17,7 @@ SCENARIO = """
 datacenter: {{racks: [{{units: {{CPU_INTEL: 2}}}}]}}
 workload: {{file: jobs.csv}}
 preemption: checkpoint
+policy: priority
 failures:
 {failures}
 """

@@ -274,7 +274,7 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             "memory",
             ["1", "1 TiB"],
             SCENARIO,
-            "jobs.csv:3: expected companions.memory: no more than a unit has, found 1.09951e",
+            "jobs.csv:3: expected memory: no more than a unit has, found 1 TiB, 512 GiB on the largest",
         ),
         (
             "memory",
@@ -312,3 +312,31 @@ def test_both_engines_run_what_was_read(jobs, policy):
     assert names[0] == names[4] == "A100"
     assert names[2] == "T4"
     assert names[3] == "CPU"
+
+
+def test_a_mistake_in_the_datacenter_is_told_without_rows_that_lack_it(problems):
+    wrong = SCENARIO.replace("memory: 512 GiB", "memory: 512 GBi")
+    header, rows = "time_s,cores,memory,gpus,companion.nic", ["10,4,6 GiB,1,1", "10,4,6 GiB,0,0"]
+    (found,) = problems(header, *rows, scenario=wrong)
+    assert "nodes[0].memory: expected a size" in found
+
+
+def test_an_empty_time_is_told_at_its_row(problems):
+    found = problems("time_s,cores", "10,4", ",4", "10,4")
+    assert found == ["jobs.csv:3: expected time_s: a time, found nothing"]
+
+
+def test_a_withdrawal_before_the_arrival_is_told_at_its_cell(problems):
+    found = problems("time_s,cores,withdraw_s", "10,4,9", "10,4,0.5", "10,4,")
+    expected = "withdraw_s: 0 or more, or infinite for never, and not before its arrival"
+    assert found == [f"jobs.csv:3: expected {expected}, found '0.5'"]
+
+
+def test_demands_are_told_in_the_words_of_the_table(problems):
+    (found,) = problems("cores,memory,gpus,gpu_type", "1,60 GiB,9,A100")
+    assert found.startswith("jobs.csv:2: expected a node that has all it holds, found none with 9 of A100")
+    assert "1 of CPU and 60 GiB of memory" in found
+    (cores,) = problems("cores,gpus,gpu_type", "97,1,A100")
+    assert cores.startswith("jobs.csv:2: expected cores: no more than a unit has, found 97, 96 on the largest")
+    (alone,) = problems("cores", "97")
+    assert alone.startswith("jobs.csv:2: expected cores: at most the capacity of the largest unit")

@@ -46,6 +46,7 @@ class Workloads:
         self.types_are_known = "workload" not in bad
         self._work: Workload | None = None
         self._place: Callable[[int], str] | None = None  # where a task is in the table
+        self._given_as: dict[str, str] = {}  # the table's column that gives each of the workload's
         self._has_periods = False  # the table gives the period in which a job arrives
         self._spec: GeneratorSpec | None = None
         part = document.workload
@@ -144,7 +145,7 @@ class Workloads:
             self.source.add(("arrivals",), "iat, the length of a period in the workload's file", "none")
             return None
         length_us = None if arrivals is None else arrivals.iat
-        offer = Offer.of(self.names.processors, center, self.names.resources)
+        offer = replace(Offer.of(self.names.processors, center, self.names.resources), is_known=center is not None)
         types = self.names.processors
         done = read(
             self.source, where, path, read_with_places, types, period_us=length_us, offer=offer, columns=columns
@@ -152,7 +153,7 @@ class Workloads:
         if done is None:
             return None
         work: Workload
-        work, self._place = done
+        work, self._place, self._given_as = done
         return work
 
     def adopt(self, problem: Problem) -> bool:
@@ -162,7 +163,8 @@ class Workloads:
             return False
         number, is_job = int(item[2] or item[3]), COLUMNS.get(item[1] or "", (None, ""))[1] == "jobs"
         place = self._place(int(self._work.job_first[number]) if is_job else number)
-        expected = f"{item[1]}: {problem.expected}" if item[1] else problem.expected
+        column = self._given_as.get(item[1] or "", item[1])
+        expected = f"{column}: {problem.expected}" if column else problem.expected
         part = self.document.workload
         file = self.names.folder / str(part.file if part else "")
         found = Problem(place, expected, problem.found, problem.remedy)

@@ -51,6 +51,8 @@ class Demands:
         if not self._given and not self._companions:
             return {}
         self._one_way()
+        if not self.offer.is_known:
+            return {}
         companions = {name.removeprefix("companion."): self._amount(name) for name in self._companions}
         self._known_companions(companions)
         if "units" in self._given:

@@ -1,6 +1,8 @@
 """A workload from the rows of its table."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from vinesim.formats.scenario.workload_gangs import GANG_COLUMNS
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import Workload
+from vinesim.model.workload import COLUMNS, Workload
 
 
 def to_workload(
@@ -36,6 +38,10 @@ def to_workload(
         for name in times:
             p = names["preferred_type"].index(name.removeprefix("time_us."))
             times_us[:, p] = np.ma.filled(table.pop(name).astype(np.float64), np.nan)
+        if anywhere is not None:
+            empty = np.flatnonzero(np.isnan(times_us).all(axis=1))
+            given = match[TIME_ANYWHERE][0]
+            problems += source.cells((int(row_of[i]), given, "a time", None) for i in empty[:5])
     if isinstance(table.get("demand"), np.ma.MaskedArray):
         table["demand"] = table["demand"].filled(np.nan)
     for name, value in EMPTY.items():
@@ -80,17 +86,37 @@ def to_workload(
         job_task_type, task_types = np.zeros(len(first), np.int16), (TaskType(ONLY_TYPE),)
         if times and times_us is not None:
             job_task_type, task_types = _types_by_times(times_us, first, names["preferred_type"])
-    return Workload(
-        job_task_type=job_task_type,
-        job_first=np.append(first, len(job)),
-        task_types=task_types,
-        times_us=times_us,
-        requests=requests or None,
-        application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
-        user_names=tuple(names["user"]) if "user" in columns else (),
-        partition_names=tuple(names.get("partition", ())),
-        **columns | demands,
-    )
+    try:
+        return Workload(
+            job_task_type=job_task_type,
+            job_first=np.append(first, len(job)),
+            task_types=task_types,
+            times_us=times_us,
+            requests=requests or None,
+            application_names=() if _is_numbered(names.get("application", [])) else tuple(names["application"]),
+            user_names=tuple(names["user"]) if "user" in columns else (),
+            partition_names=tuple(names.get("partition", ())),
+            **columns | demands,
+        )
+    except InputError as error:
+        raise InputError([_at_row(source, one, match, row_of, first) for one in error.problems]) from None
+
+
+def _at_row(
+    source: TableSource,
+    problem: Problem,
+    match: Mapping[str, tuple[str, float]],
+    row_of: np.ndarray,
+    first: np.ndarray,
+) -> Problem:
+    """Return a problem with a value of the workload at the cell of the table that it is from, if it is from one."""
+    item = re.fullmatch(r"workload\.(\w+)\[(\d+)\]", problem.where)
+    if item is None or item[1] not in match:
+        return problem
+    number, column = int(item[2]), match[item[1]][0]
+    row = int(row_of[first[number] if COLUMNS[item[1]][1] == "jobs" else number])
+    (found,) = source.cells([(row, column, problem.expected, source.texts_of(column, [row])[row])])
+    return replace(found, remedy=problem.remedy)
 
 
 def _types_by_times(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
 from vinesim.formats.scenario.workload_columns import (
@@ -65,8 +66,9 @@ def read_with_places(
     period_us: float | None = None,
     offer: Offer | None = None,
     columns: Mapping[str, str] | None = None,
-) -> tuple[Workload, Callable[[int], str]]:
-    """Return the workload, as :func:`read_workload`, and a function that says where in the file a task is."""
+) -> tuple[Workload, Callable[[int], str], dict[str, str]]:
+    """Return the workload, as :func:`read_workload`, a function that says where in the file a task is, and the file's
+    column that gives each of the workload's."""
     source, columns = as_columns(open_table(path), columns)
     match = matched(source, processor_types, columns)
     if PERIOD in match and period_us is None:
@@ -112,9 +114,21 @@ def read_with_places(
     _check_requests(source, table, match, processor_types)
     read_gangs(source, table, match)
     row_of = table["_row"]
-    demands = Demands(source, table, match, sets, offer or Offer.of(processor_types)).read()
+    offer = offer or Offer.of(processor_types)
+    demands = Demands(source, table, match, sets, offer).read()
     work = to_workload(source, table, names, tuple(task_types), match, demands)
-    return work, lambda task: source.place(int(row_of[task]))
+    return work, lambda task: source.place(int(row_of[task])), _given_as(match, offer)
+
+
+def _given_as(match: Mapping[str, tuple[str, float]], offer: Offer) -> dict[str, str]:
+    """Return the file's column that gives each of the workload's: cores, for example, give companions.CPU."""
+    given = {name.replace("companion.", "companions."): column for name, (column, _) in match.items()}
+    if "cores" in given:
+        for name in ("demand", *(f"companions.{cpu}" for cpu in offer.cpus)):
+            given.setdefault(name, given["cores"])
+    if "memory" in given:
+        given.setdefault(f"companions.{MEMORY}", given["memory"])
+    return given
 
 
 def wrong_of(source: TableSource, match: Mapping[str, tuple[str, float]]) -> dict[str, str]:
