@@ -1,6 +1,6 @@
 """Say in words why a task waited: what ``vinesim explain`` prints and the page of a run shows."""
 
-from vinesim.formats.scenario.datacenter_parts import amount_words
+from vinesim.formats.source.amounts import amount_words
 from vinesim.formats.source.quantities import time_or_dash
 from vinesim.metrics.openings import Opening
 from vinesim.metrics.shortages import Fragmentation, Shortage

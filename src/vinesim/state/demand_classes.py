@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vinesim.formats.scenario.datacenter_parts import amount_words
+from vinesim.formats.source.amounts import amount_words
 from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem

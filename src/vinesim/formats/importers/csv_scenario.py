@@ -10,11 +10,11 @@ import numpy as np
 import yaml
 
 from vinesim.formats.importers.csv_guess import Guess
-from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import used_names
 from vinesim.formats.scenario.workload_table import read_workload
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.quantities import format_bytes
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ProcessorType

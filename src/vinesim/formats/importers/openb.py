@@ -18,8 +18,8 @@ import yaml
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.openb_files import CPU, MILLI, POD_COLUMNS, Node, Pod, holds, read_nodes, read_pod
 from vinesim.formats.importers.report import ImportReport
-from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import read_csv_rows
 from vinesim.formats.source.files import replacing
 from vinesim.model.catalog import ProcessorType, TaskType

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from vinesim.formats.scenario.datacenter_parts import MEMORY
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
 
 NODE_COLUMNS = ("cpu_milli", "memory_mib", "gpu", "model")

@@ -5,15 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from vinesim.formats.scenario.values import Amount, Count, CountOrNone, FileName, Index, Name, Positive, Size
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.parts import Part, one_of, schema_one_of, wrong
-from vinesim.formats.source.quantities import format_bytes
-
-MEMORY = "memory"  # the resource that the key memory of a node stands for
-
-
-def amount_words(name: str, amount: float) -> str:
-    """Say how much of a unit of a type: bytes of memory with their unit, as a person writes them."""
-    return format_bytes(amount) if name == MEMORY else f"{amount:g}"
 
 
 class _Sized(Part):

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.server_powers import POWERS, powered
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.database import connected
 from vinesim.formats.source.files import opened
 from vinesim.formats.source.quantities import amount, size_bytes

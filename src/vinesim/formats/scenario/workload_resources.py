@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_columns import COMPANION, GENERAL_LEAD, OF_REQUEST
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.scenario.datacenter_parts import MEMORY
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import check_names, is_wrong, list_of, number_of, used_names, wrong_cells
 from vinesim.formats.scenario.workload_columns import (
@@ -32,6 +31,7 @@ from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_gangs import read_gangs
 from vinesim.formats.scenario.workload_resources import Demands
 from vinesim.formats.scenario.workload_rows import application_names_of, to_workload
+from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.database import name_of
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, open_table
