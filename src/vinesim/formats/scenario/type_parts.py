@@ -17,7 +17,9 @@ class ProcessorTypePart(Part):
     price: Number | None = Field(None, description="Cost of purchase of one unit, in any currency.")
     idle_power: Number = Field(0.0, description="Power of a unit that is awake and runs nothing, W.")
     dynamic_power: Number | None = Field(
-        None, description="W added per unit of demand (linear power model), instead of the table power."
+        None,
+        description="W added per unit of demand (linear power model), instead of the table power: of a CPU with cores, "
+        "for each core that works.",
     )
     sleep_power: Number | None = Field(
         None, description="Power of a unit asleep, W. With it, units without tasks sleep; without it, they never do."
