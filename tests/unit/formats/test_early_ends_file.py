@@ -94,7 +94,7 @@ def test_a_scenario_file_has_failures(tmp_path):
 def test_wrong_failures_are_told(tmp_path, failures, expected):
     with pytest.raises(vs.InputError, match=expected) as error:
         vs.read_scenario(written(tmp_path, failures))
-    assert "scenario.yaml:6" in str(error.value)
+    assert "scenario.yaml:7" in str(error.value)
 
 
 def test_its_ids_depend_on_them(tmp_path):
