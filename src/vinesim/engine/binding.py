@@ -21,7 +21,7 @@ from vinesim.engine.policy_kernels import kernel_of
 from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import places, queries
 from vinesim.state.by_reference import Arrays
-from vinesim.state.kernel import kept, policy_call
+from vinesim.state.kernel import is_kept_for, is_loaded, kept, policy_call
 from vinesim.state.machine_code import is_kept
 
 SEARCHES = {  # queries that the index of nodes answers, besides those for gangs
@@ -56,12 +56,14 @@ def bound_in_slot(decide: Any, kernel: str) -> Bound:
 
 
 def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
-    """Return the loop for one run: with the policy inlined if that is there, or worth it; else with it in the slot."""
+    """Return the loop for one run: with the policy inlined if that is worth it, or there; else with it in the slot."""
     digest = digest_of(decide)
-    inlined, in_slot = (kernel, digest), (IN_SLOT[kernel], digest)
-    if n_tasks >= INLINED_FROM or _is_compiled(inlined) or (not _is_compiled(in_slot) and is_kept(*inlined)):
-        return _inlined(decide, *inlined)
-    return _in_slot(decide, *inlined)
+    if n_tasks >= INLINED_FROM:
+        return _inlined(decide, kernel, digest)
+    in_slot = _in_slot(decide, kernel, digest)
+    if not _is_compiled((kernel, digest)) and not is_kept(kernel, digest):
+        return in_slot
+    return Bound(OfShortRun(_inlined(decide, kernel, digest).loop, in_slot.loop), in_slot.keeps)
 
 
 def _is_compiled(name: tuple[str, str]) -> bool:
@@ -96,9 +98,30 @@ class InSlot:
         loop_ = _address_for_all(*self._of, model._numba_type_, state._numba_type_)
         return int(self._kernel(model, state, *others, loop_))
 
+    def is_loaded(self, model: Arrays, state: Arrays, *others: Any) -> bool:
+        """Whether this process has the policy's code for such arguments."""
+        return is_loaded(self._kernel, model, state, *others, 0)
+
     @property
     def signatures(self) -> Any:
         return self._kernel.signatures
+
+
+class OfShortRun:
+    """The loop of one short run of a policy that was inlined before: inlined again if that is there for such arrays,
+    which are of other types where tasks hold several units, for example."""
+
+    def __init__(self, inlined: Any, in_slot: InSlot):
+        self._inlined, self._in_slot = inlined, in_slot
+        self.chosen: Any = None  # when it is first called
+
+    def __call__(self, *arguments: Any) -> int:
+        if self.chosen is None:
+            in_slot = not is_loaded(self._inlined, *arguments) and (
+                self._in_slot.is_loaded(*arguments) or not is_kept_for(self._inlined, *arguments)
+            )
+            self.chosen = self._in_slot if in_slot else self._inlined
+        return int(self.chosen(*arguments))
 
 
 @cache

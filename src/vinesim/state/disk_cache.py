@@ -39,6 +39,10 @@ class DiskCache(FunctionCache):
             machine_code.touch(self._impl.filename_base)
         return found
 
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Whether code for arguments of these types is on the disk."""
+        return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
+
     def save_overload(self, sig: Any, data: Any) -> None:
         super().save_overload(sig, data)
         machine_code.tidy()

@@ -16,6 +16,7 @@ from typing import Any
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, types
+from numba.core.typing.typeof import typeof
 from numba.extending import intrinsic
 
 import vinesim.state.without_blas  # noqa: F401  before the first kernel
@@ -133,6 +134,16 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
             stacklevel=2,
         )
     return made
+
+
+def is_loaded(made: Any, *arguments: Any) -> bool:
+    """Whether this process has the code of a kernel for such arguments."""
+    return tuple(map(typeof, arguments)) in made.overloads
+
+
+def is_kept_for(made: Any, *arguments: Any) -> bool:
+    """Whether that code is on the disk."""
+    return isinstance(made._cache, DiskCache) and made._cache.has(tuple(map(typeof, arguments)), made.targetctx)
 
 
 def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:

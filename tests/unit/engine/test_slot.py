@@ -1,11 +1,15 @@
 """The loop that all policies share: it does what a loop does that a policy is inlined into, and is compiled once."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
+import vinesim as vs
+from benchmarks import engine
+from benchmarks.cases import Case
 from tests.properties.equivalence import any_scenario, every_policy, options_of, run, unlike
 from vinesim.engine import binding
 from vinesim.engine.binding import InSlot, bound, bound_for
@@ -81,12 +85,41 @@ def test_a_further_policy_compiles_no_loop(tmp_path, monkeypatch):
         binding._address_for_all.cache_clear()
 
 
-def test_long_runs_and_those_whose_loop_is_there_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
+def test_long_runs_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
     monkeypatch.setattr(binding, "_loops", {})
     monkeypatch.setattr(binding, "is_kept", lambda source, digest: False)
     assert isinstance(bound_for(High.decide, LOOP, binding.INLINED_FROM - 1).loop, InSlot)
-    long = bound_for(High.decide, LOOP, binding.INLINED_FROM)
-    assert long is bound(High.decide)
+    assert bound_for(High.decide, LOOP, binding.INLINED_FROM) is bound(High.decide)
     assert isinstance(bound_for(High.decide, LOOP, 1).loop, InSlot)  # it is not compiled yet
-    monkeypatch.setattr(binding, "is_kept", lambda source, digest: source == LOOP)
-    assert bound_for(High.decide, LOOP, 1) is long
+
+
+@pytest.fixture
+def loop_of_run(monkeypatch):
+    """Give the loop that a short run takes."""
+    made, bind = [], bound_for
+    monkeypatch.setattr(binding, "bound_for", lambda *which, **more: made.append(bind(*which, **more)) or made[-1])
+
+    def loop(scenario):
+        vs.simulate(scenario, engine="compiled")
+        return getattr(made[-1].loop, "chosen", made[-1].loop)
+
+    return loop
+
+
+def test_a_short_run_takes_that_loop_too_where_it_is_there_for_such_arrays(loop_of_run):
+    """A loop is compiled for types of arrays: those of runs with limits are other ones."""
+    plain = Case("small", 4, 4).scenario(One)
+    engine.built(plain)
+    inlined = bound(One.decide).loop
+    n_before = len(inlined.signatures)
+    assert loop_of_run(plain) is inlined
+    limited = replace(plain, workload=replace(plain.workload, limit_us=np.full(4, 1e9)))
+    assert isinstance(loop_of_run(limited), InSlot)
+    assert len(inlined.signatures) == n_before
+
+
+def test_a_short_run_takes_the_inlined_loop_from_the_disk(loop_of_run, monkeypatch):
+    plain = Case("small", 4, 4).scenario(One)
+    engine.built(plain)
+    monkeypatch.setattr(binding, "_loops", {})
+    assert loop_of_run(plain) is bound(One.decide).loop
