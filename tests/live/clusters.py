@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,7 +95,9 @@ class CoreTest:
     def begin(self) -> None:
         """Start the manager, or start it again after it died without a word."""
         cluster = cluster_in(self._state)
-        self.core = Core(cluster, component(cluster), Journal(self._state / "journal"), self.clock, self._state)
+        journal = Journal(self._state / "journal")
+        self.core = Core(cluster, component(cluster), journal, self.clock, self._state)
+        weakref.finalize(self.core, journal._db.close)  # without a commit, as when a process dies
         self.turn()
 
     def turn(self, *messages: tuple[str, dict[str, Any]], after_us: float = 1e3) -> list[tuple[str, dict[str, Any]]]:
