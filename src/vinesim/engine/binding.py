@@ -61,7 +61,8 @@ def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
     if n_tasks >= INLINED_FROM:
         return _inlined(decide, kernel, digest)
     in_slot = _in_slot(decide, kernel, digest)
-    if not _is_compiled((kernel, digest)) and not is_kept(kernel, digest):
+    is_in_slot = _is_compiled((IN_SLOT[kernel], digest))  # then the disk is not looked at: that takes as long as a run
+    if not _is_compiled((kernel, digest)) and (is_in_slot or not is_kept(kernel, digest)):
         return in_slot
     return Bound(OfShortRun(_inlined(decide, kernel, digest).loop, in_slot.loop), in_slot.keeps)
 

@@ -16,7 +16,7 @@ from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.python_file import split_file
 from vinesim.model.scenario import PERIOD_US, PREEMPTION, Scenario
 from vinesim.policies import replacing
-from vinesim.policies.contract import BatchPolicy, Policy
+from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
 from vinesim.state.demand_classes import classes_of, unmet
@@ -95,8 +95,8 @@ def scenario_from(
     source, told = prepared(source, folder, loads_files=loads_files)
     scenario = scenario_file.scenario_from(source, folder, check_policy=check_policy, check_demands=_check_demands)
     if tell is not None:
-        kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
-        for text in told + _off_beat(source, scenario, folder, kind) + _without_preemption(scenario, kind):
+        off_beat = _off_beat(source, scenario, folder, loads_files)
+        for text in told + off_beat + _without_preemption(scenario, loads_files):
             tell(text)
     return scenario
 
@@ -157,14 +157,15 @@ def _period_moved(source: YamlSource) -> tuple[YamlSource, list[str]]:
     return source, [f"{dotted(old)} is now a key of the scenario: write period: {value}"]
 
 
-def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, policy: type[Policy] | None) -> list[str]:
+def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, loads_files: bool) -> list[str]:
     """Return a warning if batches of tasks arrive at another interval than that at which a batch policy places them."""
     iat = (source.data.get("arrivals") or {}).get("iat")
     if iat is None or (iat_us := time_us(iat, "")) == scenario.period_us:
         return []
     if not _in_batches(source.data["workload"], folder):
         return []
-    if policy is None or not issubclass(policy, BatchPolicy):
+    kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
+    if kind is None or not issubclass(kind, BatchPolicy):
         return []
     default = ", by default" if scenario.period_us == PERIOD_US and source.data.get("period") is None else ""
     every, period = format_time_us(iat_us), format_time_us(scenario.period_us)
@@ -174,12 +175,15 @@ def _off_beat(source: YamlSource, scenario: Scenario, folder: Path, policy: type
     ]
 
 
-def _without_preemption(scenario: Scenario, policy: type[Policy] | None) -> list[str]:
+def _without_preemption(scenario: Scenario, loads_files: bool) -> list[str]:
     """Return a warning if the scenario says what a preempted task keeps, and its policy preempts none."""
-    if policy is None or scenario.preemption == PREEMPTION[0] or getattr(policy, "preempts", False):
+    if scenario.preemption == PREEMPTION[0]:
+        return []
+    kind = replacing.kind_of(scenario.policy, loads_files=loads_files)
+    if kind is None or getattr(kind, "preempts", False):
         return []
     return [
-        f"preemption: {scenario.preemption} has no effect: the policy {policy.name} never preempts or moves a task. "
+        f"preemption: {scenario.preemption} has no effect: the policy {kind.name} never preempts or moves a task. "
         "Leave it out, or choose a policy that preempts, such as priority"
     ]
 

@@ -15,6 +15,7 @@ from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.generator_options import OptionsReader
 from vinesim.formats.scenario.names import Names, generator_with_types, read
 from vinesim.formats.scenario.tables import padded
+from vinesim.formats.scenario.workload_items import item_of
 from vinesim.formats.source.files import is_table
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.application import Application
@@ -24,7 +25,7 @@ from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.python_file import split_file
 from vinesim.model.streams import stream
-from vinesim.model.workload import COLUMNS, Workload
+from vinesim.model.workload import Workload
 from vinesim.workloads.registry import generator, generators
 from vinesim.workloads.resample import resampled
 from vinesim.workloads.select_jobs import arriving
@@ -158,12 +159,10 @@ class Workloads:
 
     def adopt(self, problem: Problem) -> bool:
         """Report a problem with a task or a job at its row of the table; False if there is none."""
-        item = re.fullmatch(r"workload(?:\.([\w.]+)\[(\d+)\]|: task (\d+))", problem.where)
-        if item is None or self._place is None or self._work is None:
+        item = None if self._work is None else item_of(problem, self._work.job_first)
+        if item is None or self._place is None:
             return False
-        number, is_job = int(item[2] or item[3]), COLUMNS.get(item[1] or "", (None, ""))[1] == "jobs"
-        place = self._place(int(self._work.job_first[number]) if is_job else number)
-        column = self._given_as.get(item[1] or "", item[1])
+        place, column = self._place(item[1]), self._given_as.get(item[0], item[0])
         expected = f"{column}: {problem.expected}" if column else problem.expected
         part = self.document.workload
         file = self.names.folder / str(part.file if part else "")

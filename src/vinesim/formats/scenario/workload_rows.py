@@ -1,6 +1,5 @@
 """A workload from the rows of its table."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,10 +8,11 @@ import numpy as np
 
 from vinesim.formats.scenario.workload_columns import EMPTY, OF_JOB, ONLY_TYPE, OPTIONAL, TIME_ANYWHERE
 from vinesim.formats.scenario.workload_gangs import GANG_COLUMNS
+from vinesim.formats.scenario.workload_items import item_of
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import TaskType
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import COLUMNS, Workload
+from vinesim.model.workload import Workload
 
 
 def to_workload(
@@ -110,11 +110,10 @@ def _at_row(
     first: np.ndarray,
 ) -> Problem:
     """Return a problem with a value of the workload at the cell of the table that it is from, if it is from one."""
-    item = re.fullmatch(r"workload\.(\w+)\[(\d+)\]", problem.where)
-    if item is None or item[1] not in match:
+    item = item_of(problem, first)
+    if item is None or item[0] not in match:
         return problem
-    number, column = int(item[2]), match[item[1]][0]
-    row = int(row_of[first[number] if COLUMNS[item[1]][1] == "jobs" else number])
+    column, row = match[item[0]][0], int(row_of[item[1]])
     (found,) = source.cells([(row, column, problem.expected, source.texts_of(column, [row])[row])])
     return replace(found, remedy=problem.remedy)
 

@@ -18,19 +18,19 @@ def expected_us(model: Any, state: Any, task: int, processor_type: int) -> float
     kind = task_type(model, state, task)
     if not model.affinity[processor_type, kind] > 0.0:
         return own_us
-    if len(model.task_estimate_us) == 0 or own_us == float("inf"):
-        return min(own_us, limit_us(model, task), FOREVER_US)
-    total_us, n = 0.0, 0
-    for i in range(model.ranking.shape[1]):
-        p = int(model.ranking[kind, i])
-        if p < 0:
-            break
-        total_us += time_on_type_us(model, state, task, p)
-        n += 1
-    estimated_us = estimate_us(model, state, task)
-    if total_us > 0.0:
-        estimated_us *= own_us / (total_us / n)
-    return min(estimated_us, limit_us(model, task), FOREVER_US)
+    expected = own_us
+    if len(model.task_estimate_us) > 0 and own_us < float("inf"):
+        total_us, n = 0.0, 0
+        for i in range(model.ranking.shape[1]):
+            p = int(model.ranking[kind, i])
+            if p < 0:
+                break
+            total_us += time_on_type_us(model, state, task, p)
+            n += 1
+        expected = estimate_us(model, state, task)
+        if total_us > 0.0:
+            expected *= own_us / (total_us / n)
+    return min(expected, limit_us(model, task), FOREVER_US)
 
 
 def limit_us(model: Any, task: int) -> float:
