@@ -27,6 +27,13 @@ def built(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound) -> C
     return run
 
 
+def advance(run: CompiledRun, n_events: int) -> None:
+    """Handle so many events, or those that there are: the loop stops to make room for segments that ended early."""
+    last = run.n_events + n_events
+    while run.n_events < last and run.advance(math.inf, math.inf, last - run.n_events) == GO_ON:
+        pass
+
+
 def loop_of(scenario: vs.Scenario, bind: Callable[[Any, str], Bound] = bound):
     """The event loop alone, from the first event to the last."""
     run = built(scenario, bind)

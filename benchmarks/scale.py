@@ -1,7 +1,5 @@
 """Does a decision cost the same whatever the number of units, and whatever the number of pending tasks?"""
 
-import math
-
 import numpy as np
 
 import vinesim as vs
@@ -87,34 +85,40 @@ def mean_latency_us(made: vs.Scenario, finish_us: np.ndarray) -> float:
 def pending_ns(policy: str, options: dict, n_pending: int, n_measured: int) -> float:
     """Time per event while ``n_pending`` tasks wait: as many arrive as finish.
 
-    1,000 GPUs; the first task of each is shorter, so that they finish one after the other from then on.
+    1,000 GPUs, which the first tasks take one after the other, so that they finish one after the other from then on. As
+    the first one does, all others that wait arrive. Tasks are equally long, whichever goes first.
     """
-    n_units = 1_000
+    n_units, gap_us, ops_a_us = 1_000, 25.0, SPEED[GPU]
+    length_us = n_units * gap_us
     center = vs.Datacenter(np.full(n_units, GPU), np.arange(n_units) // 100, np.arange(n_units) % 100 // 10)
-    n_first = -(-(n_pending + n_units) // TASKS_A_JOB)
+    n_running, n_waiting = n_units // TASKS_A_JOB, -(-n_pending // TASKS_A_JOB)
+    n_first = n_running + n_waiting
     n_jobs = n_first + n_measured // TASKS_A_JOB
     case = Case("pending", n_jobs, n_units)
     arrival = np.zeros(n_jobs)
-    gap = TASKS_A_JOB * 25.0 / n_units  # what the units finish in that time
-    arrival[n_first:] = np.arange(n_jobs - n_first) * gap
+    arrival[:n_running] = np.arange(n_running)
+    arrival[n_running:n_first] = n_running
+    arrival[n_first:] = n_running + np.arange(1, n_jobs - n_first + 1)
     rng = np.random.default_rng(3)
     at = rng.integers(0, n_units, case.n_tasks)
+    length = np.full(case.n_tasks, length_us)
+    length[:n_units] += np.arange(n_units) % TASKS_A_JOB * gap_us + gap_us / 2
     work = case.workload(
-        arrival_us=arrival,
+        arrival_us=arrival * (TASKS_A_JOB * gap_us),
         data_rack=center.rack[at],
         data_shelf=center.shelf[at],
-        operations=np.concatenate([np.arange(1, n_units + 1) * 30e3, np.full(case.n_tasks - n_units, 30e6)]),
+        operations=length * ops_a_us,
     )
     made = vs.Scenario(center, work, policy=policy, options=options)
 
     def prepare():
         run = engine.built(made)
-        run.advance(math.inf, math.inf, n_first)
+        engine.advance(run, n_first)
         if abs(run.n_pending - n_pending) > 2 * TASKS_A_JOB:
             raise RuntimeError(f"{run.n_pending} tasks pending, not {n_pending}")
 
         def loop():
-            run.advance(math.inf, math.inf, n_measured)
+            engine.advance(run, n_measured)
             if abs(run.n_pending - n_pending) > 4 * TASKS_A_JOB:
                 raise RuntimeError(f"{run.n_pending} tasks pending at the end, not about {n_pending}")
 

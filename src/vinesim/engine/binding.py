@@ -146,6 +146,7 @@ def _keeps(used: set[Any]) -> dict[str, bool]:
         "counts_free": queries.random_free in used,
         "scores_nodes": scores_nodes,
         "counts_kinds": counts_kinds,
+        "counts_tasks": queries.least_busy in used,
         "indexes_nodes": not scores_nodes or not SEARCHES.isdisjoint(used),
         "sets_offers": places.set_offer in used,
     }

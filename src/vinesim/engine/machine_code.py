@@ -21,12 +21,10 @@ KERNELS = (  # the files whose functions are compiled into every loop; they impo
     *(f"engine/{name}.py" for name in ("actions", "block", "contract", "guards", "loop", "preemption")),
     *(f"engine/{name}.py" for name in ("progress", "sharing", "slot", "steps", "turn", "wrong_line")),
     *(f"state/{name}.py" for name in ("ahead", "bits", "by_reference", "compiled_form", "demand", "disk_cache")),
-    *(f"state/{name}.py" for name in ("event_queue", "gang_members", "gangs", "holding", "joining", "kernel")),
-    *(
-        f"state/{name}.py"
-        for name in ("layout", "machine_code", "node_index", "node_offers", "node_tree", "part", "passes")
-    ),
-    *(f"state/indexed{of}.py" for of in ("", "_closest", "_nodes", "_random", "_room", "_tasks")),
+    *(f"state/{name}.py" for name in ("event_queue", "gang_members", "gangs", "highest_of_blocks", "holding")),
+    *(f"state/{name}.py" for name in ("joining", "kernel", "layout", "least_busy", "machine_code", "node_index")),
+    *(f"state/{name}.py" for name in ("node_offers", "node_tree", "part", "passes")),
+    *(f"state/indexed{of}.py" for of in ("", "_closest", "_least_busy", "_nodes", "_random", "_room", "_tasks")),
     *(f"state/{name}.py" for name in ("places", "queries", "quotas", "request_gangs")),
     *(f"state/{name}.py" for name in ("skew_heap", "trial", "window", "without_blas")),
 )

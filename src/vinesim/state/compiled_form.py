@@ -11,8 +11,8 @@ from vinesim.state.kernel import (
     has_gangs,
     holds_several,
     is_partitioned,
+    notes_changes,
     part,
-    scores_nodes,
     writes_held,
 )
 from vinesim.state.part import Choice, PartType
@@ -63,5 +63,5 @@ def _holds_several_simply(model: Any, *others: Any) -> bool:
 
 with_only_several_units = partial(_only, _holds_several_simply)
 with_several_units, with_early_ends = partial(_only, holds_several), partial(_only, ends_early)
-with_gangs, with_node_scores = partial(_only, has_gangs), partial(_only, scores_nodes)
+with_gangs, with_changes_noted = partial(_only, has_gangs), partial(_only, notes_changes)
 with_partitions, with_held_written = partial(_only, is_partitioned), partial(_only, writes_held)

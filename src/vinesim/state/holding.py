@@ -4,7 +4,7 @@ import numpy as np
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import insert, remove
-from vinesim.state.compiled_form import with_held_written, with_node_scores, with_several_units
+from vinesim.state.compiled_form import with_changes_noted, with_held_written, with_several_units
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import FULL
 
@@ -26,9 +26,10 @@ def _not_noted(model, state, unit):
     pass
 
 
-@with_node_scores(without=_not_noted)
+@with_changes_noted(without=_not_noted)
 def note_change(model, state, unit):
-    """Note that the node of a unit has changed, so that its scores are; once, if it changes several times at once."""
+    """Note that the node of a unit has changed, for what is kept of nodes; once, if it changes several times before
+    that is looked at."""
     run, node = state.run[0], not_negative(model.unit_node[unit])
     if state.node_change[node] < run.n_changes or run.n_changes == run.n_changes_seen:
         run.n_changes += 1
@@ -40,7 +41,7 @@ def _not_counted(model, state, task, unit, change):
     pass
 
 
-@with_node_scores(without=_not_counted)
+@with_changes_noted(without=_not_counted)
 def _count_kind(model, state, task, unit, change):
     if state.node_kinds.shape[0] > 0:
         state.node_kinds[model.unit_node[unit], queries.task_type(model, state, task)] += change

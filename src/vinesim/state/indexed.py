@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import vinesim.state.indexed_closest
+import vinesim.state.indexed_least_busy
 import vinesim.state.indexed_nodes
 import vinesim.state.indexed_random
 import vinesim.state.indexed_room

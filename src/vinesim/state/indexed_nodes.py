@@ -1,4 +1,4 @@
-"""Queries about nodes, answered from the indexes: what they run, their scores, the least busy one."""
+"""Queries about nodes, answered from the indexes: what they run, and their scores."""
 
 from zlib import crc32
 
@@ -9,14 +9,11 @@ from numba.extending import intrinsic
 from vinesim.state import queries
 from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of
-from vinesim.state.indexed_room import first_in_range
+from vinesim.state.highest_of_blocks import BLOCK, renew_row, set_in_row
 from vinesim.state.indexed_tasks import group_of
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import UNFIT
-from vinesim.state.node_offers import can_start_at, renew_offers
-from vinesim.state.request_gangs import NO_REQUEST, after_node, first_of_request, least_busy_of_request
-
-BLOCK = 64  # nodes that are counted at once
+from vinesim.state.node_offers import can_start_at, see_changes
 
 
 @compiled_form_of(queries.is_allowed)
@@ -48,34 +45,6 @@ def _score_of(model, state, view, task, node, score):
     return np.int64(queries.bounded(score(model, state, task, node, view)))
 
 
-@kernel
-def _highest(scores, kind, block):
-    """Return the highest of a block of 64 scores of a task type."""
-    highest, begin, kind = np.int32(UNFIT), not_negative(block << 6), not_negative(kind)
-    for i in range(min(BLOCK, scores.shape[1] - begin)):
-        highest = max(highest, scores[kind, not_negative(begin + i)])
-    return highest
-
-
-@inlined
-def _set_score(state, kind, node, found):
-    """Set the score of a node, and the highest of its block and of the blocks around it."""
-    kind, node = not_negative(kind), not_negative(node)
-    block = node >> 6
-    before = state.node_score[kind, node]
-    state.node_score[kind, node] = found
-    if found < before and before == state.node_score_1[kind, block]:
-        found = _highest(state.node_score, kind, block)
-    elif found <= state.node_score_1[kind, block]:
-        return
-    before = state.node_score_1[kind, block]
-    state.node_score_1[kind, block] = found
-    if found > state.node_score_2[kind, block >> 6]:
-        state.node_score_2[kind, block >> 6] = found
-    elif found < before and before == state.node_score_2[kind, block >> 6]:
-        state.node_score_2[kind, block >> 6] = _highest(state.node_score_1, kind, block >> 6)
-
-
 @intrinsic
 def _number_of(typing_context, score):
     """A number for a function, the same in all processes: nodes keep the scores of one."""
@@ -95,24 +64,21 @@ def renew_scores(model, state, view, task, kind, score):
     is_alike = (model.kind_units.shape[0] > 0 or model.task_demand.shape[0] == 0) and model.quota_limit.shape[0] == 0
     run, n_kept = state.run[0], state.changed_node.shape[0]
     seen, number = np.int64(-1), _number_of(score)
+    scores, scores_1, scores_2 = state.node_score, state.node_score_1, state.node_score_2
     if is_alike and state.kind_score[kind] == number:
         seen = state.kind_seen[kind]
-    renew_offers(model, state)
+    see_changes(model, state)
     state.kind_score[kind], state.kind_seen[kind] = number, run.n_changes
-    run.n_changes_seen = run.n_changes
     if seen >= 0 and run.n_changes - seen <= n_kept:
         for change in range(seen + 1, run.n_changes + 1):
             node = np.int64(state.changed_node[change & (n_kept - 1)])
             if state.node_change[node] == change:  # else it has changed again
-                _set_score(state, kind, node, np.int32(_score_of(model, state, view, task, node, score)))
+                set_in_row(scores, scores_1, scores_2, kind, node, _score_of(model, state, view, task, node, score))
         return
     for node in range(model.node_rack.shape[0]):
         if state.node_change[node] > seen:
-            state.node_score[kind, node] = _score_of(model, state, view, task, np.int64(node), score)
-    for block in range(state.node_score_1.shape[1]):
-        state.node_score_1[kind, block] = _highest(state.node_score, kind, block)
-    for block in range(state.node_score_2.shape[1]):
-        state.node_score_2[kind, block] = _highest(state.node_score_1, kind, block)
+            scores[kind, node] = _score_of(model, state, view, task, np.int64(node), score)
+    renew_row(scores, scores_1, scores_2, kind)
 
 
 @inlined
@@ -173,43 +139,3 @@ def _count_fit(state, kind, begin, n_nodes):
 @compiled_form_of(queries.node_tasks_of)
 def node_tasks_of(model, state, node, task_type):
     return np.int64(state.node_kinds[node, task_type])
-
-
-@kernel
-def first_allowed(model, state, task, p, low):
-    """Return the first unit of type p, from ``low`` on, that is allowed for the task and has room for it; -1: none."""
-    n_units = np.int64(model.unit_type.shape[0])
-    unit = first_in_range(model, state, task, p, low, n_units)
-    while unit >= 0 and not queries.is_allowed(model, state, task, unit):
-        unit = first_in_range(model, state, task, p, unit + 1, n_units)
-    return unit
-
-
-@compiled_form_of(queries.least_busy, inline=False)
-def least_busy(model, state, task, processor_type):
-    """Look at the first unit of each node with room, until one on an idle node is found."""
-    best, fewest = np.int64(-1), np.int64(0)
-    if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
-        return best
-    of_request = least_busy_of_request(model, state, task, processor_type)
-    if of_request != NO_REQUEST:
-        return of_request
-    unit = first_allowed(model, state, task, processor_type, np.int64(0))
-    while unit >= 0:
-        n = queries.node_tasks(model, state, model.unit_node[unit])
-        if best < 0 or n < fewest:
-            best, fewest = unit, n
-            if n == 0:
-                break
-        unit = first_allowed(model, state, task, processor_type, after_node(model, unit))
-    return best
-
-
-@compiled_form_of(queries.is_available, inline=False)
-def is_available(model, state, task, processor_type):
-    if model.affinity[processor_type, queries.task_type(model, state, task)] <= 0.0:
-        return False
-    of_request = first_of_request(model, state, task, processor_type)
-    if of_request != NO_REQUEST:
-        return of_request >= 0
-    return first_allowed(model, state, task, processor_type, np.int64(0)) >= 0

@@ -5,6 +5,7 @@ import numpy as np
 from vinesim.model.workload import NO_GANG
 from vinesim.state import bit_levels
 from vinesim.state.layout import ATTACHED, ENDED, PENDING, RUN, Model, State, has_shared_speed
+from vinesim.state.node_counts import first_counts, keeps_counts
 from vinesim.state.node_rooms import beside, empty_rooms
 
 
@@ -25,6 +26,7 @@ def build_state(
     ends_early: bool = False,
     scores_nodes: bool = False,
     counts_kinds: bool = False,
+    counts_tasks: bool = False,
     indexes_nodes: bool = True,
     sets_offers: bool = False,
     capacities_stay: bool = False,
@@ -32,10 +34,10 @@ def build_state(
     """Return the state before the first event: every unit idle, no job arrived.
 
     ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
-    needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, and
-    ``counts_kinds`` how many tasks of each type run on each node; ``indexes_nodes`` the index of nodes with room, where
-    tasks hold several units. ``capacities_stay`` says that no unit goes down, and ``sets_offers`` that the policy may
-    change what units offer.
+    needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, ``counts_kinds``
+    how many tasks of each type run on each node, and ``counts_tasks`` how many in all, if there are many nodes;
+    ``indexes_nodes`` the index of nodes with room, where tasks hold several units. ``capacities_stay`` says that no
+    unit goes down, and ``sets_offers`` that the policy may change what units offer.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
@@ -44,7 +46,7 @@ def build_state(
     run["random"] = np.uint64(seed)
     run["n_with_room"] = n_units
     run["found_task"] = run["gang_task"] = run["gang_refused"] = run["gang_event"] = -1
-    run["n_changes_seen"] = run["n_stale"] = -1
+    run["n_changes_seen"] = run["n_changes_counted"] = run["n_stale"] = -1
     run["queue_now"] = run["queue_newest"] = run["queue_ahead"] = run["interrupted"] = -1
     free = bit_levels.empty(n_types + 1, n_units)
     free_count = np.zeros((n_types + 1, -(-n_units // 4096) if counts_free else 0), np.int64)
@@ -70,6 +72,9 @@ def build_state(
     keeps_offers = has_vectors and scores_nodes
     n_offers = (int(model.kind_shape.max(initial=-1)) + 1) * model.kind_types.shape[1]
     n_kinds, n_nodes = len(model.ranking), len(model.node_rack)
+    counts_tasks = counts_tasks and keeps_counts(model, scores_nodes)
+    notes_changes = scores_nodes or counts_tasks
+    busy = first_counts(model, counts_tasks)
     return State(
         run=run,
         task_unit=task_unit,
@@ -124,13 +129,16 @@ def build_state(
         node_members=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
         node_offer=np.zeros(len(model.node_rack) if has_gangs else 0, np.int32),
         unit_held=np.zeros(n_units if has_vectors else 0, np.int32),
-        node_change=np.zeros(n_nodes, np.int64) if scores_nodes else np.empty(0, np.int8),  # as for task_left
+        node_change=np.zeros(n_nodes, np.int64) if notes_changes else np.empty(0, np.int8),  # as for task_left
         node_score=np.zeros((n_kinds, n_nodes) if scores_nodes else (0, 0), np.int32),
         node_score_1=np.zeros((n_kinds, -(-n_nodes // 64)) if scores_nodes else (0, 0), np.int32),
         node_score_2=np.zeros((n_kinds, -(-n_nodes // 4096)) if scores_nodes else (0, 0), np.int32),
-        changed_node=np.zeros(1 << n_nodes.bit_length() if scores_nodes else 0, np.int32),
+        changed_node=np.zeros(1 << n_nodes.bit_length() if notes_changes else 0, np.int32),
         kind_seen=np.full(n_kinds if scores_nodes else 0, -1, np.int64),
         kind_score=np.zeros(n_kinds if scores_nodes else 0, np.int64),
+        node_busy=busy[0],
+        node_busy_1=busy[1],
+        node_busy_2=busy[2],
         node_beside=beside(model, capacities_stay and not sets_offers),
         node_offers=np.zeros((n_nodes, n_offers) if keeps_offers else (0, 0), np.uint64),
         node_fitting=np.zeros(n_nodes * len(model.companion_type) if keeps_offers else 0, np.int32),

@@ -106,8 +106,8 @@ def writes_held(model: Any, state: Any, *others: Any) -> bool:
     return has_gangs(model) or ends_early(model, state)
 
 
-def scores_nodes(model: Any, state: Any, *others: Any) -> bool:
-    """Whether scores of nodes are kept, in the same way by the type of a state's reference."""
+def notes_changes(model: Any, state: Any, *others: Any) -> bool:
+    """Whether changes of nodes are noted, in the same way by the type of a state's reference."""
     arrays = state.target
     return bool(arrays.types[arrays.fields.index("node_change")].dtype != types.int8)
 

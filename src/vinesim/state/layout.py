@@ -140,8 +140,9 @@ RUN = np.dtype(
         ("n_events", "i8"),
         ("n_stale", "i8"),  # nodes that have changed since the index of nodes was last asked; -1: it was not yet
         ("n_tried", "i8"),  # units whose loads are changed for the time of a trial
-        ("n_changes", "i8"),  # changes of nodes so far, where scores of nodes are kept
-        ("n_changes_seen", "i8"),  # of these, up to which the scores of any task type are known
+        ("n_changes", "i8"),  # changes of nodes so far, where they are noted
+        ("n_changes_seen", "i8"),  # of these, up to which any score or number of tasks is known
+        ("n_changes_counted", "i8"),  # of these, up to which the numbers of tasks on nodes are known
         ("random", "u8"),  # state of the policy's random stream
         ("queue_last", "u8"),  # event queue: bits of the time of the last event taken
         ("queue_levels", "u8"),  # event queue: which levels hold events
@@ -246,13 +247,19 @@ class State(NamedTuple):
     node_offer: np.ndarray  # [V] int32: in the same way: members that each node could take; or [0]
     tried_unit: np.ndarray  # [U] int32: the first n_tried are those units; or [0] where no segment ends early
     load_before: np.ndarray  # [U] float64: their loads before the trial, NaN for other units; or [0]
-    node_change: np.ndarray  # [V] int64: the number of its last change; or [0] int8: no scores of nodes are kept
+    node_change: np.ndarray  # [V] int64: the number of its last change; or [0] int8: changes of nodes are not noted
     node_score: np.ndarray  # [T, V] int32: score of each node for a task type, UNFIT: no unit of it has room; or [0, 0]
     node_score_1: np.ndarray  # [T, V / 64] int32: the highest of each 64 of these; or [0, 0]
     node_score_2: np.ndarray  # [T, V / 4096] int32: the highest of each 64 of those; or [0, 0]
     changed_node: np.ndarray  # [V or more, a power of 2] int32: the node of each of the last changes; or [0]
     kind_seen: np.ndarray  # [T] int64: the change up to which its scores are known, -1: none is; or [0]
     kind_score: np.ndarray  # [T] int64: the number of the function that these are of; or [0]
+    node_busy: (
+        np.ndarray
+    )  # [P, V] int32: how many tasks run on each node that has a unit of the type with room, negated;
+    # UNFIT: it has none; state/least_busy.py; or [0, 0]
+    node_busy_1: np.ndarray  # [P, V / 64] int32: the highest of each 64 of these; or [0, 0]
+    node_busy_2: np.ndarray  # [P, V / 4096] int32: the highest of each 64 of those; or [0, 0]
     node_beside: np.ndarray  # [V C] of BESIDE: the companions at each node; it does not change
     node_offers: np.ndarray  # [V, S P / 64] uint64: types of which a node has room for such a lead, as kind_types;
     # state/node_offers.py; or [0, 0]

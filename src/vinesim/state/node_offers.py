@@ -39,8 +39,10 @@ def _keeps_none(model, state):
 
 
 @with_only_several_units(without=_keeps_none, inline=False)
-def renew_offers(model, state):
-    """Bring what the nodes have room for up to date with the changes that no score knows of yet."""
+def _renew_offers(model, state):
+    """Bring what the nodes have room for up to date with the changes that were not seen yet."""
+    if state.node_offers.shape[0] == 0:
+        return
     run, n_kept = state.run[0], state.changed_node.shape[0]
     seen = run.n_changes_seen
     if seen >= 0 and run.n_changes - seen <= n_kept:
@@ -52,6 +54,14 @@ def renew_offers(model, state):
     for node in range(model.node_rack.shape[0]):
         if state.node_change[node] > seen:
             _renew_node(model, state, np.int64(node))
+
+
+@inlined
+def see_changes(model, state):
+    """Bring what the nodes have room for up to date; then all changes so far have been seen: a node that changes once
+    more is noted once more."""
+    _renew_offers(model, state)
+    state.run[0].n_changes_seen = state.run[0].n_changes
 
 
 @kernel

@@ -12,6 +12,7 @@ from vinesim.state.compiled_form import with_gangs
 from vinesim.state.gang_members import all_alike, forget_earlier_places, next_member
 from vinesim.state.kernel import inlined, kernel
 from vinesim.state.layout import OF_REQUEST, PENDING
+from vinesim.state.least_busy import after_node, has_own_order, on_least_busy
 
 NO_REQUEST = -2  # in place of a unit: the question is about another task
 
@@ -26,7 +27,7 @@ def request_fits(model, state, task, unit):
         return False
     if run.gang_task == task and run.gang_type == p:
         return True
-    if not all_alike(model, state, task):
+    if not _are_alike(model, state, task):
         return find_units(model, state, task, unit)
     # then it does not matter on which of the nodes with room the first task runs
     if _has_nodes_beside(model, state, task, unit, p):
@@ -65,7 +66,7 @@ def first_of_request(model, state, task, p):
     """Return the first allowed unit of type p where a request whose tasks demand the same can start; -1: none."""
     if not _is_alike_request(model, state, task):
         return np.int64(NO_REQUEST)
-    unit = _first_on(model, state, task, p, np.int64(0))
+    unit = _first_anywhere(model, state, task, p, np.int64(0))
     if unit < 0 or not request_fits(model, state, task, unit) or not queries.quotas_allow(model, state, task, unit):
         return np.int64(-1)
     return unit
@@ -85,24 +86,35 @@ def least_busy_of_request(model, state, task, p):
 @inlined
 def _is_alike_request(model, state, task):
     is_request = model.job_gang[model.task_job[task]] == OF_REQUEST and state.task_unit[task] == PENDING
-    return is_request and all_alike(model, state, task)
+    return is_request and _are_alike(model, state, task)
 
 
 @inlined
-def _first_on(model, state, task, p, low):
-    """Return the first unit of type p, from ``low`` on, that is allowed for the task and has room for it alone."""
+def _are_alike(model, state, task):
+    """Whether nodes need only be counted for a request; not where units have an order of their own, in which a node's
+    do not lie side by side."""
+    return not has_own_order(model) and all_alike(model, state, task)
+
+
+@kernel
+def _first_on(model, state, task, p, low, high):
+    """Return the first unit of type p in [low, high) that is allowed for the task and has room for it alone, on a node
+    without members of its gang."""
     unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, low))
-    while unit >= 0:
-        if queries.fits_itself(model, state, task, unit) and queries.is_allowed(model, state, task, unit):
+    while unit >= 0 and unit < high:
+        if (
+            state.node_members[model.unit_node[unit]] == 0
+            and queries.fits_itself(model, state, task, unit)
+            and queries.is_allowed(model, state, task, unit)
+        ):
             return unit
         unit = np.int64(at_or_after(state.free, state.free_1, state.free_2, p, unit + 1))
-    return unit
+    return np.int64(-1)
 
 
 @inlined
-def after_node(model, unit):
-    """Return the first unit of the next node."""
-    return np.int64(model.node_first[model.unit_node[unit] + 1])
+def _first_anywhere(model, state, task, p, low):
+    return _first_on(model, state, task, p, low, np.int64(model.unit_type.shape[0]))
 
 
 @kernel
@@ -110,7 +122,7 @@ def _has_nodes_beside(model, state, task, unit, p):
     """Whether as many nodes beside that of the unit have room for the task as others are attached to it."""
     member, low = next_member(model, state, task), np.int64(0)
     while member >= 0:
-        other = _first_on(model, state, task, p, low)
+        other = _first_anywhere(model, state, task, p, low)
         if other < 0:
             return False
         low = after_node(model, other)
@@ -122,15 +134,4 @@ def _has_nodes_beside(model, state, task, unit, p):
 @kernel
 def _on_least_busy(model, state, task, p):
     """Return the first unit with room on the node without members that runs the fewest tasks."""
-    best, fewest = np.int64(-1), np.int64(0)
-    unit = _first_on(model, state, task, p, np.int64(0))
-    while unit >= 0:
-        node = np.int64(model.unit_node[unit])
-        if state.node_members[node] == 0:
-            n = queries.node_tasks(model, state, node)
-            if best < 0 or n < fewest:
-                best, fewest = unit, n
-                if n == 0:
-                    break
-        unit = _first_on(model, state, task, p, after_node(model, unit))
-    return best
+    return on_least_busy(model, state, task, p, _first_on)

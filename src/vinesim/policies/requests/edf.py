@@ -44,8 +44,7 @@ class Edf(OnlinePolicy):
     the nearest deadline comes first; it is consolidated with others only if it is the oldest of its application.
 
     Ties: order of arrival; fastest type first, then (rack, shelf). Cost per decision: O(log pending) for the order,
-    with ``consolidate`` yes the waiting applications; processor types, and units of the type with room until one is
-    on an idle node.
+    with ``consolidate`` yes the waiting applications; processor types, and the nodes that have changed.
     """
 
     name: ClassVar[str] = "edf"

@@ -25,8 +25,8 @@ class Fcfs(OnlinePolicy):
     node is used. With ``consolidate`` the first request is consolidated with those that follow it in its application,
     up to the limit.
 
-    Ties: fastest type first in the order of codes, then (rack, shelf). Cost per decision: processor types, and units
-    of the type with room until one is on an idle node.
+    Ties: fastest type first in the order of codes, then (rack, shelf). Cost per decision: processor types, and
+    the nodes that have changed.
     """
 
     name: ClassVar[str] = "fcfs"

@@ -55,7 +55,7 @@ class Symphony(OnlinePolicy):
     Requests of an application that demand different things wait in queues of their own.
 
     Ties: first application of the workload, fastest type, then (rack, shelf). Cost per decision: applications with
-    pending requests x processor types; units of the type with room, until one is on an idle node.
+    pending requests x processor types; the nodes that have changed.
     """
 
     name: ClassVar[str] = "symphony"
