@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -109,7 +110,7 @@ def _open_csv(path: str, file: str) -> TableSource:
         names = next(csv.reader([header], delimiter=delimiter))
     except csv.Error as error:
         raise InputError([csv_problem(path, 1, error)]) from None
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise InputError([Problem(f"{path}:1", f"a column {n} once", "a second one", "Keep one.") for n in twice])
     kinds = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
