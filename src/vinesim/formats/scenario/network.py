@@ -13,6 +13,7 @@ import yaml
 from vinesim.formats.source.files import read_text
 from vinesim.formats.source.limits import DOCUMENT_BYTES
 from vinesim.formats.source.quantities import bandwidth, time_us
+from vinesim.formats.source.yaml_nodes import compose, scalar
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import PRESETS, Network
 
@@ -51,7 +52,7 @@ def read_network(name: str | os.PathLike[str]) -> Network:
 
 
 def _parse(path: str | os.PathLike[str], text: str) -> Network:
-    root = _compose(path, text)
+    root = compose(text, str(path))
     expected = "a mapping of " + ", ".join(_KEYS)
     if not isinstance(root, yaml.MappingNode):
         where = _place(path, root) if root else str(path)
@@ -69,7 +70,7 @@ def _parse(path: str | os.PathLike[str], text: str) -> Network:
             problems.append(Problem(_place(path, key), "each key once", repr(name), "Keep one."))
         elif not isinstance(node, yaml.ScalarNode):
             problems.append(Problem(where, "one value", "a list or mapping"))
-        elif node.tag.endswith(":null"):
+        elif scalar(node) is None:
             values[field] = None
             if not may_be_null:
                 problems.append(Problem(where, "a number", "null", "Remove the key to use the default."))
@@ -81,19 +82,6 @@ def _parse(path: str | os.PathLike[str], text: str) -> Network:
     if problems:
         raise InputError(problems)
     return Network(**values)
-
-
-def _compose(path: str | os.PathLike[str], text: str) -> yaml.Node | None:
-    try:
-        return yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise InputError([Problem(where, "YAML", error.problem or error.context or "something else")]) from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise InputError([Problem(str(path), "YAML", str(error).replace("\n", " "))]) from None
-    except RecursionError:
-        raise InputError([Problem(str(path), "YAML", "too many levels")]) from None
 
 
 def _place(path: str | os.PathLike[str], node: yaml.Node) -> str:

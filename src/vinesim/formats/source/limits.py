@@ -8,7 +8,7 @@ import os
 
 from vinesim.model.errors import Problem
 
-DOCUMENT_BYTES = 8 << 20  # YAML; PyYAML reads about 1 MB a second, at 4 bytes a value
+DOCUMENT_BYTES = 8 << 20  # YAML; PyYAML reads a few MB a second, at 4 bytes a value
 TEXT_BYTES = 256 << 20  # other text that is read at once
 LOG_BYTES = 16 << 30  # logs that are read line by line
 LINE_BYTES = 1 << 20  # a line of a text that is read line by line
