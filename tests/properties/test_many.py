@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numba.types import Literal
 
 import vinesim as vs
 from tests.properties.equivalence import LIMITS, every_policy, mostly_slow, options_of
 from tests.strategies import Limits, seeded_scenario
-from vinesim.engine import blocks
-from vinesim.engine.binding import bound
+from vinesim.engine import binding, blocks
 from vinesim.engine.many import simulate_many
-from vinesim.policies.contract import BatchPolicy, OnlinePolicy
+from vinesim.policies.contract import BatchPolicy
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_RUNS = 5
@@ -85,10 +83,24 @@ def test_each_run_is_as_it_is_alone(name, monkeypatch):
     for seed in range(6 if issubclass(policy, BatchPolicy) else 15):
         monkeypatch.setattr(blocks, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])  # a run a block, some, all
         assert differences(*family(seed, policy)) == [], f"seed {seed}"
-    if issubclass(policy, OnlinePolicy):  # blocks call the loop of single runs, and not one with a constant in it
-        signatures = [signature for signature, *_ in bound(policy.decide).loop._cache._cache_file._load_index()]
-        assert signatures  # on the disk: another process of the tests may have compiled them
-        assert not any(isinstance(kind, Literal) for signature in signatures for kind in signature)
+
+
+def test_many_tasks_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
+    policy = every_policy()["pref"]
+    taken = []
+    monkeypatch.setattr(blocks, "addresses", lambda loop, *given: taken.append(loop) or binding.addresses(loop, *given))
+    case, times, _ = family(1, policy)
+    seeds = np.arange(N_RUNS)
+    monkeypatch.setattr(binding, "INLINED_FROM", N_RUNS * case.workload.n_tasks + 1)
+    few = simulate_many(case, arrival_us=times, seeds=seeds, workers=1, engine="compiled")
+    monkeypatch.setattr(binding, "INLINED_FROM", N_RUNS * case.workload.n_tasks)
+    many = simulate_many(case, arrival_us=times, seeds=seeds, workers=1, engine="compiled")
+    assert [loop is binding.bound(policy.decide).loop for loop in taken] == [False, True]
+    assert all(few[name].tobytes() == many[name].tobytes() for name in few)
+    for seed in range(15):
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", [1, 2000, 1 << 20][seed % 3])
+        monkeypatch.setattr(binding, "INLINED_FROM", 0)
+        assert differences(*family(seed, policy)) == [], f"seed {seed}"
 
 
 @pytest.mark.parametrize("warm_up", ["mser5", {"share": 0.3}, {"jobs": 1}])

@@ -1,7 +1,7 @@
 """Bind the event loop to a policy and compile it, or load it from the disk cache.
 
-For long runs, and for many runs in one call, the loop is specialised to the policy: ``decide`` is called by name and
-inlined. Other runs share one loop, compiled once for all policies, which asks the policy through a slot
+For long runs, and for many runs that are as long together, the loop is specialised to the policy: ``decide`` is called
+by name and inlined. Other runs share one loop, compiled once for all policies, which asks the policy through a slot
 (``engine/slot.py``).
 The loop is kept on the disk under a hash of the policy, the package's kernels and Numba's version
 (``engine/machine_code.py``), so an edited policy never runs its old code.
@@ -21,7 +21,7 @@ from vinesim.engine.policy_kernels import kernel_of
 from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import places, queries
 from vinesim.state.by_reference import Arrays
-from vinesim.state.kernel import is_kept_for, is_loaded, kept, policy_call
+from vinesim.state.kernel import address_for, is_kept_for, is_loaded, kept, kinds_of, policy_call
 from vinesim.state.machine_code import is_kept
 
 SEARCHES = {  # queries that the index of nodes answers, besides those for gangs
@@ -56,7 +56,8 @@ def bound_in_slot(decide: Any, kernel: str) -> Bound:
 
 
 def bound_for(decide: Any, kernel: str, n_tasks: int) -> Bound:
-    """Return the loop for one run: with the policy inlined if that is worth it, or there; else with it in the slot."""
+    """Return the loop for runs of so many tasks: with the policy inlined if that is worth it, or there; else with it in
+    the slot."""
     digest = digest_of(decide)
     if n_tasks >= INLINED_FROM:
         return _inlined(decide, kernel, digest)
@@ -96,8 +97,15 @@ class InSlot:
         self._of = kernel, may_preempt(decide)
 
     def __call__(self, model: Arrays, state: Arrays, *others: Any) -> int:
-        loop_ = _address_for_all(*self._of, model._numba_type_, state._numba_type_)
-        return int(self._kernel(model, state, *others, loop_))
+        return int(self._kernel(model, state, *others, self._loop(model, state)))
+
+    def addresses(self, *arguments: Any) -> tuple[int, ...]:
+        """Where its code for such arguments is, and the loop for all policies."""
+        loop_ = self._loop(*arguments[:2])
+        return *addresses(self._kernel, *arguments, loop_), loop_
+
+    def _loop(self, model: Arrays, state: Arrays) -> int:
+        return _address_for_all(*self._of, model._numba_type_, state._numba_type_)
 
     def is_loaded(self, model: Arrays, state: Arrays, *others: Any) -> bool:
         """Whether this process has the policy's code for such arguments."""
@@ -117,12 +125,27 @@ class OfShortRun:
         self.chosen: Any = None  # when it is first called
 
     def __call__(self, *arguments: Any) -> int:
+        return int(self._choose(*arguments)(*arguments))
+
+    def addresses(self, *arguments: Any) -> tuple[int, ...]:
+        """Where the code of the chosen one is."""
+        return addresses(self._choose(*arguments), *arguments)
+
+    def _choose(self, *arguments: Any) -> Any:
         if self.chosen is None:
             in_slot = not is_loaded(self._inlined, *arguments) and (
                 self._in_slot.is_loaded(*arguments) or not is_kept_for(self._inlined, *arguments)
             )
             self.chosen = self._in_slot if in_slot else self._inlined
-        return int(self.chosen(*arguments))
+        return self.chosen
+
+
+def addresses(loop: Any, *arguments: Any) -> tuple[int, ...]:
+    """Where the machine code of a loop for such arguments is, compiled or loaded if need be, and what else that code is
+    given at the end, as ``slot.call_loop`` calls it."""
+    if isinstance(loop, InSlot | OfShortRun):
+        return loop.addresses(*arguments)
+    return (address_for(loop, kinds_of(*arguments)),)
 
 
 @cache
@@ -132,10 +155,7 @@ def _address_for_all(kernel: str, preempts: bool, model: Any, state: Any) -> int
     if title not in _loops_for_all:
         bindings = {"decide": slot.ask, "PREEMPTS": preempts}
         _loops_for_all[title] = kept(loop.run_events, digest, bindings, title, no_cpython_wrapper=True)
-    kinds = slot.types_of_loop(model, state)
-    _loops_for_all[title].compile(kinds)
-    made = _loops_for_all[title].overloads[kinds]
-    return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
+    return address_for(_loops_for_all[title], slot.types_of_loop(model, state))
 
 
 def _keeps(used: set[Any]) -> dict[str, bool]:
@@ -153,10 +173,10 @@ def _keeps(used: set[Any]) -> dict[str, bool]:
 
 
 def bound_block(decide: Any) -> Any:
-    """Return the same for ``run_block``, which does many runs in one call."""
+    """Return the kernel ``run_block``, which does many runs in one call with the loop that it is given."""
     digest = digest_of(decide)
     if digest not in _blocks:
-        _blocks[digest] = kept(block.run_block, digest, {"run_events": bound(decide).loop})
+        _blocks[digest] = kept(block.run_block, digest, {})
     return _blocks[digest]
 
 

@@ -1,7 +1,7 @@
 """Many runs of one model, one after another, in one call of a kernel.
 
-``run_events`` below stands for the event loop of a policy: ``engine/binding.py`` binds both. Before each run only what
-the previous run changed is reset: a run that finished leaves the event queue empty, and all its tasks' times are
+The kernel is given the address of the event loop that single runs of the policy take. Before each run only what the
+previous run changed is reset: a run that finished leaves the event queue empty, and all its tasks' times are
 overwritten.
 """
 
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vinesim.engine.contract import AT_HORIZON, BROKEN
-from vinesim.engine.loop import run_events
+from vinesim.engine.slot import call_loop
 from vinesim.state.by_reference import by_reference
-from vinesim.state.kernel import kernel
+from vinesim.state.kernel import copy_bytes, kernel
 from vinesim.state.layout import PENDING, RUN, State
 
 NOT_RUN = -1
@@ -33,12 +33,11 @@ KEPT = {  # what a finished run leaves unchanged, or what the next run writes be
 
 
 class Fresh(NamedTuple):
-    """Arrays that runs change, as bytes, and what they held before the first run."""
+    """Arrays that runs change, and what they held before the first run. A row for each array: the address of its bytes,
+    that of a copy, and how many there are."""
 
-    changed: tuple[np.ndarray, ...]  # by every run
-    before: tuple[np.ndarray, ...]
-    kept: tuple[np.ndarray, ...]  # changed only by runs that did not finish all tasks
-    kept_before: tuple[np.ndarray, ...]
+    changed: np.ndarray  # [A, 3] int64: by every run
+    kept: np.ndarray  # [B, 3] int64: only by runs that did not finish all tasks
 
 
 class Columns(NamedTuple):
@@ -58,13 +57,18 @@ TASK_COLUMNS = Columns._fields[:5]
 WHOLE = ("task_unit", "task_follower")  # of them, int32; the others are float64
 
 
-def fresh(state: State, scratch: Any) -> Fresh:
-    """Save what the state and the policy's arrays hold now, for resetting them."""
+def fresh(state: State, scratch: Any) -> tuple[Fresh, list[np.ndarray]]:
+    """Save what the state and the policy's arrays hold now, for resetting them. Returns the copies too: they must be
+    there as long as the rows are used."""
     arrays = {name: getattr(state, name) for name in State._fields}
     changed = [array for name, array in arrays.items() if name not in KEPT] + list(scratch)
     kept = [array for name, array in arrays.items() if name in KEPT]
-    views = [tuple(array.reshape(-1).view(np.uint8) for array in some) for some in (changed, kept)]
-    return Fresh(views[0], tuple(view.copy() for view in views[0]), views[1], tuple(view.copy() for view in views[1]))
+    copies = [[array.copy() for array in some] for some in (changed, kept)]
+    rows = [
+        [(one.ctypes.data, copy.ctypes.data, one.nbytes) for one, copy in zip(*both, strict=True)]
+        for both in zip((changed, kept), copies, strict=True)
+    ]
+    return Fresh(*(np.array(some, np.int64).reshape(-1, 3) for some in rows)), [*copies[0], *copies[1]]
 
 
 def columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
@@ -79,11 +83,9 @@ def columns(n_runs: int, n_tasks: int, wanted: set[str]) -> Columns:
 
 
 @kernel
-def _set_back(arrays, before):
-    for i in range(len(arrays)):
-        array, values = arrays[i], before[i]
-        for j in range(array.shape[0]):
-            array[j] = values[j]
+def _set_back(rows):
+    for i in range(rows.shape[0]):
+        copy_bytes(rows[i, 0], rows[i, 1], rows[i, 2])
 
 
 @kernel
@@ -147,6 +149,7 @@ def run_block(
     seeds,
     fresh,
     columns,
+    loop,
 ):
     """Run once for each seed, with the arrivals of its row if there is one; the model reads them from ``arrival``.
 
@@ -155,16 +158,17 @@ def run_block(
     model, state = by_reference(model_arrays), by_reference(state_arrays)
     n_tasks, is_clean = model.task_operations.shape[0], False
     for k in range(seeds.shape[0]):
-        _set_back(fresh.changed, fresh.before)
+        _set_back(fresh.changed)
         if not is_clean:
-            _set_back(fresh.kept, fresh.kept_before)
+            _set_back(fresh.kept)
         is_clean = False
         if arrival_us.shape[0] > 0:
             for job in range(arrival.shape[0]):
                 arrival[job] = arrival_us[k, job]
         run = state.run[0]
         run.random = seeds[k]
-        why = run_events(
+        why = call_loop(
+            loop,
             model_arrays,
             state_arrays,
             options,
@@ -173,7 +177,7 @@ def run_block(
             sees_every_event,
             horizon_us,
             np.inf,
-            np.int64(WHOLE_RUN),  # as Python passes it: a constant would make it another loop, compiled once more
+            WHOLE_RUN,
         )
         columns.run[k] = run
         columns.why[k] = why

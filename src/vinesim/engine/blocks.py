@@ -3,6 +3,7 @@
 The policy is compiled once and the model built once. Each thread has one state.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 
 from vinesim.engine import block
 from vinesim.engine.beside import beside
-from vinesim.engine.binding import bound, bound_block
+from vinesim.engine.binding import addresses, bound_block, bound_for
 from vinesim.engine.contract import AT_HORIZON, BROKEN
+from vinesim.engine.machine_code import LOOP
 from vinesim.engine.outcome import may_share_units
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
@@ -67,6 +69,7 @@ class Blocks:
         row = scenario.workload.n_tasks * sum(4 if name in block.WHOLE else 8 for name in self.needed)
         self.size = max(1, min(BLOCK_BYTES // row, -(-self.n_runs // n_workers)))
         self.n_workers = min(n_workers, -(-self.n_runs // self.size))
+        self.bound = bound_for(policy.decide, LOOP, self.n_runs * scenario.workload.n_tasks)
         self.kernel = bound_block(policy.decide)
         self._first_worker = [_Worker(self)]
 
@@ -102,7 +105,7 @@ class _Worker:
         seen = self.arrival.view()
         seen.flags.writeable = False
         model = blocks.model._replace(job_arrival_us=seen)
-        state = build_state(model, 0, **bound(blocks.policy.decide).keeps)
+        state = build_state(model, 0, **blocks.bound.keeps)
         scratch = build_scratch(blocks.policy.scratch, model)
         self.columns = block.columns(blocks.size, blocks.scenario.workload.n_tasks, blocks.needed)
         policy = blocks.policy
@@ -114,14 +117,16 @@ class _Worker:
             policy.may_overcommit,
             policy.sees_every_event,
         )
-        self._fresh = block.fresh(state, scratch)
+        limits = float(blocks.scenario.horizon_us), math.inf, block.WHOLE_RUN
+        self._loop = addresses(blocks.bound.loop, *self._fixed, *limits)
+        self._fresh, self._copies = block.fresh(state, scratch)
 
     def call(self, first: int, end: int) -> np.ndarray:
         """Do some runs and return their arrivals, [K, J], or [0, J] if they are the scenario's."""
         blocks = self.blocks
         times = np.empty((0, len(self.arrival))) if blocks.times is None else blocks.times[first:end]
         horizon_us, random = float(blocks.scenario.horizon_us), blocks.random[first:end]
-        blocks.kernel(*self._fixed, horizon_us, self.arrival, times, random, self._fresh, self.columns)
+        blocks.kernel(*self._fixed, horizon_us, self.arrival, times, random, self._fresh, self.columns, self._loop)
         return times
 
     def numbers(self, first: int) -> Iterator[Piece]:

@@ -80,15 +80,17 @@ def addresses(typing_context, function, model, state, options, scratch):
 
 
 @intrinsic
-def call_loop(typing_context, loop, model, state, slot, may_overcommit, sees_every_event, horizon_us, pause_us, most):
-    """Call the loop for all policies, which is at the address ``loop``."""
-    kinds = types_of_loop(model, state)
+def call_loop(
+    typing_context, loop, model, state, options, scratch, may_overcommit, sees_every_event, horizon_us, pause_us, most
+):
+    """Call the loop at the first address of ``loop``. What else there is in that tuple, it is given at the end."""
+    kinds = model, state, options, scratch, *LIMITS
 
     def codegen(context, builder, signature, args):
-        arguments = [args[1], args[2], args[3], *args[3:]]
-        return _called(context, builder, args[0], types.int64, kinds, arguments)
+        address, *others = cgutils.unpack_tuple(builder, args[0])
+        return _called(context, builder, address, types.int64, (*kinds, *loop.types[1:]), [*args[1:], *others])
 
-    return types.int64(types.int64, model, state, SLOT, *LIMITS), codegen
+    return types.int64(loop, *kinds), codegen
 
 
 def decide(model, state, view):
@@ -117,6 +119,5 @@ def run_in_slot(
     """Do what ``run_events`` does for the policy that ``answer`` is bound to, with the loop for all at an address."""
     function, given, scratch = addresses(answer, model_arrays, state_arrays, options, scratch_arrays)
     slot = by_reference(Slot(function, given, scratch))
-    return call_loop(
-        loop, model_arrays, state_arrays, slot, may_overcommit, sees_every_event, horizon_us, pause_us, max_events
-    )
+    limits = may_overcommit, sees_every_event, horizon_us, pause_us, max_events
+    return call_loop((loop,), model_arrays, state_arrays, slot, slot, *limits)

@@ -71,6 +71,18 @@ def fetch(typing_context, array, i):
     return types.void(array, types.int64), codegen
 
 
+@intrinsic
+def copy_bytes(typing_context, to, source, n_bytes):
+    """Copy bytes from one address to another."""
+
+    def codegen(context, builder, signature, args):
+        places = [builder.inttoptr(one, cgutils.voidptr_t) for one in args[:2]]
+        cgutils.raw_memcpy(builder, *places, args[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
 def holds_several(model: Any, *others: Any) -> bool:
     """Whether tasks hold several units, by the type of a model's reference: 8-bit numbers where they do not."""
     arrays = model.target
@@ -136,14 +148,26 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
     return made
 
 
+def kinds_of(*arguments: Any) -> tuple[Any, ...]:
+    """The types of arguments that Python gives."""
+    return tuple(map(typeof, arguments))
+
+
+def address_for(made: Any, kinds: tuple[Any, ...]) -> int:
+    """Where the code of a kernel for arguments of these types is, compiled or loaded if need be."""
+    made.compile(kinds)
+    found = made.overloads[kinds]
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+
 def is_loaded(made: Any, *arguments: Any) -> bool:
     """Whether this process has the code of a kernel for such arguments."""
-    return tuple(map(typeof, arguments)) in made.overloads
+    return kinds_of(*arguments) in made.overloads
 
 
 def is_kept_for(made: Any, *arguments: Any) -> bool:
     """Whether that code is on the disk."""
-    return isinstance(made._cache, DiskCache) and made._cache.has(tuple(map(typeof, arguments)), made.targetctx)
+    return isinstance(made._cache, DiskCache) and made._cache.has(kinds_of(*arguments), made.targetctx)
 
 
 def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:
