@@ -196,9 +196,7 @@ class Tables:
     @cached_property
     def unit_price(self) -> np.ndarray:
         """[U], NaN if unknown; a type that runs nothing and has no price is in the price of what it stands beside."""
-        types = self.scenario.datacenter.processor_types
-        price = np.array([np.nan if p.price is None else p.price for p in types])[self.unit_type]
-        return np.where(np.isnan(price) & ~self.runs_tasks, 0.0, price)
+        return np.asarray(self.scenario.prices[self.unit_type])
 
     @cached_property
     def unit_tasks(self) -> np.ndarray:

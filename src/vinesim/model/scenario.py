@@ -219,6 +219,12 @@ class Scenario:
         """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
         return np.setdiff1d(distinct(self.datacenter.unit_type), self.running_types)
 
+    @property
+    def prices(self) -> np.ndarray:
+        """[P] of one unit of each type, NaN if unknown; what runs nothing and has no price is in that of its node."""
+        price = np.array([np.nan if p.price is None else p.price for p in self.datacenter.processor_types])
+        return np.where(np.isnan(price) & ~self.affinity.any(axis=1), 0.0, price)
+
     def _too_large(self) -> list[Problem]:
         """Find demands above the capacity of every unit that can run the task."""
         work, center = self.workload, self.datacenter

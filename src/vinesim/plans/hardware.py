@@ -21,10 +21,16 @@ SECTION = "datacenter"
 
 @dataclass(frozen=True, eq=False)
 class Hardware:
-    """The units of a datacenter: ``count`` [P] by type, ``by_rack`` [R, P]."""
+    """The units of a datacenter: ``count`` [P] by type, ``by_rack`` [R, P], and their capacity, in all and of one."""
 
     count: np.ndarray
     by_rack: np.ndarray
+    capacity_by_rack: np.ndarray  # [R, P] of all units together
+
+    @property
+    def capacity(self) -> np.ndarray:
+        """[P] of all units of a type together."""
+        return np.asarray(self.capacity_by_rack.sum(axis=0))
 
 
 class Hardwares:
@@ -55,22 +61,27 @@ class Hardwares:
         assert center is not None
         by_rack = np.zeros((center.n_racks, len(types)), np.int64)
         np.add.at(by_rack, (center.rack, center.unit_type), 1)
-        return Hardware(by_rack.sum(axis=0), by_rack)
+        capacity_by_rack = np.zeros(by_rack.shape)
+        np.add.at(capacity_by_rack, (center.rack, center.unit_type), center.unit_capacity)
+        return Hardware(by_rack.sum(axis=0), by_rack, capacity_by_rack)
 
 
-def busiest_w(scenario: Scenario) -> np.ndarray:
-    """Return the largest power of a unit by type, [P] W; NaN where powers are unknown."""
-    found = []
+def busiest_w(scenario: Scenario, hardware: Hardware) -> np.ndarray:
+    """Return the power of each rack if all its units are busy, [R] W; NaN where powers are unknown."""
+    found = np.zeros(len(hardware.by_rack))
     for p, kind in enumerate(scenario.datacenter.processor_types):
+        n_units, idle_w = hardware.by_rack[:, p], kind.idle_power_w
+        table_w = None if scenario.power_w is None else float(scenario.power_w[p].max())
         if kind.power_curve_w is not None:
-            found.append(max(kind.power_curve_w))
+            busy_w = n_units * max(kind.power_curve_w)
         elif kind.dynamic_power_w is not None:
-            found.append(kind.idle_power_w + kind.dynamic_power_w * kind.capacity)
-        elif scenario.power_w is not None:
-            found.append(max(kind.idle_power_w, float(scenario.power_w[p].max())))
-        else:
-            found.append(math.nan)
-    return np.array(found)
+            busy_w = n_units * idle_w + kind.dynamic_power_w * hardware.capacity_by_rack[:, p]
+        elif table_w is None and scenario.affinity[p].any():
+            busy_w = np.where(n_units > 0, math.nan, 0.0)
+        else:  # what runs nothing draws its idle power, unless it has a power of its own
+            busy_w = n_units * max(idle_w, table_w or 0.0)
+        found += busy_w
+    return found
 
 
 def known_numbers(hardware: Hardware, scenario: Scenario, costs: Costs | None) -> dict[str, float]:
@@ -78,14 +89,11 @@ def known_numbers(hardware: Hardware, scenario: Scenario, costs: Costs | None) -
     types, count = scenario.datacenter.processor_types, hardware.count
     found = {"units.count": float(count.sum())}
     found |= {f"units.by_type.{p.name}": float(n) for p, n in zip(types, count, strict=True)}
-    each_w = busiest_w(scenario)
-    power = np.where(hardware.by_rack > 0, hardware.by_rack * each_w, 0.0).sum(axis=1)
-    found |= {f"racks.power_w.{rack}": float(watts) for rack, watts in enumerate(power)}
+    found |= {f"racks.power_w.{rack}": float(watts) for rack, watts in enumerate(busiest_w(scenario, hardware))}
     costs = costs or Costs()
     hours = costs.years * HOURS_PER_YEAR
     rented = np.array([costs.rent_per_hour.get(p.name, 0.0) for p in types])
     is_bought = np.array([p.name not in costs.rent_per_hour for p in types])
-    price = np.array([math.nan if p.price is None else p.price for p in types])
-    found["cost.purchase"] = float(np.where(is_bought & (count > 0), count * price, 0.0).sum())
+    found["cost.purchase"] = float(np.where(is_bought & (count > 0), count * scenario.prices, 0.0).sum())
     found["cost.rent"] = float((rented * count).sum() * hours)
     return found
