@@ -56,3 +56,53 @@ def test_the_power_of_a_rack_counts_all_cores_of_a_node(tmp_path):
     assert found.status is Status.RECOMMENDED
     assert found.recommended.choice[COUNT] == 3
     assert f"racks.power_w.0 is {4 * a_node_w}" in found.screened_why
+
+
+def loads_of(found):
+    """The load of the recommendation, by hand in the tests."""
+    return round(found.recommended.load, 6)
+
+
+def test_cores_count_against_the_cores_of_a_node(tmp_path):
+    found = vs.plan(asked(tmp_path, jobs(40, 10, "8,16 GiB,")), workers=1)  # 10 jobs of 8 cores at once
+    assert (found.recommended.choice[COUNT], loads_of(found)) == (1, round(80 / 96, 6))
+    assert not found.screened_why
+
+
+def test_all_gpus_of_a_job_count(tmp_path):
+    found = vs.plan(asked(tmp_path, jobs(40, 10, "4,16 GiB,1")), workers=1)  # 10 at once
+    assert (found.recommended.choice[COUNT], loads_of(found)) == (3, round(10 / 12, 6))
+    found = vs.plan(asked(tmp_path, jobs(40, 20, "4,16 GiB,2")), workers=1)  # 5 of 2 at once
+    assert (found.recommended.choice[COUNT], loads_of(found)) == (3, round(10 / 12, 6))
+    assert found.screened_why == {"overloaded": 2}
+
+
+def test_memory_can_be_what_is_short(tmp_path):
+    found = vs.plan(asked(tmp_path, jobs(40, 20, "1,256 GiB,1")), workers=1)  # 5 of half a node's memory at once
+    assert (found.recommended.choice[COUNT], loads_of(found)) == (3, round(5 / 6, 6))
+    assert found.screened_why == {"overloaded": 2}
+
+
+def test_gangs_count_with_all_their_tasks(tmp_path):
+    rows = jobs(40, 20, "4,16 GiB,1,1,2", "cores,memory,gpus,nodes,tasks_per_node")
+    assert loads_of(vs.plan(asked(tmp_path, rows), workers=1)) == round(10 / 12, 6)
+
+
+def test_nodes_of_other_sizes_have_loads_of_their_own(tmp_path):
+    mapping = asked(tmp_path, jobs(40, 10, "8,16 GiB,"))
+    cores = "datacenter.racks[0].nodes[0].units.CPU.cores"
+    mapping["scenario"]["datacenter"]["racks"][0]["nodes"][0]["count"] = 1
+    mapping |= {"choose": {cores: {"from": 64, "to": 128, "step": 16}}, "minimize": "jobs.wait_us.mean"}
+    found = vs.plan(mapping, workers=1)
+    assert (found.recommended.choice[cores], loads_of(found)) == (96, round(80 / 96, 6))
+    assert found.screened_why == {"overloaded": 2}
+
+
+def test_no_bound_on_the_energy_is_above_that_of_a_run(tmp_path):
+    mapping = asked(tmp_path, jobs(40, 10, "8,16 GiB,"), minimize="energy_j")
+    mapping["scenario"]["processor_types"] = [{"name": "CPU", "idle_power": 100}, {"name": "A100", "idle_power": 50}]
+    mapping["scenario"]["power"] = {"CPU": 292, "A100": 400}
+    found = vs.plan(mapping, workers=1)
+    # each job draws 8 of 96 parts of 292 W for 100 s, and the node idles: 100 W but for what executes, 4 x 50 W
+    assert found.recommended.choice[COUNT] == 1
+    assert found.closed.startswith("none of 0")

@@ -14,9 +14,9 @@ from vinesim.model.errors import InputError
 from vinesim.model.plan import Plan
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import Workload
-from vinesim.plans.fluid import Work, work_of
 from vinesim.plans.hardware import SECTION
 from vinesim.plans.space import Space
+from vinesim.plans.work import Work, work_of
 from vinesim.policies.documents import scenario_from
 from vinesim.policies.registry import resolve
 

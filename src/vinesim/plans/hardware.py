@@ -26,6 +26,8 @@ class Hardware:
     count: np.ndarray
     by_rack: np.ndarray
     capacity_by_rack: np.ndarray  # [R, P] of all units together
+    smallest: np.ndarray  # [P] capacity of the smallest unit; that of the type if there is none
+    largest: np.ndarray  # [P]
 
     @property
     def capacity(self) -> np.ndarray:
@@ -63,7 +65,11 @@ class Hardwares:
         np.add.at(by_rack, (center.rack, center.unit_type), 1)
         capacity_by_rack = np.zeros(by_rack.shape)
         np.add.at(capacity_by_rack, (center.rack, center.unit_type), center.unit_capacity)
-        return Hardware(by_rack.sum(axis=0), by_rack, capacity_by_rack)
+        smallest, largest = np.full(len(types), np.inf), np.zeros(len(types))
+        np.minimum.at(smallest, center.unit_type, center.unit_capacity)
+        np.maximum.at(largest, center.unit_type, center.unit_capacity)
+        smallest = np.where(largest > 0, smallest, [p.capacity for p in types])
+        return Hardware(by_rack.sum(axis=0), by_rack, capacity_by_rack, smallest, largest)
 
 
 def busiest_w(scenario: Scenario, hardware: Hardware) -> np.ndarray:

@@ -12,7 +12,7 @@ from vinesim.model.scenario import Scenario
 from vinesim.model.time import US_PER_S
 from vinesim.plans.bases import Base, Bases
 from vinesim.plans.fluid import Loads, least_watts
-from vinesim.plans.hardware import HOURS_PER_YEAR, Hardwares, known_numbers
+from vinesim.plans.hardware import HOURS_PER_YEAR, Hardware, Hardwares, known_numbers
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict, judged
 
@@ -48,7 +48,7 @@ def screened(plan: Plan, space: Space) -> Screened:
     known: list[dict[str, float]] = [{} for _ in range(n)]
     load, is_random = np.zeros(n), np.ones(n, bool)
     bound = np.full((n, len(plan.objectives)), -np.inf)
-    alike: dict[int, tuple[Base, list[int], list[np.ndarray]]] = {}
+    alike: dict[tuple[int, bytes], tuple[Base, list[int], list[Hardware]]] = {}
     for number in range(n):
         settings = space.settings(number)
         base = bases.of(settings)
@@ -61,15 +61,15 @@ def screened(plan: Plan, space: Space) -> Screened:
             continue
         known[number] = known_numbers(found, base.scenario, plan.costs)
         is_random[number] = bases.is_random(settings, base)
-        _, members, counts = alike.setdefault(id(base), (base, [], []))
+        _, members, mine = alike.setdefault((id(base), found.smallest.tobytes()), (base, [], []))
         members.append(number)
-        counts.append(found.count)
-    for base, members, counts in alike.values():
-        numbers, table = np.array(members), np.array(counts)
-        load[numbers] = Loads(base.work).of(table) if base.work.fits else 0.0
+        mine.append(found)
+    for base, members, mine in alike.values():
+        numbers, capacity = np.array(members), np.array([found.capacity for found in mine])
+        load[numbers] = Loads(base.work, mine[0].smallest).of(capacity) if base.work.fits else 0.0
         idle_w = _idle_w(base.scenario)
-        for number, count in zip(members, counts, strict=True):
-            ranges = _ranges(plan, base, known[number], count, idle_w)
+        for number, found in zip(members, mine, strict=True):
+            ranges = _ranges(plan, base, known[number], found, idle_w)
             for k, objective in enumerate(plan.objectives):
                 low, high = objective.expression.range(ranges)
                 bound[number, k] = -high if objective.is_maximized else low
@@ -101,7 +101,7 @@ def _idle_w(scenario: Scenario) -> np.ndarray:
 
 
 def _ranges(
-    plan: Plan, base: Base, known: Mapping[str, float], count: np.ndarray, idle_w: np.ndarray
+    plan: Plan, base: Base, known: Mapping[str, float], hardware: Hardware, idle_w: np.ndarray
 ) -> dict[str, Range]:
     """Return bounds on the numbers of a point."""
     costs, electricity = plan.costs or Costs(), base.scenario.electricity
@@ -111,10 +111,10 @@ def _ranges(
     found |= {name: Range(value, value) for name, value in known.items()}
     if base.work.fits and not base.is_random:
         span_s = float(base.scenario.workload.arrival_us[-1]) / US_PER_S
-        found["energy_j"] = Range(least_watts(base.work, count, idle_w) * span_s, np.inf)
+        found["energy_j"] = Range(least_watts(base.work, hardware, idle_w) * span_s, np.inf)
     price = electricity.price_per_kwh
     paid = known["cost.purchase"] + known["cost.rent"]
-    idle_kwh = float((count * idle_w).sum()) / 1000 * costs.years * HOURS_PER_YEAR * electricity.pue
+    idle_kwh = float((hardware.count * idle_w).sum()) / 1000 * costs.years * HOURS_PER_YEAR * electricity.pue
     if isinstance(price, Series) or (price is not None and price < 0):
         bill = ANYTHING
     else:

@@ -11,6 +11,7 @@ import numpy as np
 
 from vinesim.formats.source.amounts import amount_words
 from vinesim.model.arrays import distinct
+from vinesim.model.catalog import ProcessorType
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
 from vinesim.model.partition import Partition
@@ -56,7 +57,19 @@ def classes_on(
         affinity: [P, task types].
         job_partition: [J] the number of the partition of each job, or NO_PARTITION.
     """
-    names = [p.name for p in center.processor_types]
+    found = classes_anywhere(work, center.processor_types, affinity, job_partition)
+    fits = np.zeros(found.named.shape, bool)
+    for number in distinct(found.partition).tolist():
+        mine = found.partition == number
+        fits[mine] = _on_empty_nodes(found, units_of_partition(center, partitions, number), center)[mine]
+    return found._replace(can_lead=found.named & fits)
+
+
+def classes_anywhere(
+    work: Workload, processor_types: Sequence[ProcessorType], affinity: np.ndarray, job_partition: np.ndarray
+) -> DemandClasses:
+    """Return the classes of a workload, whatever nodes there are: as if each type that is named could lead."""
+    names = [p.name for p in processor_types]
     n_tasks, n_types = work.n_tasks, len(names)
     task_type = np.repeat(work.job_task_type, np.diff(work.job_first))
     lead = np.full(n_tasks, ANY_LEAD) if work.lead_types is None else work.lead_types
@@ -72,12 +85,7 @@ def classes_on(
     in_set = np.array([[name in some for name in names] for some in work.lead_sets] + [[True] * n_types])
     named = in_set[lead[first]] & (affinity.T > 0)[task_type[first]] & (beside == 0)
     kind = task_type[first].astype(np.int32)
-    found = DemandClasses(of_task, first, kind, units[first], share[first], beside, partition[first], named, named)
-    fits = np.zeros(named.shape, bool)
-    for number in distinct(found.partition).tolist():
-        mine = found.partition == number
-        fits[mine] = _on_empty_nodes(found, units_of_partition(center, partitions, number), center)[mine]
-    return found._replace(can_lead=named & fits)
+    return DemandClasses(of_task, first, kind, units[first], share[first], beside, partition[first], named, named)
 
 
 def units_of_partition(center: Datacenter, partitions: Sequence[Partition], number: int) -> np.ndarray:
