@@ -23,6 +23,14 @@ def counts_of_the_summary(facts: Facts) -> Iterator[str]:
         "jobs.count": len(facts.folder.jobs),
         "jobs.finished": sum(not facts.is_missing(row["finish_us"]) for row in facts.folder.jobs),
     }
+    killed = {facts.job[hold.task] for hold in facts.folder.holds if hold.outcome == "killed"}
+    if facts.work.limit_us is not None:
+        expected["jobs.killed"] = len(killed)
+    if facts.work.withdraw_us is not None:
+        is_open = [facts.is_missing(row["finish_us"]) and j not in killed for j, row in enumerate(facts.folder.jobs)]
+        is_late = [at <= facts.makespan for at in facts.work.withdraw_us]
+        expected["jobs.withdrawn"] = sum(a and b for a, b in zip(is_open, is_late, strict=True))
+        expected["jobs.started"] = sum(not facts.is_missing(row["start_us"]) for row in facts.folder.jobs)
     for name, value in expected.items():
         part, _, key = name.partition(".")
         if summary[part][key] != value:

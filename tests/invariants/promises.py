@@ -1,6 +1,6 @@
 """What policies promise: order, no idling, requests that are met."""
 
-import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,15 +16,19 @@ MEETS_REQUESTS |= {"rb_fifo", "rb_sjf", "rb_ljf", "llf", "ff", "ffd", "bf", "bfd
 
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
-    """Of a policy that promises it: no task starts before an older one."""
+    """Of a policy that promises it: no task starts before an older one has started, or was withdrawn."""
     if not facts.policy.starts_in_order or facts.outages:
         return
     if any(one.quota or one.user_quota for one in facts.scenario.partitions):
         return  # whoever waits for a quota holds up nobody
-    begins = [row["init_us"] for row in facts.folder.tasks]
-    for task, (before, after) in enumerate(itertools.pairwise(begins)):
-        if not facts.is_missing(after) and not before <= after:
-            yield f"task {task + 1} starts before task {task}"
+    withdraw_us, free_us = facts.work.withdraw_us, -math.inf
+    for task, row in enumerate(facts.folder.tasks):
+        begin = row["init_us"]
+        if facts.is_missing(begin):
+            begin = math.inf if withdraw_us is None else float(withdraw_us[row["job"]])
+        elif begin < free_us:
+            yield f"task {task} starts before task {task - 1}"
+        free_us = max(free_us, begin)
 
 
 def order_within_an_application(facts: Facts) -> Iterator[str]:

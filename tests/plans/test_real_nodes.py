@@ -106,3 +106,21 @@ def test_no_bound_on_the_energy_is_above_that_of_a_run(tmp_path):
     # each job draws 8 of 96 parts of 292 W for 100 s, and the node idles: 100 W but for what executes, 4 x 50 W
     assert found.recommended.choice[COUNT] == 1
     assert found.closed.startswith("none of 0")
+
+
+def test_a_limit_bounds_what_jobs_hold_and_withdrawn_jobs_count_nothing(tmp_path):
+    rows = jobs(40, 5, "4,16 GiB,1,50", "cores,memory,gpus,limit_s")  # 100 s, killed after 50: 10 at once
+    assert loads_of(vs.plan(asked(tmp_path, rows), workers=1)) == round(10 / 12, 6)
+    rows = [f"{row},{'withdraw_s' if k == 0 else 1000 * (k % 2 == 0) or ''}" for k, row in enumerate(rows)]
+    assert loads_of(vs.plan(asked(tmp_path, rows), workers=1)) == round(5 / 12, 6)
+
+
+def test_jobs_that_their_limits_kill_are_over_and_those_that_never_start_are_not(tmp_path):
+    rows = [*jobs(8, 20, "4,16 GiB,1,", "cores,memory,gpus,limit_s"), "160,100,4,16 GiB,1,60"]
+    found = vs.plan(asked(tmp_path, rows), workers=1)
+    assert found.status is Status.RECOMMENDED  # the last job is killed, as its user would have it
+    rows = [*jobs(5, 0, "4,16 GiB,1,", "cores,memory,gpus,withdraw_s"), "0,100,4,16 GiB,1,50"]
+    found = vs.plan(asked(tmp_path, rows, limits={"jobs.latency_us.mean": {"below": "1 h"}}), workers=1)
+    whys = {row.choice[COUNT]: row.why for row in found.evaluated}
+    assert found.recommended.choice[COUNT] == 2
+    assert whys[1] == "a run left jobs waiting until they were withdrawn"

@@ -95,6 +95,13 @@ def ending():
     return replace(case, workload=replace(work, **told))
 
 
+def withdrawn():
+    """The plain case with jobs that are withdrawn before, while and after they run."""
+    case = plain()
+    at_us = np.where(np.arange(case.workload.n_jobs) % 2, np.inf, case.workload.arrival_us + 1.0)
+    return replace(case, workload=replace(case.workload, withdraw_us=at_us))
+
+
 def requests():
     """Requests of two nodes, and others that are consolidated, on the nodes that hold their data."""
     base = request_scenario(3, "fcfs", {}, noise=False)
@@ -263,6 +270,9 @@ DAMAGES = [
     ("counts_of_the_summary", plain, tell("tasks/count", 7)),
     ("counts_of_the_summary", plain, tell("jobs/finished", 3)),
     ("counts_of_the_summary", plain, tell("tasks/by_type/A", more(1))),
+    ("counts_of_the_summary", ending, tell("jobs/killed", more(1))),
+    ("counts_of_the_summary", withdrawn, tell("jobs/withdrawn", more(1))),
+    ("counts_of_the_summary", withdrawn, tell("jobs/started", more(1))),
     ("types_that_run_nothing_are_named", plain, tell("provenance/resources", ["A"])),
     ("latencies_of_the_summary", plain, tell("tasks/wait_us/mean", more(1e-3))),
     ("latencies_of_the_summary", plain, tell("jobs/latency_us/p90", more(1e-3))),

@@ -29,7 +29,7 @@ def print_summary(result: Result, out: Path | None) -> None:
     if result.exit_reason is not ExitReason.ALL_DONE:
         console.print(unfinished(result), style="bold", markup=False)
     console.print(latency_table(summary, console))
-    console.print(_run_table(summary, _load(result), undone_jobs(result)))
+    console.print(_run_table(summary, _load(result), undone_jobs(summary["jobs"])))
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
 

@@ -1,11 +1,11 @@
 """Messages about runs that did not finish all tasks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vinesim.model.result import KILLED, ExitReason, Result
+from vinesim.model.result import ExitReason, Result
 
 if TYPE_CHECKING:
     from vinesim.studies.sweep import Sweep
@@ -18,17 +18,11 @@ def unfinished(result: Result) -> str:
     return f"{line}; {reason}" if reason else line
 
 
-def undone_jobs(result: Result) -> dict[str, int]:
-    """Return how many jobs were not finished, by the reason."""
-    early, jobs = result.outcome.early, result.jobs
-    is_undone = np.isnan(jobs["finish_us"])
-    killed = np.zeros(len(is_undone), bool)
-    if early is not None:
-        killed[result.tasks["job"][early.task[early.why == KILLED]]] = True
-    withdrawn = is_undone & ~killed & (jobs.get("withdraw_us", np.inf) <= result.outcome.end_us)
-    left = is_undone & ~killed & ~withdrawn
-    words = ("jobs killed by their limit", "jobs withdrawn", "jobs unfinished")
-    return {word: int(mine.sum()) for word, mine in zip(words, (killed, withdrawn, left), strict=True)}
+def undone_jobs(jobs: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many jobs were not finished, by the reason, from the numbers of jobs of a summary."""
+    killed, withdrawn = jobs.get("killed", 0), jobs.get("withdrawn", 0)
+    left = jobs["count"] - jobs["finished"] - killed - withdrawn
+    return {"jobs killed by their limit": killed, "jobs withdrawn": withdrawn, "jobs unfinished": left}
 
 
 def stalled_points(sweep: "Sweep") -> list[dict[str, Any]]:

@@ -61,6 +61,13 @@ def measure(
         jobs["count"] = np.full(runs, work.n_jobs)
     if record("jobs.finished"):
         jobs["finished"] = np.isfinite(tables.job_finish_us).sum(axis=-1)
+    if work.limit_us is not None and record("jobs.killed"):
+        jobs["killed"] = np.full(runs, tables.job_is_killed.sum())
+    if work.withdraw_us is not None:
+        if record("jobs.withdrawn"):
+            jobs["withdrawn"] = np.full(runs, tables.job_is_withdrawn.sum())
+        if record("jobs.started"):
+            jobs["started"] = np.isfinite(tables.job_start_us).sum(axis=-1)
     if record("jobs.latency_us"):
         jobs["latency_us"] = spread(tables.job_latency_us[..., start:], "jobs.latency_us")
     if warm_up is not None and record("jobs.warm_up"):

@@ -10,7 +10,7 @@ from vinesim.metrics.segments import Segments, numbered, segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, time_series
 from vinesim.model.electricity import Series
 from vinesim.model.energy_parts import EnergyParts
-from vinesim.model.result import FAILED, INTERRUPTED, PREEMPTED, Outcome, Table
+from vinesim.model.result import FAILED, INTERRUPTED, KILLED, PREEMPTED, Outcome, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import ONE_SLOT
 
@@ -62,6 +62,24 @@ class Tables:
     def job_latency_us(self) -> np.ndarray:
         """[..., J] us."""
         return self.job_finish_us - self.arrival_us
+
+    @cached_property
+    def job_is_killed(self) -> np.ndarray:
+        """[J] whether a task of the job was killed by its limit."""
+        early, found = self.outcome.early, np.zeros(self.scenario.workload.n_jobs, bool)
+        if early is not None:
+            killed = early.task[early.why == KILLED]
+            found[np.searchsorted(self.scenario.workload.job_first, killed, side="right") - 1] = True
+        return found
+
+    @cached_property
+    def job_is_withdrawn(self) -> np.ndarray:
+        """[J] whether the job was withdrawn before all of its tasks were over, and none of them was killed."""
+        withdraw_us = self.scenario.workload.withdraw_us
+        if withdraw_us is None:
+            return np.zeros(self.scenario.workload.n_jobs, bool)
+        is_late = withdraw_us <= self.outcome.end_us
+        return np.asarray(np.isnan(self.job_finish_us) & ~self.job_is_killed & is_late)
 
     @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

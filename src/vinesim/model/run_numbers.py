@@ -20,6 +20,9 @@ NUMBERS = {
     for number in (
         Number("jobs.count"),
         Number("jobs.finished", "higher"),
+        Number("jobs.killed", "lower"),
+        Number("jobs.withdrawn"),
+        Number("jobs.started", "higher", _INIT),
         Number("jobs.latency_us", "lower"),
         Number("jobs.wait_us", columns=_INIT),
         Number("jobs.bounded_slowdown", columns=_INIT),

@@ -18,6 +18,9 @@ STATISTICS = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9":
 NUMBERS = {  # by the start of the name; a statistic comes before the words, other endings after them
     "jobs.count": Title("jobs"),
     "jobs.finished": Title("finished jobs"),
+    "jobs.killed": Title("jobs killed by their limit"),
+    "jobs.withdrawn": Title("withdrawn jobs"),
+    "jobs.started": Title("jobs that started"),
     "jobs.latency_us": Title("latency of jobs", "us"),
     "jobs.wait_us": Title("waiting time of jobs", "us"),
     "jobs.bounded_slowdown": Title("bounded slowdown of jobs"),

@@ -20,6 +20,7 @@ from vinesim.model.plan import FRESH, Limit, Plan
 from vinesim.model.study import Axis, Study
 from vinesim.plans.board import Board
 from vinesim.plans.candidate import Candidate
+from vinesim.plans.runs import is_unfinished
 from vinesim.plans.verdicts import Judgement, Verdict, judged
 from vinesim.studies.sweep import sweep
 from vinesim.workloads.registry import GENERATORS
@@ -106,7 +107,9 @@ def _longer(board: Board, point: int, out: Path | None, choice: tuple[Any, ...])
 def _judged(limit: Limit, table: Any, study: Study) -> Judgement:
     missing = np.full(table.n_rows, math.nan)
     column = np.asarray(table.get(limit.number, missing), np.float64)
-    unfinished = np.asarray(table["jobs.finished"]) < np.asarray(table["jobs.count"])
+    names = [name for name in ("jobs.count", "jobs.finished", "jobs.killed", "jobs.withdrawn") if name in table]
+    rows = zip(*(np.asarray(table[name], np.float64).tolist() for name in names), strict=True)
+    unfinished = [is_unfinished(dict(zip(names, row, strict=True))) for row in rows]
     return judged(limit, np.where(unfinished, math.nan, column), 1, is_random=study.replications > 1)
 
 

@@ -109,10 +109,12 @@ class Runs:
                 return self._pool.failed[run_id]
             numbers = self._known[run_id]
             reason = str(numbers.get("exit_reason"))
-            if reason in ENDED and _unfinished(numbers):
+            if reason in ENDED and is_unfinished(numbers):
                 return ENDED[reason]
-            if _unfinished(numbers):
+            if is_unfinished(numbers):
                 return "a run left jobs unfinished"
+            if _float(numbers, "jobs.started") < _float(numbers, "jobs.count"):
+                return "a run left jobs waiting until they were withdrawn"
         return ""
 
     def values(self, point: int, replications: range, names: Iterable[str]) -> dict[str, np.ndarray]:
@@ -138,8 +140,10 @@ class Runs:
             self._pool.close()
 
 
-def _unfinished(numbers: Numbers) -> bool:
-    return _float(numbers, "jobs.finished") < _float(numbers, "jobs.count")
+def is_unfinished(numbers: Numbers) -> bool:
+    """Whether a run left jobs that are not over; a job is over too if its limit killed it or it was withdrawn."""
+    over = [_float(numbers, f"jobs.{name}") for name in ("finished", "killed", "withdrawn")]
+    return float(np.nansum(over)) < _float(numbers, "jobs.count")
 
 
 def _float(numbers: Mapping[str, float | str], name: str) -> float:
