@@ -10,6 +10,7 @@ import inspect
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -62,7 +63,7 @@ def _faults(
 ) -> Iterator[tuple[int, str, Collection[str]]]:
     """Yield (line, name, known names) of each undefined name in a code object and those nested in it."""
     names = ChainMap(function.__globals__, vars(builtins))
-    for line, path in _paths(code):
+    for line, path in _paths(code, code.co_linetable):
         yield from _fault(line, path, view, parts, names)
     for inner in code.co_consts:
         if inspect.iscode(inner):
@@ -95,8 +96,13 @@ def _fault(
         value = getattr(value, attribute)
 
 
-def _paths(code: CodeType) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield (line, "global" or "local", name, attribute, attribute ...) of each name that a code object reads."""
+@lru_cache(1000)
+def _paths(code: CodeType, lines: bytes) -> list[tuple[int, tuple[str, ...]]]:
+    """Return (line, "global" or "local", name, attribute, attribute ...) of each name that a code object reads."""
+    return list(_read(code))
+
+
+def _read(code: CodeType) -> Iterator[tuple[int, tuple[str, ...]]]:
     path: tuple[str, ...] = ()
     line = code.co_firstlineno
     for step in dis.get_instructions(code):
