@@ -97,19 +97,22 @@ class InSlot:
         self._of = kernel, may_preempt(decide)
 
     def __call__(self, model: Arrays, state: Arrays, *others: Any) -> int:
-        return int(self._kernel(model, state, *others, self._loop(model, state)))
+        return int(self._kernel(model, slot.Seen(state.arrays), *others, self._loop(model, state)))
 
-    def addresses(self, *arguments: Any) -> tuple[int, ...]:
+    def addresses(self, model: Arrays, state: Arrays, *others: Any) -> tuple[int, ...]:
         """Where its code for such arguments is, and the loop for all policies."""
-        loop_ = self._loop(*arguments[:2])
-        return *addresses(self._kernel, *arguments, loop_), loop_
+        loop_ = self._loop(model, state)
+        return *addresses(self._kernel, model, slot.Seen(state.arrays), *others, loop_), loop_
 
     def _loop(self, model: Arrays, state: Arrays) -> int:
         return _address_for_all(*self._of, model._numba_type_, state._numba_type_)
 
     def is_loaded(self, model: Arrays, state: Arrays, *others: Any) -> bool:
-        """Whether this process has the policy's code for such arguments."""
-        return is_loaded(self._kernel, model, state, *others, 0)
+        """Whether this process has the policy's code for such arguments, and the loop."""
+        made = _loops_for_all.get(loop_for_all(*self._of)[0])
+        kinds = slot.types_of_loop(model._numba_type_, state._numba_type_)
+        is_there = made is not None and kinds in made.overloads
+        return is_there and is_loaded(self._kernel, model, slot.Seen(state.arrays), *others, 0)
 
     @property
     def signatures(self) -> Any:

@@ -6,6 +6,7 @@ own code only. As all that is called, it is given another copy of the model and 
 and a task would take a third longer under HIGH.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from vinesim.state.by_reference import Reference, by_reference, outside
+from vinesim.state.by_reference import Arrays, ArraysType, Reference, by_reference, outside
 from vinesim.state.layout import Action, View
 
 
@@ -34,6 +35,23 @@ LIMITS = (types.boolean, types.boolean, types.float64, types.float64, types.int6
 def types_of_loop(model, state):
     """The types of the arguments of the loop for all policies, of a model and a state of these types."""
     return model, state, SLOT, SLOT, *LIMITS
+
+
+class Seen(Arrays):
+    """A state's arrays for the code of a policy, of one type whether segments may end early or not: it is then compiled
+    once for both. Policies do not ask which it is (``state/kernel.py``: ``ends_early``), as ``left`` is for those that
+    preempt; the loop asks."""
+
+    @property
+    def _numba_type_(self):
+        return _seen(super()._numba_type_)
+
+
+@cache
+def _seen(kind):
+    arrays = dict(zip(kind.target.fields, kind.target.types, strict=True))
+    arrays["task_left"] = types.Array(types.float64, 1, "C", readonly=True)
+    return ArraysType(types.NamedTuple(arrays.values(), kind.target.instance_class))
 
 
 def _called(context, builder, address, returns, kinds, arguments):

@@ -16,6 +16,7 @@ from typing import Any
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.core.typing.typeof import typeof
 from numba.extending import intrinsic
 
@@ -110,7 +111,10 @@ def has_speed_curves(model: Any, *others: Any) -> bool:
 def ends_early(model: Any, state: Any, *others: Any) -> bool:
     """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
     arrays = state.target
-    return bool(arrays.types[arrays.fields.index("task_left")].dtype != types.int8)
+    left = arrays.types[arrays.fields.index("task_left")]
+    if not left.mutable:  # engine/slot.py: Seen
+        raise TypingError("the code of a policy is the same whether segments may end early or not")
+    return bool(left.dtype != types.int8)
 
 
 def writes_held(model: Any, state: Any, *others: Any) -> bool:

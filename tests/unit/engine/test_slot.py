@@ -6,17 +6,21 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 import vinesim as vs
 from benchmarks import engine
 from benchmarks.cases import Case
 from tests.properties.equivalence import any_scenario, every_policy, options_of, run, unlike
-from vinesim.engine import binding
-from vinesim.engine.binding import InSlot, bound, bound_for
+from vinesim.engine import binding, slot
+from vinesim.engine.binding import InSlot, bound, bound_for, bound_in_slot
 from vinesim.engine.machine_code import FOR_ALL, LOOP
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
-from vinesim.state import machine_code
+from vinesim.state import kernel, machine_code
+from vinesim.state.build import build_model
+from vinesim.state.by_reference import Arrays
+from vinesim.state.initial import build_state
 from vinesim.state.queries import first_free, nothing, oldest_pending, start
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -83,6 +87,21 @@ def test_a_further_policy_compiles_no_loop(tmp_path, monkeypatch):
     finally:
         machine_code.folder.cache_clear()
         binding._address_for_all.cache_clear()
+
+
+def test_a_policy_is_compiled_once_whether_segments_may_end_early_or_not(monkeypatch):
+    monkeypatch.setattr(binding, "_loops", {})
+    plain = Case("small", 4, 4).scenario(Other)
+    limited = replace(plain, workload=replace(plain.workload, limit_us=np.full(4, 1e9)))
+    assert [run(one, "compiled").exit_reason for one in (plain, limited)] == ["ALL_DONE"] * 2
+    assert len(bound_in_slot(Other.decide, LOOP).loop.signatures) == 1
+
+
+def test_its_code_cannot_ask_which_it_is():
+    state = build_state(build_model(Case("small", 4, 4).scenario(One), ()), 0, ends_early=True)
+    assert kernel.ends_early(None, Arrays(state)._numba_type_)
+    with pytest.raises(TypingError, match="the same whether segments may end early"):
+        kernel.ends_early(None, slot.Seen(state)._numba_type_)
 
 
 def test_long_runs_take_the_loop_that_the_policy_is_inlined_into(monkeypatch):
