@@ -10,6 +10,7 @@ import numpy as np
 
 from vinesim.state import queries
 from vinesim.state.bits import at_or_after
+from vinesim.state.changed_nodes import renew_changed
 from vinesim.state.compiled_form import with_changes_noted
 from vinesim.state.highest_of_blocks import BLOCK, set_in_row
 from vinesim.state.kernel import inlined, kernel, not_negative
@@ -45,21 +46,13 @@ def _count(model, state, node):
 @kernel
 def _count_changed(model, state):
     """Count the tasks again on the nodes that have changed; before the first question no change is noted."""
-    run, n_kept = state.run[0], state.changed_node.shape[0]
+    run = state.run[0]
     seen = run.n_changes_counted
     if seen == run.n_changes:
         return
     run.n_changes_counted = run.n_changes
     see_changes(model, state)
-    if seen >= 0 and run.n_changes - seen <= n_kept:
-        for change in range(seen + 1, run.n_changes + 1):
-            node = np.int64(state.changed_node[change & (n_kept - 1)])
-            if state.node_change[node] == change:  # else it has changed again
-                _count(model, state, node)
-        return
-    for node in range(model.node_rack.shape[0]):
-        if state.node_change[node] > seen:
-            _count(model, state, np.int64(node))
+    renew_changed(model, state, seen, _count)
 
 
 def _of_all(model, state, task, p, first_on):

@@ -10,6 +10,7 @@ import numpy as np
 
 from vinesim.state import node_index, queries
 from vinesim.state.bits import ONE, ZERO
+from vinesim.state.changed_nodes import renew_changed
 from vinesim.state.compiled_form import with_only_several_units
 from vinesim.state.kernel import inlined, kernel, not_negative
 from vinesim.state.layout import FULL, OVERFULL
@@ -43,17 +44,7 @@ def _renew_offers(model, state):
     """Bring what the nodes have room for up to date with the changes that were not seen yet."""
     if state.node_offers.shape[0] == 0:
         return
-    run, n_kept = state.run[0], state.changed_node.shape[0]
-    seen = run.n_changes_seen
-    if seen >= 0 and run.n_changes - seen <= n_kept:
-        for change in range(seen + 1, run.n_changes + 1):
-            node = not_negative(state.changed_node[change & (n_kept - 1)])
-            if state.node_change[node] == change:  # else it has changed again
-                _renew_node(model, state, node)
-        return
-    for node in range(model.node_rack.shape[0]):
-        if state.node_change[node] > seen:
-            _renew_node(model, state, np.int64(node))
+    renew_changed(model, state, state.run[0].n_changes_seen, _renew_node)
 
 
 @inlined
