@@ -16,19 +16,20 @@ MEETS_REQUESTS |= {"rb_fifo", "rb_sjf", "rb_ljf", "llf", "ff", "ffd", "bf", "bfd
 
 
 def in_order_of_arrival(facts: Facts) -> Iterator[str]:
-    """Of a policy that promises it: no task starts before an older one has started, or was withdrawn."""
+    """Of a policy that promises it: no task starts before an older one, or before that was withdrawn."""
     if not facts.policy.starts_in_order or facts.outages:
         return
     if any(one.quota or one.user_quota for one in facts.scenario.partitions):
         return  # whoever waits for a quota holds up nobody
-    withdraw_us, free_us = facts.work.withdraw_us, -math.inf
+    gone = [math.inf] * facts.work.n_jobs if facts.work.withdraw_us is None else facts.work.withdraw_us
+    older, latest = 0, -math.inf
     for task, row in enumerate(facts.folder.tasks):
         begin = row["init_us"]
-        if facts.is_missing(begin):
-            begin = math.inf if withdraw_us is None else float(withdraw_us[row["job"]])
-        elif begin < free_us:
-            yield f"task {task} starts before task {task - 1}"
-        free_us = max(free_us, begin)
+        if not facts.is_missing(begin) and begin < latest:
+            yield f"task {task} starts before task {older}"
+        until = gone[row["job"]] if facts.is_missing(begin) else begin
+        if until >= latest:
+            older, latest = task, until
 
 
 def order_within_an_application(facts: Facts) -> Iterator[str]:
