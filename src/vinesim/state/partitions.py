@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vinesim.formats.source.amounts import amount_words
 from vinesim.model.errors import Problem
 from vinesim.model.partition import types_of
 from vinesim.model.scenario import Scenario
@@ -93,11 +94,13 @@ def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
     if work.partition is None:
         return []
     quotas, problems = quotas_of(scenario, classes), []
+    names = [p.name for p in scenario.datacenter.processor_types]
     is_gang = np.zeros(work.n_jobs, bool) if work.gang_within is None else gangs_of(work) != NO_GANG
     for k in range(len(quotas.types)):
         alone = quotas.least[classes.of_task, k]
         together = np.add.reduceat(alone, work.job_first[:-1])
         needed = np.where(is_gang, together, np.maximum.reduceat(alone, work.job_first[:-1]))
+        name = "|".join(np.array(names)[quotas.types[k]])
         for account, own in enumerate(quotas.quotas_of):
             for quota in own:
                 if quotas.counted[quota] == k:
@@ -106,8 +109,8 @@ def over_quota(scenario: Scenario, classes: DemandClasses) -> list[Problem]:
                     problems += [
                         Problem(
                             f"workload: task {work.job_first[job]}",
-                            f"at most {most:g}, {quotas.words[quota]}",
-                            f"{needed[job]:g}",
+                            f"at most {amount_words(name, most)}, {quotas.words[quota]}",
+                            amount_words(name, float(needed[job])),
                             "Ask for less, or raise the quota.",
                         )
                         for job in jobs[:5]

@@ -87,6 +87,8 @@ WRONG = [
     (TWO.replace("A100: 6", "A100: 0"), JOBS, r"s.yaml:13:.*a value above 0"),
     (TWO.replace("A100: 6", "A100: 3"), JOBS, r"jobs.csv:2: expected at most 3, the quota of user ada"),
     (TWO, JOBS.replace("bob,batch", "bob,bathc"), r"jobs.csv:4: expected partition: one of gpu, batch, found 'bathc'"),
+    (TWO.replace("memory: 128 GiB", "memory: 8 GiB"), JOBS,
+     r"jobs.csv:4: expected at most 8 GiB, the quota of partition batch on memory, found 32 GiB"),
     (TWO.replace('"CPU|A100": 16', "A100: 2"), JOBS.replace("ada,gpu", "ada,batch", 1),
      r"jobs.csv:2: expected at most 2, the quota of partition batch on A100, found 4"),
     (TWO.replace("groups: [fat]", "groups: [thin]"), JOBS, r"jobs.csv:2: expected a node of the partition gpu"),
