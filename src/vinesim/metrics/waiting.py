@@ -26,10 +26,15 @@ ORDER BY init_us IS NULL DESC, init_us DESC, task DESC LIMIT 1
 _GANG = "SELECT task FROM tasks WHERE job = $job AND init_us IS NOT DISTINCT FROM $init_us"
 _SLOWEST = """
 SELECT job FROM jobs LEFT JOIN (
-    SELECT job, max(withdraw_us) AS gone_us FROM withdrawn JOIN tasks USING (task) GROUP BY job
+    SELECT job, max(coalesce(tasks.finish_us, withdraw_us, left_us, $end_us)) AS over_us FROM tasks
+    LEFT JOIN withdrawn USING (task)
+    LEFT JOIN (
+        SELECT task, max(end_us) AS left_us FROM held WHERE outcome IN ('killed', 'withdrawn') GROUP BY task
+    ) USING (task)
+    SEMI JOIN (SELECT job FROM jobs WHERE latency_us IS NULL) USING (job) GROUP BY job
 ) USING (job) WHERE arrival_us <= $end_us
-ORDER BY coalesce(latency_us, coalesce(gone_us, $end_us) - arrival_us) DESC, job LIMIT $n
-"""
+ORDER BY coalesce(latency_us, over_us - arrival_us) DESC, job LIMIT $n
+"""  # a job that did not finish: until its limit or its withdrawal ended it, or else until the run ended
 _OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
 _ON_UNITS = """
 SELECT held.task, tasks.job, held.unit, held.begin_us, coalesce(held.end_us, $end_us) AS end_us, held.amount
@@ -116,7 +121,8 @@ def waiting_of(folder: str | Path, job: int) -> Waiting:
 
 
 def slowest_jobs(folder: str | Path, count: int) -> list[int]:
-    """Return the jobs with the longest latency, longest first; one that never finished counts until the run ended."""
+    """Return the jobs with the longest latency, longest first; one that never finished counts until it was killed or
+    withdrawn, or the run ended."""
     with open_result(folder) as result:
         return longest(result, count)
 

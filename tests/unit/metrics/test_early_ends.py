@@ -95,6 +95,18 @@ def test_a_job_that_was_withdrawn_waits_until_then(tmp_path):
     assert mean.tolist() == pytest.approx([0, 1, 2, 1, 1, 1, 1, 1, 1, 1, 0])
 
 
+def test_a_job_is_slow_until_its_limit_or_its_withdrawal_ends_it(tmp_path):
+    """Three jobs one after the other: one ends at 100, one is killed at 140, one is withdrawn as it runs, at 190; one
+    waits until the run ends."""
+    more = {"limit_us": [np.inf, 40.0, np.inf, np.inf], "withdraw_us": [np.inf, np.inf, 190.0, np.inf]}
+    scenario = case([0.0, 10.0, 20.0, 150.0], [100.0, 500.0, 500.0, 10.0], "fcfs", **more)
+    recorded(tmp_path / "run", replace(scenario, horizon_us=195.0))
+    assert slowest_jobs(tmp_path / "run", 4) == [2, 1, 0, 3]
+    more["withdraw_us"][1] = 200.0  # the kill came first
+    recorded(tmp_path / "again", case([0.0, 10.0, 20.0, 150.0], [100.0, 500.0, 500.0, 10.0], "fcfs", **more))
+    assert slowest_jobs(tmp_path / "again", 4) == [2, 1, 0, 3]
+
+
 def test_a_preempted_job_that_was_withdrawn_waits_no_more(tmp_path):
     scenario = case([0.0, 10.0], [100.0, 50.0], "priority", priority=[0.0, 1.0], withdraw_us=[30.0, np.inf])
     done = recorded(tmp_path / "run", scenario)
