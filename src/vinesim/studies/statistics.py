@@ -110,9 +110,9 @@ def summarize_points(table: Table, axes: Sequence[str], of: Sequence[str], confi
 @cache
 def t_factor(confidence: float, freedom: int) -> float:
     """Return the half width of Student's two-sided interval, in standard errors."""
-    from scipy.stats import t
+    from scipy.special import stdtrit  # scipy.stats, which calls it, takes half a second to import
 
-    return float(t.ppf(0.5 + confidence / 2, freedom))
+    return float(stdtrit(freedom, 0.5 + confidence / 2))
 
 
 def finite(values: Values) -> tuple[np.ndarray, int]:
