@@ -11,7 +11,7 @@ from tests.policies.test_contract import ENGINES, finishes, scenario
 from tests.properties.equivalence import differences
 from vinesim.metrics.deadline_bound import least_missed
 from vinesim.model.application import Application
-from vinesim.plans.fluid import work_of
+from vinesim.plans.work import work_of
 
 TABLE = np.array([[[10.0, 11.0, 15.0]]])
 
@@ -76,7 +76,7 @@ def test_the_bound_of_missed_deadlines_and_the_load_know_the_table():
     assert least_missed(case)["missed"] == 0
     assert least_missed(replace(case, consolidated_us=None))["missed"] == 2
     alone = replace(case, applications=())
-    assert work_of([alone]).units[0, 0] == pytest.approx(20 / 2)
+    assert work_of([alone]).held.tolist() == [[[pytest.approx(20 / 2)]]]
     assert not work_of([case]).fits  # consolidation has no constant speed
 
 

@@ -15,7 +15,7 @@ from vinesim.live.record import SCENARIO, write_scenario
 from vinesim.live.state import LiveState, expected_us
 from vinesim.metrics.deadline_bound import least_missed
 from vinesim.model.application import Application
-from vinesim.plans.fluid import work_of
+from vinesim.plans.work import work_of
 from vinesim.policies.documents import read_scenario
 from vinesim.policies.registry import resolve
 from vinesim.state.build import build_model
@@ -221,7 +221,7 @@ def test_a_live_run_that_is_written_as_a_scenario_keeps_them(tmp_path):
 
 def test_the_fluid_load_of_a_plan_takes_the_best_that_each_type_gets_done():
     found = work_of([case_of({"*": (1.0, 0.9, 0.6), "B": (1.0, 0.5)})])
-    assert found.units[:, 0].tolist() == pytest.approx([(6.0 + 3.0) / 1.8 / 6.0, 4.0 / 6.0])  # in a span of 6
+    assert found.whole.tolist() == [[pytest.approx((6.0 + 3.0) / 1.8 / 6.0 + 4.0 / 6.0)]]  # in a span of 6
 
 
 @pytest.mark.parametrize(("kinds", "n_missed"), [("AAA", 0), ("BBB", 1), ("AAB", 1)])
