@@ -51,7 +51,8 @@ def run_events(
 ):
     """Handle events until there are none, the horizon or a pause is next, or ``max_events`` were handled.
 
-    It pauses for what is done in Python: a period of a batch policy, or an outage.
+    It pauses for what is done in Python: a period of a batch policy, or an outage. The clock stays at the last event
+    then: nothing may come of the pause if all tasks are over.
     Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER. After each event the policy is asked until it
     wants nothing more; it is not asked while nothing is pending, while no unit has room unless it may over-commit, or
     while quotas leave no room for any pending task. A policy that sees every event is asked at least once after each,
@@ -70,6 +71,8 @@ def run_events(
             return NO_EVENTS
         if now > horizon_us:
             return AT_HORIZON
+        if pause_us == now and finish_us > now and arrival_us > now:
+            return AT_PAUSE
         run.now_us = now
         unit, job, task = np.int64(-1), np.int64(-1), np.int64(-1)
         if finish_us == now:
@@ -81,8 +84,6 @@ def run_events(
         elif arrival_us == now:
             event = ARRIVAL
             job = arrive(model, state)
-        elif pause_us == now:
-            return AT_PAUSE
         else:
             event = OUTAGE if run.had_outage else TIMER
             run.timer_us = np.inf

@@ -101,6 +101,7 @@ class OutageClock:
     def tick(self) -> None:
         """Bring nodes up, then take nodes down, then withdraw jobs; then the policy must be asked."""
         time_us = self.next_us
+        self.run.set_clock(time_us)
         ended, begun = self.failures.at(time_us)
         is_listed = self._n_done < len(self._times) and self._times[self._n_done] == time_us
         withdrawn = []

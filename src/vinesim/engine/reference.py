@@ -178,14 +178,14 @@ def run_events(
             return NO_EVENTS
         if now > horizon_us:
             return AT_HORIZON
+        if pause_us == now and finish_us > now and arrival_us > now:
+            return AT_PAUSE
         state.now_us = now
         unit = job = task = -1
         if finish_us == now:
             event, (task, unit) = FINISH, finish(state)
         elif arrival_us == now:
             event, job = ARRIVAL, arrive(state)
-        elif pause_us == now:
-            return AT_PAUSE
         else:
             event, state.timer_us = OUTAGE if state.had_outage else TIMER, math.inf
             state.had_outage = False

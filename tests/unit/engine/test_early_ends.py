@@ -106,6 +106,23 @@ def test_jobs_are_withdrawn():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_ends_when_its_last_task_is_over(engine):
+    """The first is killed at 5 and the second ends at 8, or is withdrawn at 7; what comes later is no part of the run."""
+    times, limits = [10.0, 3.0], [5.0, np.inf]
+    later = {
+        "withdrawal": case([0.0, 0.0], times, "high", limit_us=limits, withdraw_us=[900.0, 900.0]),
+        "outage": case([0.0, 0.0], times, "high", limit_us=limits, outages=(vs.Outage(0, 0, 900.0, 999.0),)),
+        "period": case([0.0, 0.0], times, "ff", limit_us=limits),
+    }
+    later["failure"] = replace(later["outage"], outages=(), failures=(vs.Failures(vs.Times(9e9), vs.Times(1.0)),))
+    later["period"] = replace(later["period"], period_us=500.0)
+    ends_us = {name: vs.simulate(one, engine=engine).summary["makespan_us"] for name, one in later.items()}
+    assert ends_us == {"withdrawal": 8.0, "outage": 8.0, "failure": 8.0, "period": 5.0}
+    last = case([0.0, 0.0], times, "high", limit_us=limits, withdraw_us=[900.0, 7.0])
+    assert vs.simulate(last, engine=engine).summary["makespan_us"] == 7.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_tasks_run_from_the_beginning(engine):
     result = vs.simulate(case([0.0, 0.0], [10.0, 3.0], "high", 2, placed=[1, -1]), engine=engine)
     assert result.tasks["unit"].tolist() == [1, 0]
