@@ -107,7 +107,7 @@ def test_jobs_are_withdrawn():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_ends_when_its_last_task_is_over(engine):
-    """The first is killed at 5 and the second ends at 8, or is withdrawn at 7; what comes later is no part of the run."""
+    """The first is killed at 5, the second ends at 8 or is withdrawn at 7; what comes later is no part of the run."""
     times, limits = [10.0, 3.0], [5.0, np.inf]
     later = {
         "withdrawal": case([0.0, 0.0], times, "high", limit_us=limits, withdraw_us=[900.0, 900.0]),
