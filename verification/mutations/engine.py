@@ -100,7 +100,7 @@ MUTATIONS = (
     mutation(
         "a request on several nodes takes the busiest ones",
         GANGS,
-        "state/request_gangs.py",
+        "state/least_busy.py",
         "if best < 0 or n < fewest:",
         "if best < 0 or n > fewest:",
         "engine/reference_gangs.py",

@@ -376,6 +376,7 @@ def test_the_kinds_of_numbers_are_those_of_a_summary():
         kind
         for kind in NUMBERS
         if kind.startswith(("deadlines.", "periods.", "energy.", "bound.", "utilization.by_resource", "outages."))
+        or kind in ("jobs.killed", "jobs.withdrawn", "jobs.started")  # with limits, or withdrawals
     }
     assert {"jobs.latency_us", "tasks.response_us", "utilization.by_type", "exit_reason", "energy_j"} <= kinds
     assert all(kind in kinds for kind in NUMBERS if kind not in optional and "warm_up" not in kind and "." in kind)
