@@ -47,13 +47,26 @@ def _summary(time_us: float) -> dict[str, Any]:
 )
 def test_latencies_fit_the_terminal_in_whole_cells(time_us, width, left_out):
     console = Console(width=width, file=io.StringIO())
-    console.print(latency_table(_summary(time_us), console))
+    console.print(latency_table(_summary(time_us), console, {}))
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     header, _, *rows = (line for line in lines[1:] if line.strip())
     assert header.split() == ["count", *(name for name in LATENCIES.values() if name not in left_out)]
     assert [row.split()[:2] for row in rows] == [[name, "1,234,567"] for name in ("jobs", "tasks", "response")]
     assert all(row.count(format_time_us(time_us)) == len(LATENCIES) - len(left_out) for row in rows)
+
+
+def test_waiting_times_are_counted_with_those_that_started_and_did_not_finish(vinesim, tmp_path):
+    """On one node, the first job is killed, the second finishes, and the third is withdrawn before it starts."""
+    rows = ["arrival_s,time_s,cores,limit_s,withdraw_s", "0,100,8,50,", "10,20,8,90,", "20,20,8,90,30"]
+    (tmp_path / "jobs.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "a.yaml").write_text(
+        "extends: none\nprocessor_types: [{name: CPU}]\nnetwork: none\npolicy: fcfs\nworkload: {file: jobs.csv}\n"
+        "datacenter: {racks: [{nodes: [{units: {CPU: {cores: 8}}, memory: 1 GiB}]}]}\n"
+    )
+    out = vinesim("run", tmp_path / "a.yaml").out
+    for name, count in {"jobs": 1, "tasks": 1, "response": 1, "waiting, jobs": 2, "waiting, tasks": 2}.items():
+        assert re.search(rf"^ *{name} +{count} ", out, re.M), (name, out)
 
 
 def test_json_is_the_summary_and_nothing_else(vinesim, paper, tmp_path):

@@ -28,26 +28,32 @@ def print_summary(result: Result, out: Path | None) -> None:
     summary = result.summary
     if result.exit_reason is not ExitReason.ALL_DONE:
         console.print(unfinished(result), style="bold", markup=False)
-    console.print(latency_table(summary, console))
+    console.print(latency_table(summary, console, _started(result)))
     console.print(_run_table(summary, _load(result), undone_jobs(summary["jobs"])))
     if out is not None:
         console.print(f"The result folder is {out}: summary.json and the tables as Parquet files.")
 
 
-def latency_table(summary: dict[str, Any], console: Console) -> Table:
+def _started(result: Result) -> dict[str, int]:
+    """Return how many jobs and tasks started: these have waiting times, also those that did not finish."""
+    times = {"jobs": result.jobs["start_us"], "tasks": result.outcome.task_init_us}
+    return {group: int(np.isfinite(time_us).sum()) for group, time_us in times.items()}
+
+
+def latency_table(summary: dict[str, Any], console: Console, started: Mapping[str, int]) -> Table:
     """Return the latencies with as many columns as fit, because a time split over two lines is hard to read."""
     shown = list(LATENCIES)
-    table = _latencies(summary, shown)
+    table = _latencies(summary, shown, started)
     unbound = console.options.update(width=WIDEST)
     for quantile in LEFT_OUT:
         if console.measure(table, options=unbound).maximum <= console.width:
             break
         shown.remove(quantile)
-        table = _latencies(summary, shown)
+        table = _latencies(summary, shown, started)
     return table
 
 
-def _latencies(summary: dict[str, Any], shown: list[str]) -> Table:
+def _latencies(summary: dict[str, Any], shown: list[str], started: Mapping[str, int]) -> Table:
     table = Table(title="Latency", title_justify="left", box=SIMPLE, pad_edge=False)
     for title in ("", "count", *(LATENCIES[quantile] for quantile in shown)):
         table.add_column(title, justify="right" if title else "left", no_wrap=True)
@@ -61,7 +67,8 @@ def _latencies(summary: dict[str, Any], shown: list[str]) -> Table:
         if key not in summary[group]:
             continue
         times = [time_or_dash(summary[group][key][quantile]) for quantile in shown]
-        table.add_row(name, f"{summary[group]['finished']:,}", *times)
+        count = started[group] if key == "wait_us" else summary[group]["finished"]
+        table.add_row(name, f"{count:,}", *times)
     return table
 
 
