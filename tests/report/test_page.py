@@ -6,10 +6,13 @@ import html
 import json
 import re
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import vinesim  # noqa: F401
 from tests.report.conftest import EVIL, EXAMPLES
+from tests.unit.engine.test_early_ends import case
+from tests.unit.metrics.test_waiting import recorded
 from vinesim.formats.source.quantities import format_time_us
 from vinesim.model.errors import InputError
 from vinesim.report.page import write_report
@@ -69,6 +72,16 @@ def test_a_run_that_was_cut_off_says_so(shared, page_of):
     page = page_of(shared)
     assert "The run reached the horizon of the scenario before the last task was done" in page
     assert re.search(r"[\d,]+ of 300 tasks are done", page)
+
+
+def test_jobs_that_were_killed_or_withdrawn_did_not_finish(tmp_path, page_of):
+    """The first job is killed, the second finishes, and the third is withdrawn before it starts."""
+    limits = {"limit_us": [50.0, 90.0, 90.0], "withdraw_us": [np.inf, np.inf, 30.0]}
+    recorded(tmp_path / "run", case([0.0, 10.0, 20.0], [100.0, 20.0, 20.0], "fcfs", **limits))
+    text = re.sub(r"<[^>]*>", " ", page_of(tmp_path / "run"))
+    assert re.search(r"Jobs not finished\s+2\s+1 killed by their limit, 1 withdrawn", text)
+    assert "Every task is over. 1 of 3 tasks are done." in text
+    assert "Every task has finished" not in text
 
 
 def test_the_same_folder_gives_the_same_page(two_racks, tmp_path):

@@ -91,6 +91,8 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
         _used(summary["utilization"]),
         ("Makespan", time_or_dash(summary["makespan_us"]), ""),
     ]
+    if why := _not_finished(summary["jobs"]):
+        headline.append(("Jobs not finished", f"{summary['jobs']['count'] - summary['jobs']['finished']:,}", why))
     if summary["energy_j"] is not None:
         headline.append(("Energy", f"{summary['energy_j']:,.3f} J", ""))
     if summary["cost"]["purchase"] is not None:
@@ -122,6 +124,13 @@ def _summary(summary: dict[str, Any], counts: dict[str, int]) -> str:
     )
 
 
+def _not_finished(jobs: dict[str, Any]) -> str:
+    """Say why jobs did not finish; "" if all did."""
+    why = {"killed by their limit": jobs.get("killed", 0), "withdrawn": jobs.get("withdrawn", 0)}
+    why["left"] = jobs["count"] - jobs["finished"] - sum(why.values())
+    return ", ".join(f"{n:,} {words}" for words, n in why.items() if n)
+
+
 def _used(shares: dict[str, Any]) -> tuple[str, str, str]:
     """Return the headline of the utilisation, with both measures if they differ."""
     allocated = f"{shares['overall']:.1%}"
@@ -146,9 +155,12 @@ def _by_type(shares: dict[str, Any], counts: dict[str, int]) -> tuple[list[str],
 
 def _ended(summary: dict[str, Any]) -> str:
     words = REASONS.get(summary["exit_reason"], summary["exit_reason"])
-    if summary["exit_reason"] == "ALL_DONE":
+    tasks = summary["tasks"]
+    if summary["exit_reason"] == "ALL_DONE" and tasks["finished"] == tasks["count"]:
         return words
-    done = f"{summary['tasks']['finished']:,} of {summary['tasks']['count']:,} tasks are done."
+    if summary["exit_reason"] == "ALL_DONE":
+        words = "Every task is over."
+    done = f"{tasks['finished']:,} of {tasks['count']:,} tasks are done."
     reason = summary["provenance"].get("reason")
     return f"{words} {done}" + (f" {reason[0].upper()}{reason[1:]}." if reason else "")
 
