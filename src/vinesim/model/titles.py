@@ -83,6 +83,10 @@ AXES = {
     "workload.options.n_jobs": Title("jobs"),
 }
 _UNITS_OF_TYPE = re.compile(r"datacenter\.racks(?:\[(\d+)\])?(?:\.nodes(?:\[(\d+)\])?)?\.units\.(.+?)(\.count)?")
+_OF_NODES = re.compile(
+    r"datacenter\.racks(?:\[(\d+)\])?(?P<nodes>\.nodes(?:\[(\d+)\])?)?\.(?:(count)|(memory)|units\.(.+)\.(cores|capacity))"
+)
+_QUOTA = re.compile(r"partitions\[(\d+)\]\.(user_)?quota\.(.+)")
 _BY_SUFFIX = {"_us": "us", "_j": "J", "_pct": "%", "_g": "g", "_kwh": "kWh", "_w": "W", "_bytes": "bytes"}
 
 
@@ -102,6 +106,11 @@ def axis_title(column: str) -> Title:
     """Return the title of an axis of a study, such as ``GPU units in rack 0`` for ``datacenter.racks[0].units.GPU``."""
     if column in AXES:
         return AXES[column]
+    if found := _OF_NODES.fullmatch(column):
+        return Title(_of_nodes(*found.groups()))
+    if found := _QUOTA.fullmatch(column):
+        partition, is_of_user, types = found.groups()
+        return Title(f"quota of {types}{' of a user' if is_of_user else ''} in partition {partition}")
     if found := _UNITS_OF_TYPE.fullmatch(column):
         rack, node, kind, _ = found.groups()
         where = " in a node" if ".nodes" in column else ""
@@ -111,6 +120,18 @@ def axis_title(column: str) -> Title:
     if parts[0] == "options":
         return Title(f"option {_plain('.'.join(parts[1:]))}", _unit_of(column))
     return Title(_plain(parts[-1]), _unit_of(column))
+
+
+def _of_nodes(
+    rack: str | None, nodes: str | None, node: str | None, count: str | None, memory: str | None, kind: str, part: str
+) -> str:
+    """Say how many racks or nodes an axis is about, or how much of what a node or a unit has."""
+    if count and nodes is None:
+        return "racks" if rack in (None, "0") else f"racks of kind {rack}"
+    here = "" if nodes is None else " in a node"
+    words = "nodes" if count else f"memory{here}" if memory else f"{kind} {part}{here}"
+    words += f" of kind {node}" if node not in (None, "0") else ""
+    return words + (f" of rack {rack}" if rack is not None else "")
 
 
 def axis_titles(columns: list[str]) -> dict[str, Title]:
