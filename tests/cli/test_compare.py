@@ -111,6 +111,17 @@ def test_a_terminal_too_narrow_folds_labels_and_nothing_else(capsys, monkeypatch
     assert {"123", "98.8", "-24.7", "ms"} <= set(words)
 
 
+def test_a_terminal_too_narrow_has_the_ends_of_the_names_of_axes(capsys, monkeypatch):
+    count, quota = "datacenter.racks[0].nodes[0].count", "partitions[0].user_quota.A100"
+    labels = {count: np.full(6, 2), quota: np.full(6, 16), "policy": np.repeat(["fcfs", "priority"], 3)}
+    table = Table({**labels, "seed": np.array([0, 1, 2] * 2), OF: np.array([1.0, 2, 3, 5, 6, 8])})
+    found = compare(table, "policy", OF, axes=list(labels))
+    for columns, wanted in ((80, ["count", "A100"]), (300, [count, quota])):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_comparison(found)
+        assert any(line.split()[:2] == wanted for line in capsys.readouterr().out.splitlines())
+
+
 def test_a_wide_terminal_has_ratios_and_intervals_in_the_row(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     table = Table(

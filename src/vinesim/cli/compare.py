@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
-from vinesim.cli.shown import shown_label
+from vinesim.cli.shown import short_names, shown_label
 from vinesim.metrics.numbers import shown_number
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def print_comparison(found: "Comparison") -> None:
 
 
 def _table(found: "Comparison", narrow: bool) -> "Table":
-    """Build a table with one row per pair. The narrow form has intervals below the differences, no ratios, and wraps
-    long labels."""
+    """Build a table with one row per pair. The narrow form has intervals below the differences, no ratios, the ends of
+    the names of axes, and wraps long labels."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -92,7 +92,8 @@ def _table(found: "Comparison", narrow: bool) -> "Table":
     shown = partial(shown_number, found.of)
     table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
     between = "\n" if narrow else " "
-    for name in found.pairs[0].point:
+    axes = list(found.pairs[0].point)
+    for name in short_names(axes).values() if narrow else axes:
         table.add_column(name, overflow="fold", min_width=LABEL)
     for name, means in (
         ("first", [shown(pair.first_mean) for pair in found.pairs]),
