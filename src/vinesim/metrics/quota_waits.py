@@ -100,6 +100,8 @@ def _levels(rows: Sequence[Sequence[float]], since_us: float, until_us: float) -
     for time, amount in [*changes, (until_us, 0.0)]:
         end_us = min(time, until_us)
         if end_us > begin_us:
+            if found and found[-1][2] == total:  # as much was taken at once as was left
+                begin_us = found.pop()[0]
             found.append((begin_us, end_us, total))
             begin_us = end_us
         total += amount

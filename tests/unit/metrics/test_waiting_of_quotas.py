@@ -31,6 +31,12 @@ def test_it_says_whose_quota_was_used_up_and_when(tmp_path):
     assert waiting_of(tmp_path / "run", 3).quotas == []
 
 
+def test_what_is_taken_at_once_as_it_is_left_is_one_time(tmp_path):
+    jobs = [(0, 4, 3, "ada", "p"), (1, 4, 3, "ada", "p"), (2, 10, 2, "ada", "p")]
+    recorded(tmp_path / "run", scenario("high", jobs, [vs.Partition("p", user_quota={"GPU": 4})]))
+    assert waits(waiting_of(tmp_path / "run", 2)) == [("user ada in partition p", "GPU", 2.0, 8.0, 3.0, 2.0)]
+
+
 def test_all_jobs_of_a_partition_and_types_that_count_together(tmp_path):
     case = scenario("high", JOBS, [vs.Partition("p", quota={"GPU|CPU": 4, "CPU": 1})])
     recorded(tmp_path / "run", case)
