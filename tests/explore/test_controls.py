@@ -42,6 +42,52 @@ def test_cores_are_no_units():
     assert found["datacenter.racks[0].nodes[1].count"].title == "Nodes of rack 0 kind 1"
 
 
+CLUSTER = """extends: none
+processor_types: [{name: CPU}, {name: A100}]
+network: none
+datacenter: {racks: [{nodes: [{count: 2, units: {CPU: {cores: 32}, A100: 4}, memory: 128 GiB}]}]}
+partitions:
+  - {name: gpu, racks: [0], nodes: [{rack: 0, shelf: 1}], quota: {CPU|A100: 60, memory: 200 GiB}, user_quota: {A100: 6}}
+failures:
+  - {until: {mean: 3 h}, repair: {mean: 10 min, distribution: weibull, shape: 1.5}}
+  - {shelf: 1, rack: 0, until: {mean: 1 d}, repair: {mean: 1 h}}
+workload: {file: jobs.csv}
+policy: fcfs
+"""
+
+
+def test_quotas_and_failures_have_controls(tmp_path):
+    (tmp_path / "jobs.csv").write_text("arrival_s,time_s,cores,gpus,user,partition\n0,60,4,4,ada,gpu\n")
+    (tmp_path / "a.yaml").write_text(CLUSTER)
+    explored = Explored(tmp_path / "a.yaml")
+    found = {key: control.title for key, control in by_key(explored).items() if key[:4] in ("part", "fail")}
+    assert found == {
+        "partitions[0].quota.CPU|A100": "Quota of CPU|A100 in partition 0",
+        "partitions[0].quota.memory": "Quota of memory in partition 0",
+        "partitions[0].user_quota.A100": "Quota of A100 of a user in partition 0",
+        "failures[0].until.mean": "Mean time until a node fails",
+        "failures[0].repair.mean": "Mean time until it is repaired",
+        "failures[0].repair.shape": "Shape of the time until it is repaired",
+        "failures[1].until.mean": "Mean time until a node fails, failures 1",
+        "failures[1].repair.mean": "Mean time until it is repaired, failures 1",
+    }
+    changes = {
+        "partitions[0].quota.CPU|A100": 40,
+        "partitions[0].quota.memory": "64 GiB",
+        "failures[1].until.mean": "9 h",
+    }
+    changed = explored.scenario(changes)
+    assert dict(changed.partitions[0].quota) == {"CPU|A100": 40.0, "memory": 64 * 2.0**30}
+    assert changed.failures[1].until.mean_us == 9 * 3600e6
+
+
+@pytest.mark.parametrize("wrong", ["partitions: 3", "partitions: [3]", "failures: {mean: 3}", "failures: [[[3]]]"])
+def test_sections_of_another_form_are_left_to_the_message_about_them(tmp_path, wrong):
+    name = wrong.partition(":")[0]
+    (tmp_path / "a.yaml").write_text("policy: fcfs\n" + wrong + "\n")
+    assert [key for key in by_key(Explored(tmp_path / "a.yaml")) if key.startswith(f"{name}[0].")] == []
+
+
 def test_options_are_those_of_the_policy_that_is_chosen(quickstart):
     assert "options.in_order" in by_key(quickstart)
     found = by_key(quickstart, {"policy": "delay"})

@@ -30,6 +30,8 @@ GROUPS = {  # of the page, by the section of the scenario
     "prices": "Prices and power",
     "power": "Prices and power",
     "energy": "Prices and power",
+    "partitions": "Quotas",
+    "failures": "Failures",
     "horizon": "Run",
     "seed": "Run",
 }
@@ -40,6 +42,8 @@ WORDS = {"layout": ("blocks", "alternate"), "preemption": PREEMPTION, "preset": 
 _NOT_SHOWN = ("rack", "shelf", "n_racks", "n_shelves", "data_rack")  # places, not amounts
 _OF_NODES = ("intra_rack", "inter_rack")
 _AMOUNTS = (".cores", ".capacity")  # of a unit, which are above 0
+_QUOTAS = ("quota", "user_quota")  # of a partition; the rest of it are places
+_OF_FAILURES = {"until": "time until a node fails", "repair": "time until it is repaired"}
 _FROM_NOTHING = {"_bytes": 1e6, "_us": 1000.0}  # how far a slider goes whose value is 0
 MAX_CONTROLS = 200  # of a file that lists its units one by one, the first ones
 
@@ -80,12 +84,16 @@ def controls_of(data: Mapping[str, Any], policy: Any = None) -> list[Control]:
 def _title(key: str) -> str:
     """Return the words of a control, such as ``GPU units of rack 0``, ``Price of GPU`` or ``Tasks per job``."""
     is_amount = key.endswith(_AMOUNTS)
-    if key in AXES or (".units." in key and not is_amount):
+    if key in AXES or key.startswith("partitions") or (".units." in key and not is_amount):
         words = axis_title(key).words
         return words[:1].upper() + words[1:]
     section, *rest = re.split(r"[.]", re.sub(r"\[(\d+)\]", r".\1", key))
     if section in ("prices", "power"):
         return f"{'Price' if section == 'prices' else 'Power'} of {', '.join(rest)}"
+    if section == "failures" and len(rest) == 3 and rest[1] in _OF_FAILURES:
+        number, times, what = rest
+        kind = "" if number == "0" else f", failures {number}"
+        return f"{_in_words(what)} {'of the ' if what != 'mean' else ''}{_OF_FAILURES[times]}{kind}"
     if section == "datacenter":
         numbers = [word for word in rest if word.isdigit()]
         where = [f"{name} {number}" for name, number in zip(("of rack", "kind"), numbers, strict=False)]
@@ -105,7 +113,12 @@ def _in_words(name: str) -> str:
 def _written(data: Mapping[str, Any]) -> Iterator[Control]:
     """Yield the controls of what the file says."""
     for section in GROUPS:
-        if section not in ("policy", "options") and data.get(section) is not None:
+        if section == "partitions":
+            parts = data.get(section)
+            for i, part in enumerate(parts if isinstance(parts, list) else ()):
+                if isinstance(part, Mapping):
+                    yield from _below((section, i), {name: part[name] for name in _QUOTAS if name in part})
+        elif section not in ("policy", "options") and data.get(section) is not None:
             yield from _below((section,), data[section])
 
 
@@ -114,7 +127,7 @@ def _below(steps: Steps, value: Any) -> Iterator[Control]:
         for name, item in value.items():
             if name not in _NOT_SHOWN:
                 yield from _below((*steps, name), item)
-    elif isinstance(value, list) and steps[0] == "datacenter":
+    elif isinstance(value, list) and steps[0] in ("datacenter", "failures"):
         for i, item in enumerate(value):
             yield from _below((*steps, i), item)
     elif steps[-1] in WORDS and value in WORDS[str(steps[-1])]:
