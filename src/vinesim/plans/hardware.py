@@ -1,6 +1,7 @@
 """What stands in the datacenter of a point: units by type and rack, their price and power; known without a run."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from vinesim.formats.scenario.datacenter_parts import DatacenterPart
 from vinesim.formats.scenario.names import Names
 from vinesim.formats.source.document import checked_part
 from vinesim.formats.study.file import scenario_source
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.plan import Costs, Plan
 from vinesim.model.scenario import Scenario
@@ -27,7 +30,7 @@ class Hardware:
     by_rack: np.ndarray
     capacity_by_rack: np.ndarray  # [R, P] of all units together
     smallest: np.ndarray  # [P] capacity of the smallest unit; that of the type if there is none
-    largest: np.ndarray  # [P]
+    largest: np.ndarray  # [P] of the largest one, in the same way
 
     @property
     def capacity(self) -> np.ndarray:
@@ -65,11 +68,16 @@ class Hardwares:
         np.add.at(by_rack, (center.rack, center.unit_type), 1)
         capacity_by_rack = np.zeros(by_rack.shape)
         np.add.at(capacity_by_rack, (center.rack, center.unit_type), center.unit_capacity)
-        smallest, largest = np.full(len(types), np.inf), np.zeros(len(types))
-        np.minimum.at(smallest, center.unit_type, center.unit_capacity)
-        np.maximum.at(largest, center.unit_type, center.unit_capacity)
-        smallest = np.where(largest > 0, smallest, [p.capacity for p in types])
-        return Hardware(by_rack.sum(axis=0), by_rack, capacity_by_rack, smallest, largest)
+        return Hardware(by_rack.sum(axis=0), by_rack, capacity_by_rack, *unit_sizes(center, types))
+
+
+def unit_sizes(center: Datacenter, types: Sequence[ProcessorType]) -> tuple[np.ndarray, np.ndarray]:
+    """[P] the capacity of the smallest and of the largest unit of each type; that of the type if there is none."""
+    of_type = np.array([p.capacity for p in types])
+    smallest, largest = np.full(len(of_type), np.inf), np.zeros(len(of_type))
+    np.minimum.at(smallest, center.unit_type, center.unit_capacity)
+    np.maximum.at(largest, center.unit_type, center.unit_capacity)
+    return np.where(largest > 0, smallest, of_type), np.where(largest > 0, largest, of_type)
 
 
 def busiest_w(scenario: Scenario, hardware: Hardware) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_PARTITION
+from vinesim.plans.hardware import unit_sizes
 from vinesim.state.demand_classes import DemandClasses, classes_anywhere
 
 MOST_KINDS = 500  # beyond, what tasks hold beside units of several types is left out
@@ -49,7 +50,7 @@ def _work(scenario: Scenario) -> tuple[list[Key], Work]:
     classes = classes_anywhere(work, types, scenario.affinity, np.full(work.n_jobs, NO_PARTITION))
     consolidates = any(application.max_consolidated > 1 for application in scenario.applications)
     at_once, is_known = _at_once(scenario, classes)
-    smallest, largest = _sizes(scenario)
+    smallest, largest = unit_sizes(scenario.datacenter, types)
     slots = np.where(smallest < 1, np.inf, 1.0)  # [P]
     share = np.where(np.isnan(classes.share)[:, None], slots, classes.share[:, None])  # [T, P] infinite: the whole unit
     is_whole = np.isinf(share)
@@ -105,16 +106,6 @@ def _at_once(scenario: Scenario, classes: DemandClasses) -> tuple[np.ndarray, bo
         is_known &= bool(np.isfinite(time_us).all())
         found[:, p] = np.bincount(classes.of_task, time_us, len(found)) / span_us
     return found if is_known else np.zeros(found.shape), is_known
-
-
-def _sizes(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
-    """[P] the capacity of the smallest and of the largest unit of each type; without units, that of the type."""
-    center = scenario.datacenter
-    of_type = np.array([p.capacity for p in center.processor_types])
-    smallest, largest = np.full(len(of_type), np.inf), np.zeros(len(of_type))
-    np.minimum.at(smallest, center.unit_type, center.unit_capacity)
-    np.maximum.at(largest, center.unit_type, center.unit_capacity)
-    return np.where(largest > 0, smallest, of_type), np.where(largest > 0, largest, of_type)
 
 
 def _kinds(classes: DemandClasses, is_whole: np.ndarray) -> tuple[np.ndarray, list[Key], DemandClasses]:
