@@ -280,7 +280,7 @@ def check_explain(case, folder):
             told = {
                 o.unit
                 for o in found.openings
-                if o.free_us < middle and not (o.taken_us is not None and o.taken_us < middle)
+                if o.free_us < middle < o.end_us
             }
             assert told == room.free(middle), (job, middle)
             fragmented += (high - low) * room.is_fragmented(middle)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
+from tests.policies.kinds.consolidate import Consolidate
 from tests.report.conftest import EXAMPLES, stalled, transfers
 from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
@@ -16,6 +17,16 @@ from vinesim.policies.documents import read_scenario
 from vinesim.report.distributions import distributions, distributions_of
 from vinesim.report.racks import rack_view, racks_of
 from vinesim.report.usage import usage_of
+
+def interrupted_together():
+    """Up to three tasks run as one on a unit; the only node is down until 1 and from 3.5 to 4.5, which ends all."""
+    types = (vs.ProcessorType("A"), vs.ProcessorType("B", capacity=4.0))
+    center = vs.Datacenter([1, 0, 0, 0, 0], np.zeros(5, int), np.zeros(5, int), types)
+    work = vs.Workload([0, 0, 0], [0, 2, 6, 8], np.zeros(3), np.full(8, 4.0), *np.zeros((3, 8)), np.full(8, -1),
+                       task_types=(vs.TaskType("T"),))  # fmt: skip
+    outages = (vs.Outage(0, 0, 0.0, 1.0), vs.Outage(0, 0, 3.5, 4.5))
+    return vs.Scenario(center, work, Consolidate, affinity=np.ones((2, 1)), outages=outages)
+
 
 OUTAGES = "[{rack: 0, shelf: 25, down: 100 us, up: 900 us}]"
 SCENARIOS = {
@@ -33,6 +44,7 @@ SCENARIOS = {
     ),
     "cut off": lambda: read_scenario(EXAMPLES / "quickstart.yaml", ["arrivals.iat=4", "horizon=1 ms"]),
     "never started": stalled,
+    "interrupted together": interrupted_together,
 }
 
 

@@ -22,11 +22,12 @@ Measure = Literal["allocated", "active"]
 Shares = Callable[[Measure, np.ndarray, int, int], np.ndarray]  # as shares_over_time, of a run
 _UNITS = "SELECT unit_type, rack, shelf, capacity, utilization, active FROM units ORDER BY unit"
 
-# Tasks of a unit that overlap or touch become one stretch.
+# Tasks of a unit that overlap or touch become one stretch. Equal times count once: the rows are put in order twice, and
+# which of equal ones comes first may differ.
 _ACTIVE = """
 CREATE OR REPLACE TEMP TABLE active AS
 WITH given AS (
-    SELECT unit, begin_us AS b, coalesce(end_us, $end_us) AS e FROM held
+    SELECT DISTINCT unit, begin_us AS b, coalesce(end_us, $end_us) AS e FROM held
 ), marked AS (
     SELECT *, b > coalesce(
         max(e) OVER (PARTITION BY unit ORDER BY b, e ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), -1) AS opens

@@ -23,8 +23,8 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Opening:
-    """A time from ``free_us`` on when a place had room for the task, until another task took it or the wait was
-    over."""
+    """A time from ``free_us`` to ``end_us`` when a place had room for the task, until another task took it or the wait
+    was over; a task that is preempted or interrupted waits several times."""
 
     unit: int  # the first one of the place that could run it
     unit_type: str
@@ -32,7 +32,8 @@ class Opening:
     shelf: int
     free_us: float
     freed_by: int | None  # job; None: it was free before, or its node came up
-    taken_us: float | None  # None: it was free until the wait was over
+    end_us: float
+    taken_us: float | None  # None: it was free until a wait of the task was over
     taken_by: int | None  # job; None: its node went down
     by_older: bool | None  # whether the job that took it arrived earlier; None: not another job
 
@@ -151,19 +152,19 @@ def openings(place: Place, task: int, since_us: float, until_us: float) -> Itera
             if change.time_us >= since_us and is_for_a_while:
                 taken_by = None if change.task < 0 else change.job
                 by_older = None if change.task in (-1, task) else change.task < task
-                yield Opening(*where, free_us, freed_by, change.time_us, taken_by, by_older)
+                yield Opening(*where, free_us, freed_by, change.time_us, change.time_us, taken_by, by_older)
             free_us = None
     if free_us is not None:
-        yield Opening(*where, free_us, freed_by, None, None, None)
+        yield Opening(*where, free_us, freed_by, until_us, None, None, None)
 
 
-def during(opening: Opening, waits: Sequence[tuple[float, float]], until_us: float) -> tuple[Opening | None, float]:
+def during(opening: Opening, waits: Sequence[tuple[float, float]]) -> tuple[Opening | None, float]:
     """Return the part of an opening while the task waited, and how long the place was free then. None: the task was
     on a unit all that time, and did not take the place itself.
 
-    ``waits`` are begin and end of each time during which it waited; ``until_us`` is the end of the last one.
+    ``waits`` are begin and end of each time during which it waited.
     """
-    end_us = until_us if opening.taken_us is None else opening.taken_us
+    end_us = opening.end_us
     meets = [(begin, end) for begin, end in waits if begin <= end_us and opening.free_us <= end]
     meets = [wait for wait in meets if wait[0] < end_us or opening.free_us == end_us]
     if not meets:
@@ -173,5 +174,5 @@ def during(opening: Opening, waits: Sequence[tuple[float, float]], until_us: flo
     if opening.free_us < meets[0][0]:
         opening = replace(opening, free_us=meets[0][0], freed_by=None)
     if end_us > meets[-1][1]:
-        opening = replace(opening, taken_us=None, taken_by=None, by_older=None)
+        opening = replace(opening, end_us=meets[-1][1], taken_us=None, taken_by=None, by_older=None)
     return opening, free_us

@@ -246,7 +246,7 @@ def _note_openings(found: Waiting, places: list[Place], until_us: float) -> None
         for opening in openings(place, found.task, arrival_us, until_us):
             if opening.free_us <= arrival_us and (opening.taken_us is None or opening.taken_us > arrival_us):
                 kind.free_at_arrival += 1
-            part, free_us = during(opening, found.waits, until_us)
+            part, free_us = during(opening, found.waits)
             if part is not None:
                 count_opening(kind, part, free_us)
                 found.openings += [part] * is_named

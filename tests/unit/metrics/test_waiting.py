@@ -117,7 +117,7 @@ def test_openings_are_what_one_sees_at_every_instant(tmp_path, limits):
                 told = {
                     opening.unit
                     for opening in found.openings
-                    if opening.free_us < middle and not (opening.taken_us is not None and opening.taken_us < middle)
+                    if opening.free_us < middle < opening.end_us
                 }
                 assert told == seen
                 if limits is EXCLUSIVE:
@@ -187,6 +187,17 @@ def test_units_that_are_down_are_not_free(tmp_path):
     first, last = found.openings
     assert (first.unit, first.free_us, first.taken_us, first.taken_by, first.by_older) == (0, 0.0, 0.0, 0, None)
     assert (last.unit, last.free_us, last.freed_by, last.taken_us) == (1, 20.0, None, None)
+
+
+def test_a_unit_that_is_free_while_the_task_runs_elsewhere_has_no_room_when_it_waits_again(tmp_path):
+    """Both units are down until 1 and from 3.5 to 4.5; the task runs on unit 0 in between, and unit 1 is free then."""
+    outages = [vs.Outage(0, shelf, *times) for shelf in (0, 1) for times in ((0.0, 1.0), (3.5, 4.5))]
+    result = recorded(tmp_path / "run", nodes([vs.WHOLE_UNIT], [10.0], capacity=(8.0, 8.0), outages=outages))
+    assert result.tasks["init_us"].tolist() == [4.5]
+    found = waiting_of(tmp_path / "run", 0)
+    assert [(run.begin_us, run.end_us) for run in found.lost_runs if run.end_us > run.begin_us] == [(1.0, 3.5)]
+    of_other = [(one.free_us, one.end_us, one.taken_us) for one in found.openings if one.unit == 1]
+    assert of_other == [(1.0, 1.0, None), (4.5, 4.5, None)]
 
 
 def test_a_moved_task_is_told_where_it_started(tmp_path):

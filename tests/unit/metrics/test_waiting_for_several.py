@@ -184,7 +184,7 @@ def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, pol
                 told = {
                     (o.rack, o.shelf, o.unit_type)
                     for o in found.openings
-                    if o.free_us < middle and not (o.taken_us is not None and o.taken_us < middle)
+                    if o.free_us < middle < o.end_us
                 }
                 assert told == seen, (seed, job, middle)
                 compared += 1
