@@ -7,6 +7,7 @@ Whole numbers of everything. A job's tasks run equally long. Source: Lifka, 1995
 reservation is on several units: the docstrings of the policies.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ class Job:
     start: int = -1
     begin: int | None = None  # of its reservation
     promised: int | None = None  # the first one
+    withdrawn: float = math.inf
 
     def ends_by(self, time: int, estimated: bool) -> bool:
         return self.start + (self.estimate if estimated else self.run) <= time
@@ -226,15 +228,22 @@ def fcfs(cluster: Cluster, waiting: list[Job], _: str) -> list[Job]:
 
 
 def run(jobs: list[Job], cluster: Cluster, rule: Any) -> list[Job]:
-    """All jobs to their ends; fills their places and starts."""
+    """All jobs to their ends, or until they are withdrawn, which comes last at an instant; fills places and starts."""
     waiting: list[Job] = []
-    while any(job.start < 0 for job in jobs):
+    ahead = list(jobs)
+    while ahead or waiting:
         ends = [job.start + job.run for job in cluster.running]
-        arrivals = [job.arrival for job in jobs if job.start < 0 and job not in waiting]
-        now = cluster.now = min(ends + arrivals)
+        arrivals = [job.arrival for job in ahead]
+        now = cluster.now = int(min([*ends, *arrivals, *(job.withdrawn for job in cluster.running + waiting)]))
         over = [job for job in cluster.running if job.ends_by(now, False)]
         news = "other" if any(job.run != job.estimate for job in over) else "expected"
         cluster.running = [job for job in cluster.running if job not in over]
-        waiting += [job for job in jobs if job.arrival == now]
-        waiting = rule(cluster, waiting, news)
+        waiting += [job for job in ahead if job.arrival == now]
+        ahead = [job for job in ahead if job.arrival > now]
+        if now in ends + arrivals:
+            waiting = rule(cluster, waiting, news)
+        gone = [job for job in cluster.running + waiting if job.withdrawn == now]
+        if gone:
+            cluster.running = [job for job in cluster.running if job not in gone]
+            waiting = rule(cluster, [job for job in waiting if job not in gone], "other")
     return jobs

@@ -35,7 +35,8 @@ class Job:
     sms: float
     estimate: float
     is_for_cpu: bool
-    finish: float = np.nan
+    withdraw: float = np.inf
+    finish: float = np.nan  # not known, or it was withdrawn
 
     def fits(self, device: Device, share: float = 1.0) -> bool:
         return (self.cores if device.is_cpu else self.sms) * share <= device.size
@@ -104,22 +105,47 @@ class Cluster:
 
 def total_us(given: Scenario, heuristic: str) -> float:
     """When the last job of the scenario ends."""
+    return max(finishes_us(given, heuristic))
+
+
+def finishes_us(given: Scenario, heuristic: str) -> list[float]:
+    """When each job ends; NaN for those that are withdrawn, which comes last at an instant, before they end."""
     cluster, coming = _cluster(given, heuristic), _jobs(given)
     jobs = list(coming)
     devices = [device for node in cluster.nodes for device in (node.cpu, *node.accelerators)]
     while True:
-        instants = [device.until for device in devices if device.job is not None] + [job.submit for job in coming[:1]]
-        if instants:
-            cluster.now = min(instants)
-        elif not cluster.waiting:
-            return max(job.finish for job in jobs)
-        for device in devices:
-            if device.job is not None and device.until == cluster.now:
+        busy = [device for device in devices if device.job is not None]
+        events = [device.until for device in busy] + [job.submit for job in coming[:1]]
+        present = [*cluster.waiting, *(device.job for device in busy)]
+        instants = [*events, *(job.withdraw for job in present if job.withdraw < np.inf)]
+        if not instants:
+            assert not cluster.waiting
+            return [job.finish for job in jobs]
+        cluster.now = min(instants)
+        for device in busy:
+            if device.until == cluster.now:
                 device.job, device.until = None, np.inf
         while coming and coming[0].submit <= cluster.now:
             cluster.waiting.append(coming.pop(0))
-        for node in cluster.nodes:
-            cluster.visit(node)
+        if cluster.now in events:
+            _schedule(cluster)
+        if _withdraw(cluster, devices):
+            _schedule(cluster)
+
+
+def _schedule(cluster: Cluster) -> None:
+    for node in cluster.nodes:
+        cluster.visit(node)
+
+
+def _withdraw(cluster: Cluster, devices: list[Device]) -> bool:
+    """Whether jobs are withdrawn now."""
+    n = len(cluster.waiting)
+    cluster.waiting = [job for job in cluster.waiting if job.withdraw != cluster.now]
+    ended = [device for device in devices if device.job is not None and device.job.withdraw == cluster.now]
+    for device in ended:
+        device.job.finish, device.job, device.until = np.nan, None, np.inf
+    return len(cluster.waiting) < n or bool(ended)
 
 
 def _cluster(given: Scenario, heuristic: str) -> Cluster:
@@ -138,10 +164,12 @@ def _jobs(given: Scenario) -> list[Job]:
     work, centre = given.workload, given.datacenter
     used = np.unique(centre.unit_type)
     is_cpu = np.array(["cores" in p.attributes for p in centre.processor_types])
+    withdraw = np.full(len(work.times_us), np.inf) if work.withdraw_us is None else work.withdraw_us
     found = []
     for number, times in enumerate(work.times_us):
         on_cpus, others = times[used[is_cpu[used]]].min(), times[used[~is_cpu[used]]].min()
         cores, sms = (float(work.requests[name][number]) for name in ("cores", "sms"))
         estimate = float(times[used].mean())
-        found.append(Job(number, float(work.arrival_us[number]), times, cores, sms, estimate, on_cpus <= others))
+        submit, is_for_cpu = float(work.arrival_us[number]), bool(on_cpus <= others)
+        found.append(Job(number, submit, times, cores, sms, estimate, is_for_cpu, float(withdraw[number])))
     return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.papers.rbss_reference import total_us
+from tests.papers.rbss_reference import finishes_us, total_us
 from vinesim.formats.study.file import read_study
 from vinesim.papers.registry import items
 from vinesim.papers.single import changed
@@ -44,6 +44,22 @@ def test_total_times_of_group_b_are_those_of_an_independent_simulation(assumptio
         given = workload("B", {"assumptions": assumptions}, seed, heuristic)
         found = vs.simulate(given, engine="reference").summary["makespan_us"]
         assert found == pytest.approx(total_us(given, heuristic), rel=1e-12)
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize("assumptions", ["default", "burst"])
+def test_jobs_that_are_withdrawn_give_up_their_devices_and_places_in_queues(assumptions, heuristic):
+    """A third of them, before they start and after: each of the others ends as in the independent simulation."""
+    given = workload("A", {"system": "S2", "assumptions": assumptions}, 1, heuristic)
+    work, random = given.workload, np.random.default_rng(3)
+    late = work.arrival_us + random.uniform(0, 2, work.n_jobs) * np.median(work.times_us)
+    chosen = random.integers(0, 3, work.n_jobs) == 0
+    given = replace(given, workload=replace(work, withdraw_us=np.where(chosen, late, np.inf)))
+    done = vs.simulate(given, engine="reference")
+    assert done.tasks["finish_us"] == pytest.approx(finishes_us(given, heuristic), rel=1e-12, nan_ok=True)
+    left = done.segments["outcome"] == "withdrawn"
+    assert left.any()  # after they had started
+    assert np.isnan(done.tasks["finish_us"]).sum() > left.sum()  # and before
 
 
 @pytest.mark.parametrize("assumptions", ["default", "one start a job", "heavy tail"])

@@ -16,7 +16,7 @@ BOTH = pytest.mark.parametrize("name", RULES)
 def scenario(policy, jobs, n_units=1, cores=10):
     """Equal nodes of some cores; a job is a task."""
     column = {name: np.array([getattr(job, name) for job in jobs], float) for name in ("arrival", "run", "cores")}
-    n = len(jobs)
+    n, withdraw = len(jobs), np.array([job.withdrawn for job in jobs], float)
     work = vs.Workload(
         np.zeros(n, int),
         np.arange(n + 1),
@@ -25,6 +25,7 @@ def scenario(policy, jobs, n_units=1, cores=10):
         *np.zeros((3, n)),
         np.full(n, -1),
         demand=column["cores"],
+        withdraw_us=withdraw if np.isfinite(withdraw).any() else None,
         estimate_us=np.array([job.estimate for job in jobs], float),
         task_types=(vs.TaskType("T"),),
     )
@@ -73,6 +74,31 @@ def test_it_schedules_as_plain_lists_do(name, wrong):
         assert done["unit"].tolist() == [job.unit for job in jobs], seed
         n_moved += [job.start for job in jobs] != sorted(job.start for job in jobs)
     assert n_moved > 20  # jobs overtake
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("easy_backfill", (0.3, 1.0, 3.0)), ("conservative_backfill", (1.0, 2.0, 5.0))]
+)
+def test_jobs_that_are_withdrawn_give_up_what_they_hold_and_have_reserved(name, wrong):
+    """Half of them, before they start and after; both engines."""
+    n_before, n_after = 0, 0
+    for seed in range(80):
+        jobs, n_units, cores = random_jobs(seed, wrong)
+        random = np.random.default_rng(1000 + seed)
+        for one in jobs:
+            one.withdrawn = one.arrival + int(random.integers(0, 40)) if random.integers(0, 2) else np.inf
+        plain.run(jobs, n_units, cores, RULES[name])
+        started = [one.start >= 0 for one in jobs]
+        for engine in ("reference", "compiled"):
+            done = vs.simulate(scenario(name, jobs, n_units, cores), engine=engine)
+            assert done.exit_reason == "ALL_DONE"
+            assert (~np.isnan(done.tasks["init_us"])).tolist() == started, seed
+            assert done.tasks["init_us"][started].tolist() == [one.start for one in jobs if one.start >= 0], seed
+            assert done.tasks["unit"][started].tolist() == [one.unit for one in jobs if one.start >= 0], seed
+        n_before += started.count(False)
+        n_after += sum(one.start >= 0 and one.withdrawn < one.start + one.run for one in jobs)
+    assert n_before > 50
+    assert n_after > 50
 
 
 @pytest.mark.parametrize(("name", "wrong"), [("easy_backfill", (0.3, 3.0)), ("conservative_backfill", (1.0, 5.0))])

@@ -25,7 +25,7 @@ def scenario(policy, jobs, n_nodes, gpus, cores, memory):
     def column(name, dtype=float):
         return np.repeat(np.array([getattr(job, name) for job in jobs], dtype), np.diff(first))
 
-    n = int(first[-1])
+    n, withdraw = int(first[-1]), np.array([job.withdrawn for job in jobs], float)
     work = vs.Workload(
         np.zeros(len(jobs), int),
         first,
@@ -38,6 +38,7 @@ def scenario(policy, jobs, n_nodes, gpus, cores, memory):
         companions={"CPU": column("cores"), "MEM": column("memory")},
         lead_types=np.zeros(n, int),
         lead_sets=(("GPU",),),
+        withdraw_us=withdraw if np.isfinite(withdraw).any() else None,
         gang_within=[NODE if job.within_node else ANYWHERE for job in jobs],
         task_types=(vs.TaskType("T"),),
     )
@@ -125,6 +126,24 @@ def test_a_job_is_expected_to_end_at_its_limit_at_the_latest(name):
         assert found == [one.start for one in jobs], seed
         n_other += found != begins(case)
     assert n_other > 4
+
+
+@BOTH
+def test_jobs_that_are_withdrawn_give_up_what_they_hold_and_have_reserved(name):
+    """Half of them, before they start and after; gangs with all their tasks."""
+    n_before, n_after = 0, 0
+    for seed in range(40):
+        jobs, nodes = random_jobs(seed, ((1.0,), (1.0, 3.0), (0.3, 1.0, 3.0))[seed % 3])
+        random = np.random.default_rng(1000 + seed)
+        for one in jobs:
+            one.withdrawn = one.arrival + int(random.integers(0, 40)) if random.integers(0, 2) else np.inf
+        plain.run(jobs, plain.Cluster(*nodes), RULES[name])
+        found = np.array(begins(scenario(name, jobs, *nodes)))
+        assert np.where(np.isnan(found), -1, found).tolist() == [one.start for one in jobs], seed
+        n_before += sum(one.start < 0 for one in jobs)
+        n_after += sum(one.start >= 0 and one.withdrawn < one.start + one.run for one in jobs)
+    assert n_before > 25
+    assert n_after > 25
 
 
 def begins(case):

@@ -53,6 +53,13 @@ class TakesBack(Declares):
     takes_back: ClassVar[bool] = True
 
 
+@dataclass(frozen=True)
+class Forgets(Declares):
+    """And forgets it if its job is withdrawn."""
+
+    takes_withdrawals: ClassVar[bool] = True
+
+
 def case(policy, running="requeue"):
     work = vs.Workload(
         [0], [0, 2], [0.0], np.full(2, 10.0), *np.zeros((3, 2)), [-1] * 2, task_types=(vs.TaskType("T"),)
@@ -73,6 +80,33 @@ def test_a_policy_that_keeps_tasks_is_refused_where_outages_interrupt_them(kind)
         vs.simulate(case(kind()), engine="reference")
     assert "declares keeps_tasks and takes_back" in str(refused.value)
     assert vs.simulate(case(kind(), "finish"), engine="reference").exit_reason == "ALL_DONE"
+
+
+def withdrawn(policy):
+    """A job of two tasks on two units, and one that waits and is withdrawn at 5."""
+    work = vs.Workload([0, 0], [0, 2, 3], [0.0, 0.0], np.full(3, 10.0), *np.zeros((3, 3)), [-1] * 3,
+                       withdraw_us=[np.inf, 5.0], task_types=(vs.TaskType("T"),))  # fmt: skip
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], (vs.ProcessorType("CPU"),))
+    return vs.Scenario(center, work, policy, affinity=[[1.0]])
+
+
+@pytest.mark.parametrize("kind", [Counts, RoomOnly, Forgets])
+def test_jobs_are_withdrawn_under_a_policy_that_keeps_no_tasks_or_forgets_them(kind):
+    done = vs.simulate(withdrawn(kind()), engine="reference")
+    assert done.tasks["init_us"].tolist()[:2] == [0.0, 0.0]
+    assert done.tasks["unit"][2] < 0
+
+
+@pytest.mark.parametrize("kind", [Remembers, Declares, TakesBack])
+def test_a_policy_that_keeps_tasks_is_refused_where_jobs_are_withdrawn(kind):
+    with pytest.raises(vs.InputError, match="does not forget those of withdrawn jobs") as refused:
+        vs.simulate(withdrawn(kind()), engine="reference")
+    assert "declares keeps_tasks and takes_withdrawals" in str(refused.value)
+
+
+def test_jobs_are_withdrawn_under_every_policy_that_decides_while_it_runs():
+    online = [kind for kind in map(find, BUILT_IN) if issubclass(kind, OnlinePolicy) and not kind.plans]
+    assert [kind.name for kind in online if not kind().can_withdraw] == []
 
 
 def test_what_is_not_said_follows_from_the_scratch_and_is_inherited():

@@ -16,6 +16,7 @@ from vinesim.state.layout import START
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 KINDS = {
     "single units": lambda seed: seeded_scenario(seed, "drf", {}, Limits(outages=True)),
+    "withdrawn": lambda seed: seeded_scenario(seed, "drf", {}, Limits(outages=True, early=True)),
     "real nodes": lambda seed: real_scenario(seed, "drf", seed % 2 == 0),
     "gangs": lambda seed: gang_scenario(seed, "drf"),
 }

@@ -31,6 +31,9 @@ def test_the_schedule_is_that_of_a_look_at_every_unit(monkeypatch):
         work = replace(case.workload, demand=np.full(case.workload.n_tasks, np.inf))
         if seed % 4 == 0:
             work = replace(work, arrival_us=work.arrival_us * 0.0, deadline_us=None)
+        if seed % 3 == 0:
+            withdraw = work.arrival_us + np.random.default_rng(seed).choice([np.inf, 0.0, 4.0, 9.0], work.n_jobs)
+            work = replace(work, withdraw_us=withdraw)
         case = replace(case, workload=work)
         outages, late = outages + bool(case.outages), late + (work.time_factor is not None)
         try:
@@ -46,6 +49,37 @@ def test_the_schedule_is_that_of_a_look_at_every_unit(monkeypatch):
         n_tasks += work.n_tasks
     assert min(outages, late) > 16
     assert n_tasks > 800
+
+
+def one_after_another(withdraw_us, takes_us=(10.0, 10.0, 10.0, 10.0), arrival_us=(0.0, 0.0, 0.0, 9.0), **more):
+    """When each of four jobs starts on two units, of which it needs a whole one or a share."""
+    n = len(takes_us)
+    work = vs.Workload(np.zeros(n), np.arange(n + 1), arrival_us, takes_us, *np.zeros((3, n)), np.full(n, -1),
+                       withdraw_us=withdraw_us, task_types=(vs.TaskType("T"),), **more)  # fmt: skip
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], (vs.ProcessorType("U"),))
+    scenario = vs.Scenario(center, work, "earliest_completion", affinity=[[1.0]])
+    found = [vs.simulate(scenario, engine=engine).tasks["init_us"].tolist() for engine in ("reference", "compiled")]
+    assert np.array_equal(*found, equal_nan=True)
+    return found[0]
+
+
+def test_the_queue_of_a_unit_goes_on_when_tasks_are_withdrawn():
+    never, nan = np.inf, math.nan
+    assert one_after_another([never] * 4) == [0.0, 0.0, 10.0, 10.0]
+    assert one_after_another([4.0, never, never, never]) == [0.0, 0.0, 4.0, 10.0]  # it ran: the next one starts at once
+    found = one_after_another([never, never, 5.0, never])  # it waited: the unit is the first to be ready again
+    assert found == pytest.approx([0.0, 0.0, nan, 10.0], nan_ok=True)
+    takes, arrival = (10.0, 30.0, 10.0, 5.0), (0.0, 0.0, 1.0, 2.0)
+    assert one_after_another([never] * 4, takes, arrival) == [0.0, 0.0, 10.0, 20.0]
+    found = one_after_another([never, never, 3.0, never], takes, arrival)  # from before another one in the queue
+    assert found == pytest.approx([0.0, 0.0, nan, 10.0], nan_ok=True)
+
+
+def test_several_tasks_start_where_one_that_is_withdrawn_left_enough():
+    found = one_after_another(
+        [4.0, np.inf, np.inf, np.inf], (10.0, 99.0, 5.0, 5.0), [0.0] * 4, demand=[1.0, 1.0, 0.5, 0.5]
+    )
+    assert found == [0.0, 0.0, 4.0, 4.0]
 
 
 def busy(n_units):

@@ -9,7 +9,7 @@ from tests.policies.kinds.urgent import Urgent
 from tests.properties.equivalence import Refused, mostly_slow, run, unlike
 from tests.real_nodes import real_scenario, wrong
 from tests.strategies import Limits, seeded_scenario
-from vinesim.model.result import OUTCOMES
+from vinesim.model.result import OUTCOMES, WITHDRAWN
 from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -20,6 +20,7 @@ POLICIES = {
     "urgent": (Urgent, {}),
     "high": ("high", {}),
 }
+KEEPING = ("drf", "earliest_completion", "easy_backfill", "conservative_backfill", "rb_fifo", "rb_ljf_ba", "rb_ljf_ocl")
 EVER = {"interrupted", "failed", "killed", "withdrawn"}
 ENDS = {name: EVER | {"preempted"} for name in POLICIES} | {"high": EVER, "restless": EVER | {"preempted", "moved"}}
 
@@ -37,6 +38,23 @@ def test_the_engines_agree(name):
             early = compiled.outcome.early
             n_early += 0 if early is None else len(early.task)
     assert n_early > 100
+
+
+@pytest.mark.parametrize("name", mostly_slow(KEEPING, {"easy_backfill", "earliest_completion", "rb_ljf_ocl"}))
+def test_the_engines_agree_where_a_policy_that_keeps_tasks_forgets_those_of_withdrawn_jobs(name):
+    """What starts when is held against plain lists in tests/policies and tests/papers."""
+    n_ended = 0
+    for seed in range(70):
+        case = seeded_scenario(seed, name, {}, LIMITS)
+        if case.workload.withdraw_us is None:
+            continue
+        compiled = run(case, "compiled")
+        assert unlike(compiled, run(case, "reference")) == [], seed
+        if not isinstance(compiled, Refused):
+            assert violations(case, compiled, resolve(name, {})) == [], seed
+            early = compiled.outcome.early
+            n_ended += 0 if early is None else np.count_nonzero(early.why == WITHDRAWN)
+    assert n_ended > 30
 
 
 @pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))

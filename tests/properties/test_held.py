@@ -277,11 +277,7 @@ def check_explain(case, folder):
             middle = (low + high) / 2
             if high - low < 1e-9 or any(begin < middle < end for begin, end in lost):  # then it did not wait
                 continue
-            told = {
-                o.unit
-                for o in found.openings
-                if o.free_us < middle < o.end_us
-            }
+            told = {o.unit for o in found.openings if o.free_us < middle < o.end_us}
             assert told == room.free(middle), (job, middle)
             fragmented += (high - low) * room.is_fragmented(middle)
             SEEN["moments"] += 1

@@ -18,6 +18,7 @@ from vinesim.report.distributions import distributions, distributions_of
 from vinesim.report.racks import rack_view, racks_of
 from vinesim.report.usage import usage_of
 
+
 def interrupted_together():
     """Up to three tasks run as one on a unit; the only node is down until 1 and from 3.5 to 4.5, which ends all."""
     types = (vs.ProcessorType("A"), vs.ProcessorType("B", capacity=4.0))

@@ -187,22 +187,28 @@ def begin_placed(run: Run, model: Model, scenario: Scenario) -> None:
 def check_policy(scenario: Scenario, policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not support what happens in the scenario between its events."""
     name, work = title_of(policy), scenario.workload
-    where = {
-        "outages": bool(scenario.outages),
-        "failures": bool(scenario.failures),
-        "workload.withdraw": work.withdraw_us is not None,
-        "workload.placed": work.placed is not None,
+    found = {
+        "outages": "outages" if scenario.outages else "",
+        "failures": "failures" if scenario.failures else "",
+        "workload.withdraw": "" if work.withdraw_us is None else "jobs that are withdrawn",
+        "workload.placed": "" if work.placed is None else "tasks that run from the beginning",
     }
     has_limits = work.limit_us is not None
     problems = []
-    for what in (what for what, is_there in where.items() if is_there):
+    for what, words in found.items():
+        if not words:
+            continue
         if not isinstance(policy, OnlinePolicy):
-            problems.append(Problem(what, f"an online policy; {name} is a batch policy", what))
+            problems.append(Problem(what, f"an online policy; {name} is a batch policy", words))
         elif policy.plans:
-            problems.append(Problem(what, f"none; {name} plans before the run", what))
-        elif what.startswith("workload") and policy.keeps_tasks:
+            problems.append(Problem(what, f"none; {name} plans before the run", words))
+        elif what == "workload.withdraw" and not policy.can_withdraw:
+            expected = f"none; {name} keeps tasks in its scratch and does not forget those of withdrawn jobs"
+            remedy = "Choose another policy. A policy of one's own declares keeps_tasks and takes_withdrawals."
+            problems.append(Problem(what, expected, words, remedy))
+        elif what == "workload.placed" and policy.keeps_tasks:
             expected = f"none; {name} keeps tasks in its scratch and must see each of them arrive and end"
-            problems.append(Problem(what, expected, what))
+            problems.append(Problem(what, expected, words, "Choose another policy, such as high or priority."))
     if has_limits and isinstance(policy, OnlinePolicy) and policy.plans:
         problems.append(Problem("workload.limit", f"none; {name} plans before the run", "limits"))
     if problems:

@@ -170,6 +170,7 @@ class OnlinePolicy(Policy):
     # TASK_FROM_1 (0 = none), TASKS_BELOW or TWO_A_TASK of state.scratch; None: not said, then live it is not compiled
     keeps_tasks: ClassVar[bool] = False  # keeps tasks in its scratch; by default, where that has room for each task
     takes_back: ClassVar[bool] = False  # keeps tasks in queues of its own, and takes back those that outages interrupt
+    takes_withdrawals: ClassVar[bool] = False  # keeps tasks, and forgets those whose jobs are withdrawn
     preempts: ClassVar[bool] = False  # may preempt or move running tasks; is asked even if no unit has room
     takes_gangs: ClassVar[bool] = True  # is right where only a gang's first task is pending; if it keeps_tasks: False
     is_exclusive: ClassVar[bool] = False  # gives each task units of its own, whatever it demands of them
@@ -187,6 +188,11 @@ class OnlinePolicy(Policy):
     def can_requeue(self) -> bool:
         """Whether a task that an outage interrupts can be pending again: the policy forgets it, or takes it back."""
         return not self.keeps_tasks or self.takes_back
+
+    @property
+    def can_withdraw(self) -> bool:
+        """Whether jobs may be withdrawn: the policy keeps no tasks, or forgets theirs."""
+        return not self.keeps_tasks or self.takes_withdrawals
 
     def unit_order(self, n_units: int, random: np.random.Generator) -> np.ndarray | None:
         """Return a permutation to replace the units' (rack, shelf) order, or None.

@@ -98,6 +98,7 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         task_job=np.repeat(np.arange(work.n_jobs, dtype=np.int32), counts),
         job_limit_us=NOTHING_F8 if work.limit_us is None else work.limit_us,
         job_withdraw_us=NOTHING_F8 if work.withdraw_us is None else work.withdraw_us,
+        withdrawn_job=_withdrawn(work),
         **_gangs(work, on_nodes),
         **partition_columns(scenario, quotas, node_rack, node_shelf),
         job_priority=NOTHING_F8 if work.priority is None else work.priority,
@@ -216,6 +217,14 @@ def _units_of_nodes(
     unit = np.argsort(place, kind="stable").astype(np.int32)
     begin = np.searchsorted(place[unit], np.arange(n_nodes * n_types + 1)).astype(np.int32)
     return {"node_begin": begin, "node_unit": unit}
+
+
+def _withdrawn(work: Workload) -> np.ndarray:
+    """int32: the jobs that are withdrawn, in the order of time."""
+    if work.withdraw_us is None:
+        return NOTHING_I4
+    order = np.argsort(work.withdraw_us, kind="stable")
+    return order[work.withdraw_us[order] < np.inf].astype(np.int32)
 
 
 def _sole_units(unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int, companion_type: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ for same in (
     queries.bounded,
     queries.consolidated_us,
     queries.deadline_us,
+    queries.has_left,
     queries.has_room,
     queries.has_room_for,
     queries.is_up,

@@ -199,6 +199,31 @@ def next_interrupted(model, state, task):
     return np.int64(state.task_interrupted[task])
 
 
+@compiled_form_of(queries.first_withdrawn, inline=False)
+def first_withdrawn(model, state):
+    return queries.next_withdrawn(model, state, np.int64(-1))
+
+
+@compiled_form_of(queries.next_withdrawn, inline=False)
+def next_withdrawn(model, state, task):
+    jobs, now_us = model.withdrawn_job, state.run[0].now_us
+    at, end = np.int64(0), np.int64(jobs.shape[0])
+    after = model.task_job[task] if task >= 0 else -1
+    while at < end:  # the first job of this instant that is not before the task's
+        middle = (at + end) // 2
+        job = jobs[middle]
+        if model.job_withdraw_us[job] < now_us or (model.job_withdraw_us[job] == now_us and job < after):
+            at = middle + 1
+        else:
+            end = middle
+    while at < jobs.shape[0] and model.job_withdraw_us[jobs[at]] == now_us:
+        for other in range(max(task + 1, model.job_first[jobs[at]]), model.job_first[jobs[at] + 1]):
+            if queries.has_left(model, state, other):
+                return np.int64(other)
+        at += 1
+    return np.int64(-1)
+
+
 @inlined
 def data_node(model, task):
     return np.int64(model.task_data_node[task]) if model.task_data_node.shape[0] > 0 else np.int64(0)

@@ -55,6 +55,7 @@ class Model(NamedTuple):
     job_deadline_us: np.ndarray  # [J] float64, or [0] if no job has one
     job_limit_us: np.ndarray  # [J] float64: its tasks are killed after so long on a unit; or [0] if no job has one
     job_withdraw_us: np.ndarray  # [J] float64: when it is withdrawn; or [0] if no job is
+    withdrawn_job: np.ndarray  # int32: the jobs that are withdrawn, in the order of time
     job_priority: np.ndarray  # [J] float64: higher is more urgent; or [0] if all are equal
     job_user: np.ndarray  # [J] int32, or [0] if there are no users
     job_gang: np.ndarray  # [J] int32: NO_GANG, within what its tasks start together, or OF_REQUEST; [0] int8 without

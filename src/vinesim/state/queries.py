@@ -10,6 +10,7 @@ from typing import Any
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import (
     DROP,
+    DROPPED,
     FULL,
     MOST_SCORE,
     MOVE,
@@ -288,6 +289,29 @@ def next_interrupted(model: Any, state: Any, task: int) -> int:
     """Return the next such task after ``task``."""
     after = [other for other in state.interrupted if other > task]
     return after[0] if after else -1
+
+
+def first_withdrawn(model: Any, state: Any) -> int:
+    """Return the first task that has left because its job is withdrawn at this instant: it was pending, or it ran. -1
+    if there is none. A policy is asked about withdrawals at a TIMER, or at an OUTAGE of the same instant."""
+    return next_withdrawn(model, state, -1)
+
+
+def next_withdrawn(model: Any, state: Any, task: int) -> int:
+    """Return the next such task after ``task``."""
+    for job in model.withdrawn_job:
+        if model.job_withdraw_us[job] == state.now_us:
+            for other in range(max(task + 1, int(model.job_first[job])), int(model.job_first[job + 1])):
+                if has_left(model, state, other):
+                    return other
+    return -1
+
+
+def has_left(model: Any, state: Any, task: int) -> bool:
+    """Whether a task was dropped, or its job was withdrawn while it ran."""
+    return bool(
+        state.task_unit[task] == DROPPED or (state.task_unit[task] >= 0 and math.isnan(state.task_finish_us[task]))
+    )
 
 
 def next_with_room(model: Any, state: Any, processor_type: int, unit: int) -> int:

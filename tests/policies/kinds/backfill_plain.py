@@ -3,6 +3,7 @@
 Whole numbers of time; every job runs for 1 or more. Source: Lifka, 1995; Mu'alem and Feitelson, 2001.
 """
 
+import math
 from dataclasses import dataclass
 
 
@@ -15,6 +16,7 @@ class Job:
     unit: int = -1
     start: int = -1
     promised: int | None = None  # the first reservation's begin
+    withdrawn: float = math.inf
 
     def expected_end(self):
         return self.start + self.estimate
@@ -98,15 +100,20 @@ def conservative(cluster, waiting, plan):
 
 
 def run(jobs, n_units, cores, rule):
-    """All jobs to their ends; fills their units and starts."""
-    cluster, waiting, plan = Cluster(n_units, cores), [], {}
-    while any(job.start < 0 for job in jobs):
+    """All jobs to their ends, or until they are withdrawn, which comes last at an instant; fills units and starts."""
+    cluster, waiting, plan, ahead = Cluster(n_units, cores), [], {}, list(jobs)
+    while ahead or waiting:
         ends = [job.start + job.run for job in cluster.running]
-        arrivals = [job.arrival for job in jobs if job.start < 0 and job not in waiting]
-        cluster.now = min(time for time in ends + arrivals if time >= cluster.now)
+        arrivals = [job.arrival for job in ahead]
+        cluster.now = min([*ends, *arrivals, *(job.withdrawn for job in cluster.running + waiting)])
         cluster.running = [job for job in cluster.running if job.start + job.run > cluster.now]
-        for job in jobs:
-            if job.arrival == cluster.now and job.start < 0 and job not in waiting:
-                waiting.append(job)
-        waiting = rule(cluster, waiting, plan)
+        waiting += [job for job in ahead if job.arrival == cluster.now]
+        ahead = [job for job in ahead if job.arrival > cluster.now]
+        if cluster.now in ends + arrivals:
+            waiting = rule(cluster, waiting, plan)
+        gone = [job for job in cluster.running + waiting if job.withdrawn == cluster.now]
+        if gone:
+            cluster.running = [job for job in cluster.running if job not in gone]
+            plan = {key: mine for key, mine in plan.items() if key not in map(id, gone)}
+            waiting = rule(cluster, [job for job in waiting if job not in gone], plan)
     return jobs

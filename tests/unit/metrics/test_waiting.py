@@ -114,11 +114,7 @@ def test_openings_are_what_one_sees_at_every_instant(tmp_path, limits):
                     continue
                 seen = looks_free(scenario, tasks, result.outcome.followers, found.task, middle)
                 seen = {unit for unit in seen if names[result.units["unit_type"][unit]] in usable}
-                told = {
-                    opening.unit
-                    for opening in found.openings
-                    if opening.free_us < middle < opening.end_us
-                }
+                told = {opening.unit for opening in found.openings if opening.free_us < middle < opening.end_us}
                 assert told == seen
                 if limits is EXCLUSIVE:
                     assert not seen, "HIGH leaves no unit idle on which the task could start"

@@ -181,11 +181,7 @@ def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, pol
                     continue
                 middle = (low + high) / 2
                 seen, parts = looks_free(case, held, found.task, until, middle)
-                told = {
-                    (o.rack, o.shelf, o.unit_type)
-                    for o in found.openings
-                    if o.free_us < middle < o.end_us
-                }
+                told = {(o.rack, o.shelf, o.unit_type) for o in found.openings if o.free_us < middle < o.end_us}
                 assert told == seen, (seed, job, middle)
                 compared += 1
                 if not seen:

@@ -9,18 +9,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.model.scenario import Scenario
-from vinesim.policies.backfill.changes import insert_change, take_change
-from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave
+from vinesim.policies.backfill.changes import insert_change, take_change, task_of
+from vinesim.policies.backfill.in_order import IN_ORDER, enter, leave, waits
 from vinesim.policies.online.expected import expected_end_us, expected_us, planned_end_us
-from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING
+from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, PENDING, TIMER
 from vinesim.state.places import end_of_members, first_row, is_member, note_place, set_offer
 from vinesim.state.queries import (
     first_free,
     first_interrupted,
+    first_withdrawn,
+    has_left,
     is_up,
     job_of,
     meets_on_type,
     next_interrupted,
+    next_withdrawn,
     start,
     task_type,
 )
@@ -78,8 +81,8 @@ def offer_as_is(model: Any, state: Any, scratch: Any) -> None:
 
 
 def hear(model: Any, state: Any, view: Any) -> int:
-    """Process arrivals, ends and interruptions by outages. Returns what the event changes; NOTHING_NEW if it was heard
-    before."""
+    """Process arrivals, ends, withdrawals and interruptions by outages. Returns what the event changes; NOTHING_NEW if
+    it was heard before."""
     scratch, found = view.scratch, NOTHING_NEW
     if view.job >= 0 and scratch.seen[0] < model.job_first[view.job + 1]:
         for task in range(int(scratch.seen[0]), int(model.job_first[view.job + 1])):
@@ -94,7 +97,35 @@ def hear(model: Any, state: Any, view: Any) -> int:
     if view.event == OUTAGE:
         hear_outage(model, state, scratch)
         found = OTHERWISE
+    if (view.event == OUTAGE or view.event == TIMER) and forget_withdrawn(model, state, scratch):
+        found = OTHERWISE
     return found
+
+
+def forget_withdrawn(model: Any, state: Any, scratch: Any) -> bool:
+    """Forget the tasks that have left because their jobs are withdrawn, with all changes that were expected of them.
+    Returns whether there are any that were not forgotten before."""
+    is_any, task = False, first_withdrawn(model, state)
+    while task >= 0:
+        if scratch.is_running[task] == 1 or waits(scratch, task):
+            is_any = True
+            if scratch.is_running[task] == 1:
+                scratch.is_running[task] = 0
+                scratch.n_running[0] -= 1
+            else:
+                leave(scratch, task)
+        task = next_withdrawn(model, state, task)
+    last, change = 0, int(scratch.change_first[0]) if is_any else 0
+    while change > 0:
+        following = int(scratch.change_next[change - 1])
+        if not has_left(model, state, task_of(change)):
+            last = change
+        elif last > 0:
+            scratch.change_next[last - 1] = following
+        else:
+            scratch.change_first[0] = following
+        change = following
+    return is_any
 
 
 def hear_outage(model: Any, state: Any, scratch: Any) -> None:

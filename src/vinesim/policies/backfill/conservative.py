@@ -41,6 +41,7 @@ class ConservativeBackfill(OnlinePolicy):
     source: ClassVar[str] = "Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2"
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = PLAN_SCRATCH

@@ -42,6 +42,7 @@ class ConservativeBackfillOfNodes(OnlinePolicy):
 
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = {

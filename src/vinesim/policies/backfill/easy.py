@@ -39,6 +39,7 @@ class EasyBackfill(OnlinePolicy):
     source: ClassVar[str] = "Lifka, The ANL/IBM SP scheduling system, 1995; Mu'alem and Feitelson, 2001"
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("requests",)

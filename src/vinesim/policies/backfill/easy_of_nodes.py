@@ -37,6 +37,7 @@ class EasyBackfillOfNodes(OnlinePolicy):
 
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("requests",)

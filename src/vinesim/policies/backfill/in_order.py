@@ -33,8 +33,13 @@ def enter(scratch: Any, task: int) -> None:
         scratch.last[0] = item
 
 
+def waits(scratch: Any, task: int) -> bool:
+    """Whether the task is in the queue."""
+    return bool(scratch.first[0] == task + 1 or scratch.previous[task] > 0)
+
+
 def leave(scratch: Any, task: int) -> None:
-    """Remove the task from the queue."""
+    """Remove the task from the queue; what follows it there can still be asked for."""
     before, after = int(scratch.previous[task]), int(scratch.next[task])
     if before > 0:
         scratch.next[before - 1] = after
@@ -44,3 +49,4 @@ def leave(scratch: Any, task: int) -> None:
         scratch.previous[after - 1] = before
     else:
         scratch.last[0] = before
+    scratch.previous[task] = 0

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import is_begin, task_of
+from vinesim.policies.backfill.in_order import waits
 from vinesim.policies.backfill.index import update_index
 from vinesim.policies.backfill.profile import (
     NOWHERE,
@@ -22,8 +23,8 @@ from vinesim.policies.backfill.profile import (
 )
 from vinesim.policies.backfill.waiting import SCRATCH, hear
 from vinesim.policies.structures.min_tree import first_within
-from vinesim.state.layout import OUTAGE
-from vinesim.state.queries import fits, is_up
+from vinesim.state.layout import OUTAGE, TIMER
+from vinesim.state.queries import first_withdrawn, fits, is_up, next_withdrawn
 
 PLAN_SCRATCH: Mapping[str, tuple[str, str]] = {
     **SCRATCH,
@@ -70,6 +71,7 @@ def hear_changes(model: Any, state: Any, view: Any) -> None:
     seen = int(scratch.seen[0])
     is_end = view.task >= 0 and scratch.is_running[view.task] == 1
     end_us = scratch.change_us[2 * view.task + 1] if is_end else view.now_us
+    forget_withdrawn(model, state, view)
     hear(model, state, view)
     if is_end and is_late(scratch, view.unit, view.now_us):
         take_back_all(scratch, view.unit)
@@ -79,6 +81,24 @@ def hear_changes(model: Any, state: Any, view: Any) -> None:
         to_be_placed(scratch, seen)
     if view.event == OUTAGE:
         hear_outage(model, state, scratch)
+
+
+def forget_withdrawn(model: Any, state: Any, view: Any) -> None:
+    """Free what withdrawn tasks hold or have reserved, before ``hear`` takes them out of the queue."""
+    if view.event == OUTAGE or view.event == TIMER:
+        scratch, task = view.scratch, first_withdrawn(model, state)
+        while task >= 0:
+            if scratch.is_running[task] == 1:
+                unit = int(scratch.on_unit[task]) - 1
+                if is_late(scratch, unit, view.now_us):
+                    take_back_all(scratch, unit)
+                free(scratch, unit)
+            elif waits(scratch, task):
+                if scratch.on_unit[task] > 0:
+                    give_up(scratch, task)
+                if scratch.unplaced[0] == task + 1:
+                    scratch.unplaced[0] = scratch.next[task]
+            task = next_withdrawn(model, state, task)
 
 
 def hear_outage(model: Any, state: Any, scratch: Any) -> None:

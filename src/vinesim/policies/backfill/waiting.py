@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from vinesim.policies.backfill.changes import CHANGES_TASKS, to_be_indexed
-from vinesim.policies.backfill.in_order import IN_ORDER, IN_ORDER_TASKS, enter, leave
+from vinesim.policies.backfill.in_order import IN_ORDER, IN_ORDER_TASKS, enter, leave, waits
 from vinesim.policies.backfill.profile import PROFILE_SCRATCH, run_on, stop
-from vinesim.state.layout import OUTAGE, PENDING
-from vinesim.state.queries import first_interrupted, next_interrupted, start
+from vinesim.state.layout import OUTAGE, PENDING, TIMER
+from vinesim.state.queries import first_interrupted, first_withdrawn, next_interrupted, next_withdrawn, start
 from vinesim.state.scratch import TASKS_BELOW
 
 SCRATCH: Mapping[str, tuple[str, str]] = {
@@ -27,8 +27,8 @@ def begin(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
 
 
 def hear(model: Any, state: Any, view: Any) -> None:
-    """Process arrivals, ends and interruptions by outages. If asked again about the same event, nothing is left to
-    do."""
+    """Process arrivals, ends, withdrawals and interruptions by outages. If asked again about the same event, nothing is
+    left to do."""
     scratch = view.scratch
     if view.job >= 0:
         for task in range(int(scratch.seen[0]), int(model.job_first[view.job + 1])):
@@ -45,3 +45,11 @@ def hear(model: Any, state: Any, view: Any) -> None:
                 stop(scratch, task)
                 enter(scratch, task)
             task = next_interrupted(model, state, task)
+    if view.event == OUTAGE or view.event == TIMER:
+        task = first_withdrawn(model, state)
+        while task >= 0:
+            if scratch.is_running[task] == 1:
+                stop(scratch, task)
+            elif waits(scratch, task):
+                leave(scratch, task)
+            task = next_withdrawn(model, state, task)

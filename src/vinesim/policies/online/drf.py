@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from vinesim.policies.contract import OnlinePolicy
-from vinesim.state.layout import FINISH, OUTAGE
+from vinesim.state.layout import FINISH, OUTAGE, TIMER
 from vinesim.state.places import end_of_members
 from vinesim.state.queries import (
     demand,
     fastest_free,
     first_interrupted,
+    first_withdrawn,
     more_at_once,
     next_interrupted,
     next_pending,
+    next_withdrawn,
     nothing,
     oldest_pending,
     start,
@@ -52,6 +54,7 @@ class Drf(OnlinePolicy):
     sees_every_event: ClassVar[bool] = True
     keeps_tasks: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("user", "demand")
     scratch: ClassVar[Mapping[str, tuple[str, str]]] = HELD
@@ -104,6 +107,11 @@ def count_changes(model: Any, state: Any, view: Any) -> None:
         while task >= 0:
             leave_out_with_gang(model, state, view, task)
             task = next_interrupted(model, state, task)
+    if view.event == OUTAGE or view.event == TIMER:
+        task = first_withdrawn(model, state)
+        while task >= 0:
+            leave_out(model, state, view, task)
+            task = next_withdrawn(model, state, task)
 
 
 def count_with_gang(model: Any, state: Any, view: Any, task: int) -> None:

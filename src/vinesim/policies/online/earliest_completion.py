@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.online.expected import expected_end_us, expected_us
 from vinesim.policies.online.ready import READY, build, end_on_us, first_to_finish, note_ready, share
-from vinesim.state.layout import OUTAGE, PENDING
+from vinesim.state.layout import OUTAGE, PENDING, TIMER
 from vinesim.state.queries import (
     first_interrupted,
+    first_withdrawn,
     fits,
     is_up,
     meets_on_type,
     next_interrupted,
+    next_withdrawn,
     nothing,
     start,
 )
@@ -26,7 +28,8 @@ class EarliestCompletion(OnlinePolicy):
     """On arrival, each task joins the queue of the unit that is expected to finish it first, even if it is busy now.
 
     It runs after what runs on the unit and what is committed to it, in order; only units that can run the task and meet
-    its requests are considered. Each unit's queue is first in, first out; only outages send tasks to other units.
+    its requests are considered. Each unit's queue is first in, first out; only outages send tasks to other units, and
+    withdrawn tasks leave it.
     Expected times: transfer, then the workload's estimate or else the true time, and at most the job's limit; a task
     that runs longer counts as ending now. Tasks that share a unit keep it busy in proportion to their demands.
 
@@ -42,6 +45,7 @@ class EarliestCompletion(OnlinePolicy):
     source: ClassVar[str] = "StarPU's dm; HEFT's processor choice, Topcuoglu et al., IEEE TPDS 13(3), 2002"
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     takes_vectors: ClassVar[bool] = False
     why_single: ClassVar[str] = "it commits each task to one unit"
@@ -58,6 +62,9 @@ class EarliestCompletion(OnlinePolicy):
         "next_running": ("i4", "tasks"),
         "is_running": ("u1", "tasks"),
         "end_us": ("f8", "tasks"),  # expected, of running tasks
+        "vacated": ("i4", "units"),  # units that withdrawn tasks have left, whose queues may go on
+        "n_vacated": ("i8", "one"),
+        "is_vacated": ("u1", "units"),
         **READY,
         "expected": ("f8", "types"),  # of one task; infinite on types that do not meet its requests
     }
@@ -81,12 +88,30 @@ class EarliestCompletion(OnlinePolicy):
                     return begin(model, state, scratch, task, unit, view.now_us)
                 else:
                     join(model, state, scratch, task, unit)
-        if view.unit >= 0 and scratch.first[view.unit] > 0:
-            task = int(scratch.first[view.unit]) - 1
-            if fits(model, state, task, view.unit):
-                leave(model, state, scratch, task, view.unit)
-                return begin(model, state, scratch, task, view.unit, view.now_us)
+        if view.unit >= 0:
+            task = next_of(model, state, scratch, view.unit)
+            if task >= 0:
+                return begin_next(model, state, view, task, view.unit)
+        while scratch.n_vacated[0] > 0:
+            unit = int(scratch.vacated[scratch.n_vacated[0] - 1])
+            task = next_of(model, state, scratch, unit)
+            if task >= 0:
+                return begin_next(model, state, view, task, unit)
+            scratch.n_vacated[0] -= 1
+            scratch.is_vacated[unit] = 0
         return nothing()
+
+
+def next_of(model: Any, state: Any, scratch: Any, unit: int) -> int:
+    """Return the first task of the unit's queue if it fits now; else -1."""
+    task = int(scratch.first[unit]) - 1
+    return task if task >= 0 and fits(model, state, task, unit) else -1
+
+
+def begin_next(model: Any, state: Any, view: Any, task: int, unit: int) -> Any:
+    """Start the first task of the unit's queue."""
+    leave(model, state, view.scratch, task, unit)
+    return begin(model, state, view.scratch, task, unit, view.now_us)
 
 
 def hear(model: Any, state: Any, view: Any) -> None:
@@ -100,6 +125,27 @@ def hear(model: Any, state: Any, view: Any) -> None:
         stop(model, state, scratch, view.task)
     if view.event == OUTAGE:
         hear_outage(model, state, scratch)
+    if view.event == OUTAGE or view.event == TIMER:
+        forget_withdrawn(model, state, scratch)
+
+
+def forget_withdrawn(model: Any, state: Any, scratch: Any) -> None:
+    """Forget the tasks that have left because their jobs are withdrawn; the queues of their units may go on."""
+    task = first_withdrawn(model, state)
+    while task >= 0:
+        unit = int(scratch.on_unit[task]) - 1
+        if unit >= 0:
+            if scratch.is_running[task] == 1:
+                stop(model, state, scratch, task)
+            else:
+                leave(model, state, scratch, task, unit)
+                scratch.on_unit[task] = 0
+                note_ready(model, state, scratch, unit)
+            if scratch.is_vacated[unit] == 0:
+                scratch.is_vacated[unit] = 1
+                scratch.vacated[scratch.n_vacated[0]] = unit
+                scratch.n_vacated[0] += 1
+        task = next_withdrawn(model, state, task)
 
 
 def no_unit_for(scratch: Any, task: int) -> None:
@@ -162,8 +208,17 @@ def join(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
 
 
 def leave(model: Any, state: Any, scratch: Any, task: int, unit: int) -> None:
-    """Remove the first task of the unit's queue."""
-    scratch.first[unit] = scratch.next[task]
+    """Remove the task from the unit's queue."""
+    before = 0
+    if scratch.first[unit] == task + 1:
+        scratch.first[unit] = scratch.next[task]
+    else:
+        before = int(scratch.first[unit])
+        while scratch.next[before - 1] != task + 1:
+            before = int(scratch.next[before - 1])
+        scratch.next[before - 1] = scratch.next[task]
+    if scratch.last[unit] == task + 1:
+        scratch.last[unit] = before
     scratch.busy_us[unit] -= takes_us(model, state, task, unit)
     if scratch.first[unit] == 0:
         scratch.busy_us[unit] = 0.0  # remove rounding errors

@@ -50,6 +50,7 @@ class Edf(OnlinePolicy):
     name: ClassVar[str] = "edf"
     source: ClassVar[str] = "Symphony paper, section V-A"
     sees_every_event: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     takes_gangs: ClassVar[bool] = True
     groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = PRIORITY_QUEUE

@@ -17,6 +17,7 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "started": ("i8", "one"),  # the call has started a job
     "stuck": ("i8", "one"),  # calls without a start since the last event that could change anything
     "waiting": ("i8", "one"),  # tasks in the queues
+    "waits": ("u1", "tasks"),  # whether a task is one of them
     "running": ("i8", "one"),
     "has_empty": ("i8", "one"),  # a task without operations has arrived: all devices are equally fast for it
     "changed": ("i8", "one"),  # the queues have changed since `head` and `wanted` were computed
@@ -43,6 +44,7 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "cpu_left": ("i4", "tasks"),
     "cpu_right": ("i4", "tasks"),
     "was_down": ("u1", "units"),  # at the first unit of a node, as of the last outages
+    "is_vacated": ("u1", "units"),  # a withdrawn task ran there until this event
     "aside": ("i4", "tasks"),  # chain of tasks temporarily removed from a heap
     "held": ("u1", "tasks"),  # heaps that hold the task; a started task stays until it reaches a root
     "for_accelerator": ("u1", "tasks"),
@@ -67,6 +69,7 @@ class ResourceBased(OnlinePolicy):
 
     sees_every_event: ClassVar[bool] = True
     takes_back: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
     takes_vectors: ClassVar[bool] = False
     takes_gangs: ClassVar[bool] = True

@@ -62,6 +62,7 @@ def enter(model: Any, state: Any, view: Any, task: int, order: int, relaxing: in
     """Add the task to the heaps of its queues. A task that returns gets its old place, with its old estimate."""
     scratch = view.scratch
     scratch.waiting[0] += 1
+    scratch.waits[task] = 1
     scratch.changed[0] = 1
     scratch.move_from[0] = moving
     if any_is_empty(model, state, task):

@@ -11,16 +11,18 @@ from typing import Any
 from vinesim.policies.resource_based.flags import RELAXES, SKIPS_EMPTY, STAYS, STRICT, TWO_PHASE
 from vinesim.policies.resource_based.queues import enter
 from vinesim.policies.resource_based.selection import first_job, look_at_queues, moved_job, next_free, relaxed_job
-from vinesim.policies.resource_based.together import n_together
-from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, PENDING
+from vinesim.policies.resource_based.together import n_dropped, n_together
+from vinesim.state.layout import ARRIVAL, FINISH, OUTAGE, PENDING, TIMER
 from vinesim.state.places import end_of_members
 from vinesim.state.queries import (
     all_arrived,
     first_interrupted,
+    first_withdrawn,
     has_room,
     is_up,
     more_at_once,
     next_interrupted,
+    next_withdrawn,
     nothing,
     start,
     task_type,
@@ -59,6 +61,7 @@ def schedule(model: Any, state: Any, view: Any, order: int, relaxing: int, movin
     if n_started > 1:
         scratch.gang[0], scratch.gang_call[0], scratch.gang_us[0] = task + 1, scratch.calls[0], view.now_us
     scratch.waiting[0] -= 1
+    scratch.waits[task] = 0
     scratch.running[0] += n_started
     scratch.stuck[0] = 0
     scratch.started[0] = 1
@@ -99,14 +102,44 @@ def hear(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: i
         kind = task_type(model, state, view.task)
         scratch.ended[kind] += 1
         scratch.ended_us[kind] += view.now_us - state.task_start_us[view.task]
-        node = int(model.unit_node[view.unit])
-        first, end = int(model.node_first[node]), int(model.node_first[node + 1])
-        was_full = True
-        for other in range(first, end):
-            if other != view.unit and is_free(model, state, view.options, other):
-                was_full = False
-        if was_full:
-            scratch.passed[first] = scratch.calls[0]
+        reset_passes_of_full(model, state, view, view.unit)
+    if view.event == OUTAGE or view.event == TIMER:
+        forget_withdrawn(model, state, view)
+
+
+def reset_passes_of_full(model: Any, state: Any, view: Any, unit: int) -> None:
+    """Reset the free passes of the unit's node if no other unit of it is free, but for those vacated by this event."""
+    scratch, node = view.scratch, int(model.unit_node[unit])
+    first, end = int(model.node_first[node]), int(model.node_first[node + 1])
+    for other in range(first, end):
+        if other != unit and scratch.is_vacated[other] == 0 and is_free(model, state, view.options, other):
+            return
+    scratch.passed[first] = scratch.calls[0]
+
+
+def forget_withdrawn(model: Any, state: Any, view: Any) -> None:
+    """Count out the tasks that have left because their jobs are withdrawn; the heaps let go of them as of others that
+    do not wait any more."""
+    scratch, task = view.scratch, first_withdrawn(model, state)
+    while task >= 0:
+        scratch.stuck[0], scratch.changed[0] = 0, 1
+        if scratch.waits[task] == 1:
+            scratch.waits[task] = 0
+            scratch.waiting[0] -= 1
+        elif state.task_unit[task] >= 0:
+            scratch.running[0] -= 1
+            scratch.is_vacated[state.task_unit[task]] = 1
+        task = next_withdrawn(model, state, task)
+    task = first_withdrawn(model, state)
+    while task >= 0:
+        if state.task_unit[task] >= 0:
+            reset_passes_of_full(model, state, view, int(state.task_unit[task]))
+        task = next_withdrawn(model, state, task)
+    task = first_withdrawn(model, state)
+    while task >= 0:
+        if state.task_unit[task] >= 0:
+            scratch.is_vacated[state.task_unit[task]] = 0
+        task = next_withdrawn(model, state, task)
 
 
 def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, moving: int) -> None:
@@ -115,8 +148,11 @@ def hear_outages(model: Any, state: Any, view: Any, order: int, relaxing: int, m
     scratch.stuck[0] = 0
     task = first_interrupted(model, state)
     while task >= 0:
-        scratch.running[0] -= n_together(model, state, task)
-        enter(model, state, view, task, order, relaxing, moving)
+        if state.task_unit[task] == PENDING:
+            scratch.running[0] -= n_together(model, state, task)
+            enter(model, state, view, task, order, relaxing, moving)
+        else:  # its job was withdrawn at the same instant
+            scratch.running[0] -= n_dropped(model, state, task)
         task = next_interrupted(model, state, task)
     for node in range(len(model.node_first) - 1):
         first = int(model.node_first[node])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vinesim.state.layout import DROPPED
 from vinesim.state.places import end_of_members, is_member
 from vinesim.state.queries import estimate_us, meets_on_type, time_on_type_us
 
@@ -11,6 +12,14 @@ def n_together(model: Any, state: Any, task: int) -> int:
     n = 0
     for member in range(task, end_of_members(model, state, task)):
         n += is_member(model, state, task, member)
+    return n
+
+
+def n_dropped(model: Any, state: Any, task: int) -> int:
+    """Return how many of a task and those that started with it are dropped."""
+    n = 0
+    for member in range(task, end_of_members(model, state, task)):
+        n += state.task_unit[member] == DROPPED
     return n
 
 

@@ -62,6 +62,7 @@ class Symphony(OnlinePolicy):
     source: ClassVar[str] = "Symphony paper, section IV and Algorithm 1"
     sees_every_event: ClassVar[bool] = True
     needs_estimates: ClassVar[bool] = True
+    takes_withdrawals: ClassVar[bool] = True  # what it keeps of a task is read when that finishes
     why_single: ClassVar[str] = "its gangs are those of applications, with a gang_size"
     groups: ClassVar[tuple[str, ...]] = ("application",)
     scratch: ClassVar = {
