@@ -91,3 +91,15 @@ def test_a_period_that_the_clock_cannot_tell_apart_is_no_period(name):
     jobs = [(far, 4096, NO, 1, 0), (far, 4096, NO, 1, 0)]
     found = vs.simulate(cluster(4, [], jobs, name, polling_us=1.0), engine="reference")
     assert np.sort(found.tasks["init_us"]).tolist() == [far, far + 4096]
+
+
+@pytest.mark.parametrize("name", ["rb_ljf_ba", "rb_ljf_ocl"])
+def test_free_passes_begin_anew_where_a_job_that_is_withdrawn_filled_the_node(name):
+    """A GPU of 7 SMs is busy until its job is withdrawn at 10. The others ask for 56, an eighth of which fits: after
+    three passes, the calls at 10 and 50, and one that follows at once, as nothing is to come. Those before do not
+    count."""
+    jobs = [BUSY, *((at, {"GPU": 5.0}, 56) for at in (1, 2, 3, 4, 50))]
+    case = nodes([("GPU",)], jobs, name)
+    withdrawn = replace(case, workload=replace(case.workload, withdraw_us=[10.0] + [np.inf] * 5))
+    assert [start for _, start in run(case)] == [0.0, 100.0, 105.0, 110.0, 115.0, 120.0]
+    assert [start for _, start in run(withdrawn)] == [0.0, 50.0, 55.0, 60.0, 65.0, 70.0]
