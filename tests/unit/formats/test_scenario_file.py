@@ -300,6 +300,12 @@ options: {in_order: maybe}
             ["processor_types=[{name: A}, {name: A}]"],
             "--set processor_types=[{name: A}, {name: A}]: processor_types[1]",
         ),
+        (["failures=3"], "--set failures=3: failures: expected a list of mappings with until and repair, found 3"),
+        (["outages=[4]"], "--set outages=[4]: outages[0]: expected a mapping with rack, shelf and down, found 4"),
+        (
+            ["energy=3"],
+            "--set energy=3: energy: expected a mapping with keys such as price_per_kwh, price_file and carb",
+        ),
         (["seed=1.5"], "--set seed=1.5: seed: expected a whole number, found 1.5"),
         (["seed=true"], "--set seed=true: seed: expected a whole number, found true"),
         (["horizon=.inf"], "--set horizon=.inf: horizon: expected a time"),

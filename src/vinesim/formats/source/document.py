@@ -74,7 +74,24 @@ def _explain(source: YamlSource, kind: type[BaseModel], above: Steps, error: Any
         source.add(path, "one of " + ", ".join(names), shown(error["input"]))
     else:
         limits = [f"{words} {context[key]:g}" for key, words in _LIMITS.items() if key in context]
-        source.add(path, _EXPECTED.get(problem) or " ".join(limits) or error["msg"], shown(error["input"]))
+        expected = _EXPECTED.get(problem) or " ".join(limits) or error["msg"]
+        part = _part_at(kind, error["loc"]) if problem in ("list_type", "model_type") else None
+        source.add(path, f"{expected}{_keys_of(part, problem)}" if part else expected, shown(error["input"]))
+
+
+def _keys_of(part: type[BaseModel], problem: str) -> str:
+    """Say which keys the mappings of a list, or a mapping, must have; or some that they can have."""
+    must = [name for name, item in part.model_fields.items() if item.is_required()]
+    of_what = " of mappings" if problem == "list_type" else ""
+    return (
+        f"{of_what} with {_listed(must)}"
+        if must
+        else f"{of_what} with keys such as {_listed([*part.model_fields][:3])}"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + f" and {names[-1]}"
 
 
 def _meaning(part: type[BaseModel], name: str) -> str:
