@@ -11,6 +11,7 @@ from tests.report.conftest import EXAMPLES
 from vinesim.cli.main import app
 from vinesim.formats.results.folder import write_result
 from vinesim.metrics.queue import Queue, tipping_point
+from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.plot import plot
 from vinesim.policies.documents import read_scenario
 
@@ -114,6 +115,13 @@ def test_panels_and_titles(whole_sweep):
     assert titles == ["All: </script>few", "All: many"]
     assert "mean latency of jobs, us" in texts_of(figure)
     assert "mean time between jobs" in texts_of(figure)
+
+
+@pytest.mark.parametrize(("x", "are_whole"), [([2, 3], True), ([2, 2.5], False)])
+def test_whole_numbers_along_the_x_axis_are_marked_with_whole_numbers(x, are_whole):
+    panels = [Panel("", [Line("one", [2, 3], [0.0, 1.0])]), Panel("", [Line("one", x, [0.5, 1.0])])]
+    axes = line_figure(panels, Axis("nodes"), Axis("share")).axes[0]
+    assert all(tick % 1 == 0 for tick in axes.get_xticks()) == are_whole
 
 
 def test_scales_labels_and_units(whole_sweep):

@@ -21,7 +21,7 @@ from vinesim.engine.policy_kernels import kernel_of
 from vinesim.policies.declarations import functions_of, may_preempt
 from vinesim.state import places, queries
 from vinesim.state.by_reference import Arrays
-from vinesim.state.kernel import address_for, is_kept_for, is_loaded, kept, kinds_of, policy_call
+from vinesim.state.kernel import address_for, is_kept_for, is_loaded, kept, policy_call, types_of
 from vinesim.state.machine_code import is_kept
 
 SEARCHES = {  # queries that the index of nodes answers, besides those for gangs
@@ -148,7 +148,7 @@ def addresses(loop: Any, *arguments: Any) -> tuple[int, ...]:
     given at the end, as ``slot.call_loop`` calls it."""
     if isinstance(loop, InSlot | OfShortRun):
         return loop.addresses(*arguments)
-    return (address_for(loop, kinds_of(*arguments)),)
+    return (address_for(loop, types_of(*arguments)),)
 
 
 @cache

@@ -12,7 +12,7 @@ from vinesim.model.arrays import distinct
 from vinesim.model.result import KILLED, EarlyEnds, ExitReason, Held, Outcome
 from vinesim.model.scenario import Scenario
 from vinesim.state.demand import amounts
-from vinesim.state.held_units import kinds_of
+from vinesim.state.held_units import kinds_of_tasks
 from vinesim.state.layout import PENDING, Model, has_shared_speed
 
 
@@ -85,7 +85,7 @@ def _amounts(model: Model, task: np.ndarray, own: np.ndarray, unit: np.ndarray) 
     """[H] what tasks that run on ``own`` hold of ``unit``."""
     is_lead = model.unit_type[unit] == model.unit_type[own]
     lead = amounts(model.task_demand[task], model.unit_capacity[unit])
-    return np.where(is_lead, lead, model.kind_companion[kinds_of(model, task), model.unit_type[unit]])
+    return np.where(is_lead, lead, model.kind_companion[kinds_of_tasks(model, task), model.unit_type[unit]])
 
 
 def may_share_units(model: Model, may_overcommit: bool) -> bool:
@@ -111,7 +111,7 @@ def why_stalled(scenario: Scenario, model: Model, run: Run) -> str:
     text = f"{len(pending)} tasks are pending and nothing runs; the first is task {task} ({kind})"
     if wanted >= 0 and not (model.unit_type == wanted).any():
         return f"{text}, which prefers {types[wanted].name}: the datacenter has none"
-    own = int(kinds_of(model, pending[:1])[0])
+    own = int(kinds_of_tasks(model, pending[:1])[0])
     if wanted >= 0 and scenario.affinity[wanted, model.kind_task_type[own]] <= 0:
         return f"{text}, which prefers {types[wanted].name}: its affinity to {kind} is 0"
     if wanted >= 0 and model.affinity[wanted, own] <= 0:

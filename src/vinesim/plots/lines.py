@@ -82,6 +82,8 @@ def line_figure(
                 _draw(axes, line, labels.index(line.label))
             axes.set_title(panel.title, loc="left")
             _set(axes, "x", x)
+            if x.scale == "linear" and x.ticks is None and _are_whole(panels):
+                axes.xaxis.get_major_locator().set_params(integer=True)
             _set(axes, "y", its_y)
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
@@ -128,6 +130,11 @@ def _set(axes: Any, which: str, axis: Axis) -> None:
         getattr(axes, f"set_{which}ticks")(axis.ticks, [f"{tick:g}" for tick in axis.ticks], minor=False)
     if axis.limits != (None, None):
         limits(*axis.limits)
+
+
+def _are_whole(panels: Sequence[Panel]) -> bool:
+    """Whether the lines have only whole numbers along the x axis: then no other should be marked."""
+    return all(bool((np.asarray(line.x) == np.round(line.x)).all()) for panel in panels for line in panel.lines)
 
 
 def _power(value: float, _: int) -> str:

@@ -1,5 +1,7 @@
 """The units that tasks hold beside the one that they run on, as arrays after a run."""
 
+from typing import Any
+
 import numpy as np
 
 from vinesim.state.layout import Model, State
@@ -17,7 +19,7 @@ def held_units(model: Model, state: State) -> np.ndarray:
     has_held = state.task_unit >= 0
     has_held[follower[follower >= 0]] = False
     task = np.flatnonzero(has_held)
-    kind, node = kinds_of(model, task), model.unit_node[state.task_unit[task]]
+    kind, node = kinds_of_tasks(model, task), model.unit_node[state.task_unit[task]]
     place = model.task_held[task] + model.kind_units[kind] - 1
     for c in range(n):
         asks, sole = model.kind_beside[kind * n + c] > 0, model.node_sole[node * n + c]
@@ -27,7 +29,7 @@ def held_units(model: Model, state: State) -> np.ndarray:
     return found
 
 
-def kinds_of(model: Model, tasks: np.ndarray) -> np.ndarray:
-    """Return the task types of the model, which are classes where tasks hold several units."""
-    group = model.task_group[tasks] if len(model.task_group) else np.zeros(len(tasks), np.int64)
-    return model.group_task_type[group]
+def kinds_of_tasks(model: Model, tasks: Any = slice(None)) -> np.ndarray:
+    """The type of each of some tasks, or the class of what it demands where tasks hold several units."""
+    group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int64)
+    return model.group_task_type[group[tasks]]

@@ -152,7 +152,7 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
     return made
 
 
-def kinds_of(*arguments: Any) -> tuple[Any, ...]:
+def types_of(*arguments: Any) -> tuple[Any, ...]:
     """The types of arguments that Python gives."""
     return tuple(map(typeof, arguments))
 
@@ -166,12 +166,12 @@ def address_for(made: Any, kinds: tuple[Any, ...]) -> int:
 
 def is_loaded(made: Any, *arguments: Any) -> bool:
     """Whether this process has the code of a kernel for such arguments."""
-    return kinds_of(*arguments) in made.overloads
+    return types_of(*arguments) in made.overloads
 
 
 def is_kept_for(made: Any, *arguments: Any) -> bool:
     """Whether that code is on the disk."""
-    return isinstance(made._cache, DiskCache) and made._cache.has(kinds_of(*arguments), made.targetctx)
+    return isinstance(made._cache, DiskCache) and made._cache.has(types_of(*arguments), made.targetctx)
 
 
 def _without_collections(compiles: Callable[..., Any]) -> Callable[..., Any]:

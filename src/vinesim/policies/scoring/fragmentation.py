@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from vinesim.model.errors import InputError, Problem
-from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, kinds_of_tasks, may_use, milli_left
+from vinesim.policies.scoring.gpu_pods import MILLI, cpu_left, may_use, milli_left
+from vinesim.state.held_units import kinds_of_tasks
 from vinesim.state.numbering import coded, first_rows
 
 COVERED = 0.95  # of all pods are of typical kinds

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from vinesim.policies.contract import Plan
-from vinesim.policies.scoring.gpu_pods import MILLI, GpuScorePolicy, gpu_left, kinds_of_tasks, pods_and_units
+from vinesim.policies.scoring.gpu_pods import MILLI, GpuScorePolicy, gpu_left, pods_and_units
+from vinesim.state.held_units import kinds_of_tasks
 from vinesim.state.queries import node_tasks, node_tasks_of
 
 NO_CLASS, SHARE = 0, 1  # classes of pods; whole GPUs: one more than their number

@@ -13,6 +13,7 @@ import numpy as np
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.contract import ScorePolicy
 from vinesim.state.demand import amounts
+from vinesim.state.held_units import kinds_of_tasks
 from vinesim.state.queries import room
 
 MILLI = 1000.0  # a whole GPU
@@ -65,12 +66,6 @@ def pods_and_units(model: Any) -> dict[str, np.ndarray]:
         "scale": scale,
         "most": np.maximum(most, 1.0),
     }
-
-
-def kinds_of_tasks(model: Any) -> np.ndarray:
-    """[N] the type of each task, or the class of what it demands."""
-    group = model.task_group if len(model.task_group) else np.zeros(len(model.task_operations), np.int64)
-    return model.group_task_type[group]
 
 
 def is_gpu(model: Any) -> np.ndarray:
