@@ -44,9 +44,12 @@ WHERE (held.task <> $task OR held.begin_us < $until_us)
 """
 
 
+CUTS = ("killed", "withdrawn")  # ends of runs that no further one follows
+
+
 @dataclass(frozen=True)
 class LostRun:
-    """A run of the waiting task that ended before its last start."""
+    """A run of the waiting task that ended before the task was done."""
 
     unit: int
     begin_us: float
@@ -78,6 +81,7 @@ class Waiting:
     shelf: int | None
     moves: int  # to other units after its start
     lost_runs: list[LostRun]  # before the start above
+    cut_off: LostRun | None  # the last one, if its limit ended it or the withdrawal of its job
     policy: str
     exit_reason: str
     types: list[TypeOfUnit] = field(default_factory=list)
@@ -195,6 +199,7 @@ def _who_waited(
         shelf=None if unit is None else int(units["shelf"][unit]),
         moves=max(0, len(started) - 1),
         lost_runs=lost_runs,
+        cut_off=LostRun(*own[-1]) if started and own[-1][3] in CUTS else None,
         policy=str(result.summary["provenance"]["policy"]),
         exit_reason=str(result.summary["exit_reason"]),
         waits=waits,

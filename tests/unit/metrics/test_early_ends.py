@@ -102,6 +102,10 @@ def test_a_job_is_slow_until_its_limit_or_its_withdrawal_ends_it(tmp_path):
     scenario = case([0.0, 10.0, 20.0, 150.0], [100.0, 500.0, 500.0, 10.0], "fcfs", **more)
     recorded(tmp_path / "run", replace(scenario, horizon_us=195.0))
     assert slowest_jobs(tmp_path / "run", 4) == [2, 1, 0, 3]
+    ends = [headline(waiting_of(tmp_path / "run", job))[-1] for job in range(4)]
+    assert ends[1] == "Its limit ended it at 140 us, before it was done."
+    assert ends[2] == "It was withdrawn at 190 us, before it was done."
+    assert not any("before it was done" in ends[job] for job in (0, 3))
     more["withdraw_us"][1] = 200.0  # the kill came first
     recorded(tmp_path / "again", case([0.0, 10.0, 20.0, 150.0], [100.0, 500.0, 500.0, 10.0], "fcfs", **more))
     assert slowest_jobs(tmp_path / "again", 4) == [2, 1, 0, 3]
