@@ -39,7 +39,7 @@ def per_event_ns(made: vs.Scenario) -> float:
         runs[:] = [run]
         return lambda: run.advance(np.inf, np.inf, 1 << 60)
 
-    best_s, _ = best_of(2, prepare)
+    best_s, _ = best_of(6, prepare)
     return best_s / runs[0].n_events * 1e9
 
 
@@ -59,7 +59,7 @@ def by_size(quick: bool) -> Table:
         *(f"{n:,} nodes, 4 applications" for n in nodes),
         *(f"7 nodes, {4 * k:,} applications" for k in copies),
     ]
-    note = "The same load a node, or in all. The event loop with its decisions; best of 2."
+    note = "The same load a node, or in all. The event loop with its decisions; best of 6."
     return Table("ns an event, by nodes and by applications", columns, rows, note)
 
 
