@@ -30,7 +30,7 @@ from vinesim.formats.results.folder import write_result
 from vinesim.formats.results.tables import open_result
 from vinesim.formats.results.timeline import write_timeline
 from vinesim.metrics.activity import find_stretches
-from vinesim.metrics.waiting import waiting_of
+from vinesim.metrics.waiting import waits_of
 from vinesim.policies.registry import resolve
 from vinesim.report import racks, usage
 from vinesim.report import run as page
@@ -236,8 +236,8 @@ def check_explain(case, folder):
         for number, unit in enumerate(folder.units)
         if (unit["rack"], unit["shelf"]) == (outage.rack, outage.shelf)
     ]
-    for job in range(0, work.n_jobs, 2):
-        found = waiting_of(folder.path, job)
+    jobs = range(0, work.n_jobs, 2)
+    for job, found in zip(jobs, waits_of(folder.path, jobs), strict=True):
         rows = [row for row in folder.tasks if row["job"] == job]
         last = max(rows, key=lambda row: (not is_number(row["init_us"]), row["init_us"], row["task"]))
         if all(is_number(row["init_us"]) for row in rows):

@@ -29,12 +29,12 @@ def explain(
 ) -> None:
     """Explain why jobs waited: which units could run them, what they were doing, and which jobs took them."""
     from vinesim.formats.results.folder import to_json
-    from vinesim.metrics.waiting import slowest_jobs, waiting_of
+    from vinesim.metrics.waiting import slowest_jobs, waits_of
 
     if (job is None) == (slowest is None):
         given = "neither" if job is None else "both"
         raise InputError([Problem("vinesim explain", "--job N or --slowest N", given)])
-    found = [waiting_of(folder, number) for number in ([job] if slowest is None else slowest_jobs(folder, slowest))]
+    found = waits_of(folder, [job] if slowest is None else slowest_jobs(folder, slowest))
     if as_json:
         documents = [asdict(waiting) for waiting in found]
         sys.stdout.write(to_json(documents[0] if slowest is None else {"jobs": documents}))

@@ -187,17 +187,15 @@ def begin_placed(run: Run, model: Model, scenario: Scenario) -> None:
 def check_policy(scenario: Scenario, policy: Policy) -> None:
     """Raise :class:`InputError` for a policy that does not support what happens in the scenario between its events."""
     name, work = title_of(policy), scenario.workload
-    found = {
-        "outages": "outages" if scenario.outages else "",
-        "failures": "failures" if scenario.failures else "",
-        "workload.withdraw": "" if work.withdraw_us is None else "jobs that are withdrawn",
-        "workload.placed": "" if work.placed is None else "tasks that run from the beginning",
-    }
+    known = (
+        ("outages", "outages", bool(scenario.outages)),
+        ("failures", "failures", bool(scenario.failures)),
+        ("workload.withdraw", "jobs that are withdrawn", work.withdraw_us is not None),
+        ("workload.placed", "tasks that run from the beginning", work.placed is not None),
+    )
     has_limits = work.limit_us is not None
     problems = []
-    for what, words in found.items():
-        if not words:
-            continue
+    for what, words in ((what, words) for what, words, is_there in known if is_there):
         if not isinstance(policy, OnlinePolicy):
             problems.append(Problem(what, f"an online policy; {name} is a batch policy", words))
         elif policy.plans:

@@ -1,6 +1,7 @@
 """Explain why a task waited: which units could have run it, what was on them, and who took them when they were free."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -116,12 +117,20 @@ class Waiting:
 def waiting_of(folder: str | Path, job: int) -> Waiting:
     """Explain why a job of a recorded run waited. Raises :class:`InputError` if the job or the record does not
     exist."""
+    return waits_of(folder, [job])[0]
+
+
+def waits_of(folder: str | Path, jobs: Sequence[int]) -> list[Waiting]:
+    """Do the same for several jobs."""
     with open_result(folder) as result:
         record = read_record(Path(folder))
         n_jobs = int(result.rows("SELECT count(*) FROM jobs")[0][0])
-        if not 0 <= job < n_jobs:
-            raise InputError([Problem("--job", f"a job of the run, 0 to {n_jobs - 1}", str(job))])
-        return explained(result, record, job)
+        problems = [
+            Problem("--job", f"a job of the run, 0 to {n_jobs - 1}", str(job)) for job in jobs if not 0 <= job < n_jobs
+        ]
+        if problems:
+            raise InputError(problems)
+        return [explained(result, record, job) for job in jobs]
 
 
 def slowest_jobs(folder: str | Path, count: int) -> list[int]:

@@ -15,7 +15,7 @@ from vinesim.formats.results.tables import open_result
 from vinesim.metrics import causes
 from vinesim.metrics.causes import causes_of, parts
 from vinesim.metrics.gang_shortages import Gang
-from vinesim.metrics.waiting import slowest_jobs, waiting_of
+from vinesim.metrics.waiting import slowest_jobs, waiting_of, waits_of
 from vinesim.policies.replacing import changed
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -98,7 +98,7 @@ def test_all_waiting_has_a_cause_and_adds_up_over_time(tmp_path, monkeypatch):
         edges = np.linspace(0.0, result.summary["makespan_us"], 8)
         with open_result(folder) as tables:
             found = causes_of(tables, read_record(folder), edges)
-        jobs = [waiting_of(folder, job) for job in range(scenario.workload.n_jobs)]
+        jobs = waits_of(folder, range(scenario.workload.n_jobs))
         waited = sum(job.waited_us for job in jobs)
         if found is None:
             assert waited == 0

@@ -12,7 +12,7 @@ from tests.policies.kinds.repack import Repack
 from tests.strategies import Limits, seeded_scenario
 from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
-from vinesim.metrics.waiting import waiting_of
+from vinesim.metrics.waiting import waiting_of, waits_of
 from vinesim.policies.registry import resolve
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -99,8 +99,8 @@ def test_openings_are_what_one_sees_at_every_instant(tmp_path, limits):
         result = recorded(tmp_path / str(seed), scenario)
         tasks = result.tasks
         times = np.unique(np.concatenate([tasks[k] for k in ("arrival_us", "init_us", "finish_us")]))
-        for job in range(0, scenario.workload.n_jobs, 3):
-            found = waiting_of(tmp_path / str(seed), job)
+        jobs = range(0, scenario.workload.n_jobs, 3)
+        for job, found in zip(jobs, waits_of(tmp_path / str(seed), jobs), strict=True):
             last = tasks["init_us"][tasks["job"] == job].max()
             if np.isnan(last):
                 assert found.start_us is None

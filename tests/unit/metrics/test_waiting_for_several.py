@@ -11,7 +11,7 @@ from tests.cli.conftest import vinesim  # noqa: F401
 from tests.demands import demands_of, taken
 from tests.real_nodes import nodes_of, real_scenario
 from tests.unit.metrics.test_waiting import recorded
-from vinesim.metrics.waiting import waiting_of
+from vinesim.metrics.waiting import waiting_of, waits_of
 from vinesim.model.workload import ANY_LEAD
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -169,8 +169,7 @@ def test_openings_and_shortages_are_what_one_sees_at_every_instant(tmp_path, pol
         end = float(result.summary["makespan_us"])
         held = [(t, u, b, end if np.isnan(e) else e, a) for t, u, b, e, a in held]
         times = sorted({*tasks["arrival_us"], *(b for _, _, b, _, _ in held), *(e for _, _, _, e, _ in held)})
-        for job in range(work.n_jobs):
-            found = waiting_of(tmp_path / str(seed), job)
+        for job, found in enumerate(waits_of(tmp_path / str(seed), range(work.n_jobs))):
             if not found.holds_several:
                 continue
             until = found.arrival_us + found.waited_us

@@ -6,7 +6,7 @@ from tests.cli.conftest import vinesim  # noqa: F401
 from tests.policies.test_backfill_of_nodes import job, random_jobs, scenario
 from tests.unit.engine.test_request_gangs import case
 from tests.unit.metrics.test_waiting import recorded
-from vinesim.metrics.waiting import waiting_of
+from vinesim.metrics.waiting import waiting_of, waits_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 
@@ -85,8 +85,7 @@ def test_there_is_never_room_for_all_while_a_policy_that_would_start_it_waits(tm
     for seed in range(5):
         jobs, nodes = random_jobs(seed)
         recorded(tmp_path / str(seed), scenario("high", jobs, *nodes))
-        for number in range(len(jobs)):
-            found = waiting_of(tmp_path / str(seed), number)
+        for number, found in enumerate(waits_of(tmp_path / str(seed), range(len(jobs)))):
             n_waited += len(found.gang_rooms)
             assert all(room.n_tasks < found.gang.n_tasks for room in found.gang_rooms), (seed, number)
             times = [time for room in found.gang_rooms for time in (room.begin_us, room.end_us)]

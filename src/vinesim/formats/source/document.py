@@ -82,12 +82,8 @@ def _explain(source: YamlSource, kind: type[BaseModel], above: Steps, error: Any
 def _keys_of(part: type[BaseModel], problem: str) -> str:
     """Say which keys the mappings of a list, or a mapping, must have; or some that they can have."""
     must = [name for name, item in part.model_fields.items() if item.is_required()]
-    of_what = " of mappings" if problem == "list_type" else ""
-    return (
-        f"{of_what} with {_listed(must)}"
-        if must
-        else f"{of_what} with keys such as {_listed([*part.model_fields][:3])}"
-    )
+    keys = _listed(must) if must else f"keys such as {_listed([*part.model_fields][:3])}"
+    return f"{' of mappings' if problem == 'list_type' else ''} with {keys}"
 
 
 def _listed(names: list[str]) -> str:
