@@ -9,7 +9,7 @@ from tests.plans.conftest import CPUS, GPUS, MIX
 from vinesim.formats.plan.file import plan
 from vinesim.model.plan import Plan
 from vinesim.plans.board import Board
-from vinesim.plans.screen import screened
+from vinesim.plans.screen import Screened, screened
 from vinesim.plans.space import Space
 
 ROUGH = {"high": 1.3, "flat": 1.0, "pref": 1.15, "earliest_finish": 1.05}
@@ -18,9 +18,8 @@ ROUGH = {"high": 1.3, "flat": 1.0, "pref": 1.15, "earliest_finish": 1.05}
 class SyntheticRuns:
     """Gives numbers of points as the runs of a plan do; ``price`` adds noise-free costs."""
 
-    def __init__(self, plan: Plan, space: Space, seed: int, noise: float = 0.1):
-        self.plan, self.space, self.seed, self.noise = plan, space, seed, noise
-        self.known = screened(plan, space)
+    def __init__(self, plan: Plan, space: Space, known: Screened, seed: int, noise: float = 0.1):
+        self.plan, self.space, self.known, self.seed, self.noise = plan, space, known, seed, noise
         self.n_asked = self.n_done = 0
         self._asked: set[tuple[int, int]] = set()
 
@@ -56,6 +55,9 @@ class SyntheticRuns:
         return found
 
 
+_known: dict[str, Screened] = {}  # what is known of points before any run; searches only read it
+
+
 def board(seed: int, runs: int, limit: float = 130.0, n: int = 24, **more) -> Board:
     """A board over (n + 1)^2 x 4 points with synthetic runs."""
     scenario = deepcopy(MIX)
@@ -71,5 +73,8 @@ def board(seed: int, runs: int, limit: float = 130.0, n: int = 24, **more) -> Bo
     }
     question = plan(mapping, Path())
     space = Space(question)
-    own = SyntheticRuns(question, space, seed)
+    key = repr({name: value for name, value in mapping.items() if name not in ("budget", "more_is_better")})
+    if key not in _known:
+        _known[key] = screened(question, space)
+    own = SyntheticRuns(question, space, _known[key], seed)
     return Board(question, space, own.known, own)
