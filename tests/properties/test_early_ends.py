@@ -57,6 +57,17 @@ def test_the_engines_agree_where_a_policy_that_keeps_tasks_forgets_those_of_with
     assert n_ended > 30
 
 
+@pytest.mark.parametrize("name", ["easy_backfill", "conservative_backfill"])
+def test_a_policy_hears_of_a_withdrawal_before_a_task_that_ends_at_once_because_of_it(name):
+    """When a job leaves a unit, a task that shares its speed has had all its service at this very instant. It ended
+    first, the policy asked for nothing more, and never heard of the withdrawal."""
+    case = seeded_scenario(121, name, {}, LIMITS)
+    outcome = run(case, "reference").outcome
+    due = case.workload.withdraw_us[np.isfinite(case.workload.withdraw_us)]
+    assert np.isin(outcome.task_finish_us, due).any()
+    assert unlike(run(case, "compiled"), run(case, "reference")) == []
+
+
 @pytest.mark.parametrize("name", mostly_slow(POLICIES, {"restless"}))
 def test_the_engines_agree_where_tasks_hold_several_units(name):
     """And at every instant there is room for all that is held."""

@@ -19,7 +19,7 @@ from vinesim.state.by_reference import Arrays
 from vinesim.state.held_units import held_units
 from vinesim.state.initial import build_state
 from vinesim.state.kernel import kept
-from vinesim.state.layout import PENDING, Model, State
+from vinesim.state.layout import OUTAGE, PENDING, TIMER, Model, State
 from vinesim.state.scratch import build_options, build_scratch
 
 
@@ -152,7 +152,7 @@ class CompiledRun:
 
     def ask(self, after_outage: bool) -> None:
         """Ask the policy next, at this instant."""
-        self.state.run["had_outage"] = after_outage
+        self.state.run["to_ask"] = max(self.state.run[0]["to_ask"], OUTAGE if after_outage else TIMER)
         self.state.run["timer_us"] = self.state.run["now_us"]
 
     def set_clock(self, now_us: float) -> None:

@@ -13,7 +13,7 @@ from vinesim.state import event_queue
 from vinesim.state.by_reference import by_reference
 from vinesim.state.indexed_room import forget_found
 from vinesim.state.kernel import inlined
-from vinesim.state.layout import ARRIVAL, FINISH, NOTHING, OUTAGE, PREEMPT, TIMER, View
+from vinesim.state.layout import ARRIVAL, FINISH, NOTHING, PREEMPT, TIMER, View
 from vinesim.state.quotas import has_task_within_quotas
 
 PREEMPTS = False  # whether the policy preempts or moves tasks; bound with it, so that the loop of others has none of it
@@ -53,7 +53,8 @@ def run_events(
 
     It pauses for what is done in Python: a period of a batch policy, or an outage. The clock stays at the last event
     then: nothing may come of the pause if all tasks are over.
-    Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER. After each event the policy is asked until it
+    Equal times are handled in the order FINISH, ARRIVAL, PERIOD, TIMER; but of what was done between events the policy
+    hears at once, before tasks that end at this instant because of it. After each event the policy is asked until it
     wants nothing more; it is not asked while nothing is pending, while no unit has room unless it may over-commit, or
     while quotas leave no room for any pending task. A policy that sees every event is asked at least once after each,
     whatever is pending, and even if no unit has room; one that preempts is asked even if neither has room. It stops
@@ -75,7 +76,11 @@ def run_events(
             return AT_PAUSE
         run.now_us = now
         unit, job, task = np.int64(-1), np.int64(-1), np.int64(-1)
-        if finish_us == now:
+        if run.to_ask:
+            event = run.to_ask
+            run.timer_us = np.inf
+            run.to_ask = 0
+        elif finish_us == now:
             event = FINISH
             task = np.int64(event_queue.pop(model, state))
             unit = finish(model, state, task)
@@ -85,9 +90,8 @@ def run_events(
             event = ARRIVAL
             job = arrive(model, state)
         else:
-            event = OUTAGE if run.had_outage else TIMER
+            event = TIMER
             run.timer_us = np.inf
-            run.had_outage = 0
         run.n_events += 1
         view = View(now, event, unit, job, task, options, scratch)
         must_ask = sees_every_event

@@ -25,7 +25,6 @@ from vinesim.state.layout import (
     FINISH,
     FULL,
     NOTHING,
-    OUTAGE,
     PENDING,
     PREEMPT,
     TIMER,
@@ -182,13 +181,14 @@ def run_events(
             return AT_PAUSE
         state.now_us = now
         unit = job = task = -1
-        if finish_us == now:
+        if state.to_ask:
+            event, state.to_ask, state.timer_us = state.to_ask, 0, math.inf
+        elif finish_us == now:
             event, (task, unit) = FINISH, finish(state)
         elif arrival_us == now:
             event, job = ARRIVAL, arrive(state)
         else:
-            event, state.timer_us = OUTAGE if state.had_outage else TIMER, math.inf
-            state.had_outage = False
+            event, state.timer_us = TIMER, math.inf
         state.n_events += 1
         view = View(now, event, unit, job, task, options, scratch)
         must_ask = sees_every_event

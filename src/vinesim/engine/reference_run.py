@@ -17,7 +17,7 @@ from vinesim.engine.reference_state import ReferenceState
 from vinesim.model.result import EarlyEnds
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, DOWN, OVERFULL, PENDING, Model
+from vinesim.state.layout import ATTACHED, DOWN, OUTAGE, OVERFULL, PENDING, TIMER, Model
 from vinesim.state.scratch import build_scratch, plain_options
 
 
@@ -132,7 +132,7 @@ class ReferenceRun:
         return min(state.next_finish_us(), state.next_arrival_us(), state.timer_us) == math.inf
 
     def ask(self, after_outage: bool) -> None:
-        self.state.had_outage = after_outage
+        self.state.to_ask = max(self.state.to_ask, OUTAGE if after_outage else TIMER)
         self.state.timer_us = self.state.now_us
 
     def set_clock(self, now_us: float) -> None:

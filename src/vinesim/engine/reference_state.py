@@ -52,7 +52,7 @@ class ReferenceState:
         self.followers: dict[int, list[int]] = {}  # leader -> the tasks consolidated with it
         self.unit_load = [0.0] * n_units
         self.unit_open = model.unit_capacity.tolist()  # DOWN while the node is down
-        self.had_outage = False
+        self.to_ask = 0
         self.interrupted: list[int] = []  # by the last outages
         self.running: list[list[int]] = [[] for _ in range(n_units)]  # by unit, in order of start
         self.held: dict[int, list[int]] = {}  # task -> the units that it holds, or held last, beside its own

@@ -136,7 +136,7 @@ RUN = np.dtype(
         ("n_done", "i8"),
         ("n_ended", "i8"),  # rows of the log of early ends
         ("n_ended_held", "i8"),  # units that these held beside their own
-        ("had_outage", "i8"),  # nodes went down or came up since the policy was last asked
+        ("to_ask", "i8"),  # OUTAGE or TIMER: something was done between events, of which the policy hears next; else 0
         ("interrupted", "i8"),  # first task that the last outages interrupted; -1 = none
         ("n_events", "i8"),
         ("n_stale", "i8"),  # nodes that have changed since the index of nodes was last asked; -1: it was not yet
