@@ -63,6 +63,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
+def pytest_unconfigure() -> None:
+    """What is left at the end can be freed again: some libraries complain about each object that is not."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def _no_runs_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What runs of other tests took does not choose the engine: it would be compiled for, sooner or later, or not."""

@@ -65,7 +65,7 @@ def operations(path):
 
 
 def test_all_importers_are_found():
-    assert set(importers()) == {"csv", "swf", "gavel", "starpu", "requests", "openb"}
+    assert set(importers()) == {"csv", "swf", "gavel", "starpu", "requests", "openb", "slurm"}
 
 
 def test_a_new_file_is_a_command_with_its_options_and_help(vinesim, tmp_path, with_lines):

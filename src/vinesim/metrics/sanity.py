@@ -88,9 +88,11 @@ def _loads(work: Workload, center: Datacenter, classes: DemandClasses, times_us:
     """The work of each processor type against its capacity while jobs arrive.
 
     Tasks that may run on several types are spread over them as they are if every unit always takes the next one: in
-    proportion to the capacity, divided by the time there.
+    proportion to the capacity, divided by the time there. Work beyond a job's limit or withdrawal does not count.
     """
-    arrival_us = np.repeat(work.arrival_us, np.diff(work.job_first))
+    counts = np.diff(work.job_first)
+    arrival_us = np.repeat(work.arrival_us, counts)
+    times_us = np.minimum(times_us, np.repeat(work.longest_us, counts)[:, None])
     span_us = float(np.ptp(work.arrival_us))
     if span_us <= 0:
         return []

@@ -185,6 +185,14 @@ class Workload:
         limits = (self.limit_us, self.withdraw_us, self.placed)
         return any(column is not None for column in limits) or bool(np.isinf(self.operations).any())
 
+    @property
+    def longest_us(self) -> np.ndarray:
+        """[J] float64: the longest that tasks of each job can run, by its limit and its withdrawal, us."""
+        limit_us = np.full(self.n_jobs, math.inf) if self.limit_us is None else self.limit_us
+        if self.withdraw_us is None:
+            return limit_us
+        return np.minimum(limit_us, self.withdraw_us - self.arrival_us)
+
     def _wrong_ends(self) -> list[Problem]:
         """Find wrong values of the columns that say when jobs and tasks end early, begin or resume."""
         never, problems = "0 or more, or infinite for never", []

@@ -13,8 +13,9 @@ from typing import Annotated
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
 from vinesim.formats.importers.csv_guess import STATUS, Guess, guessed, named, words_of
-from vinesim.formats.importers.csv_scenario import ON_WHAT, csv_scenario, like_another, made_for, types_for
+from vinesim.formats.importers.csv_scenario import csv_scenario, like_another, made_for, types_for
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
+from vinesim.formats.importers.made_nodes import ON_WHAT
 from vinesim.formats.importers.report import MAX_VALUES, ImportReport, zone_assumed
 from vinesim.formats.scenario.workload_columns import IGNORE, NAMES, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns
@@ -64,7 +65,7 @@ def import_csv(
         _copy(source, kept, copy)
         if like is None:
             on = made_for(copy, types, mapping)
-            report.notes.append(ON_WHAT)
+            report.notes.append(f"{ON_WHAT}, or give --like")
         else:
             on = like_another(like, output.parent, is_timed=TIME_ANYWHERE in ours.values())
         with replacing(output) as draft:

@@ -1,6 +1,5 @@
 """The scenario of an imported CSV log: what its columns are, each with the reason, and a datacenter to run it on."""
 
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,24 +9,17 @@ import numpy as np
 import yaml
 
 from vinesim.formats.importers.csv_guess import Guess
+from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import used_names
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.formats.source.amounts import MEMORY
-from vinesim.formats.source.quantities import format_bytes
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import Workload
 
-CPU, ANY_GPU = "CPU", "GPU"
-LOAD = 0.7  # of the datacenter that is made for a log without one
 OF_THE_LOG = ("file", "columns")  # keys of workload that the imported log sets
-ON_WHAT = (
-    "the log does not say what it ran on: the scenario has nodes as large as the largest job, as many as make the load "
-    f"about {LOAD:.0%}: correct its datacenter, or give --like"
-)
 
 
 def types_for(source: TableSource, named: Mapping[str, str]) -> tuple[ProcessorType, ...]:
@@ -73,7 +65,7 @@ def made_for(copy: Path, types: tuple[ProcessorType, ...], columns: Mapping[str,
     if work.times_us is None:
         remedy = "Give --like SCENARIO, which says how fast its processors are."
         raise InputError([Problem(str(copy.name), "how long jobs take", "only their operations", remedy)])
-    nodes = [_node(n_nodes, largest) for n_nodes, largest in _nodes(work, types)]
+    nodes = made_nodes(work, [p.name for p in types], np.nanmax(work.times_us, axis=1))
     return {
         "extends": "none",
         "processor_types": [{"name": p.name} for p in types if p.name != MEMORY],
@@ -81,34 +73,3 @@ def made_for(copy: Path, types: tuple[ProcessorType, ...], columns: Mapping[str,
         "datacenter": {"racks": [{"nodes": nodes}]},
         "policy": "easy_backfill",
     }
-
-
-def _nodes(work: Workload, types: tuple[ProcessorType, ...]) -> list[tuple[int, dict[str, float]]]:
-    """Return the kinds of nodes: how many, and what each has of each type."""
-    names = [p.name for p in types]
-    n_tasks = work.n_tasks
-    lead = np.array([names.index(some[0]) for some in work.lead_sets] + [0])  # any type: CPUs
-    lead_of = np.zeros(n_tasks, np.int64) if work.lead_types is None else lead[work.lead_types]
-    units = np.ones(n_tasks) if work.units is None else work.units
-    amounts = {name: np.zeros(n_tasks) for name in names} | dict(work.companions or {})
-    demand = np.ones(n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
-    time_us = np.nanmax(work.times_us, axis=1)  # type: ignore[arg-type]
-    span_us = float(np.ptp(work.arrival_us))
-    found = []
-    for kind in np.unique(lead_of).tolist():
-        mine = lead_of == kind
-        own = np.where(mine, np.maximum(demand, 1.0) if names[kind] == CPU else units, 0.0)
-        held = {name: np.where(mine, amount, 0.0) for name, amount in amounts.items()} | {names[kind]: own}
-        largest = {name: float(amount.max()) for name, amount in held.items() if amount.any()}
-        busiest = max(float((held[name] * time_us).sum()) / most for name, most in largest.items())
-        found.append((max(1, math.ceil(busiest / (LOAD * span_us))) if span_us else 1, largest))
-    return found
-
-
-def _node(n_nodes: int, largest: Mapping[str, float]) -> dict[str, Any]:
-    units: dict[str, Any] = {CPU: {"cores": max(1, math.ceil(largest.get(CPU, 1)))}}
-    units |= {name: math.ceil(most) for name, most in largest.items() if name not in (CPU, MEMORY)}
-    node: dict[str, Any] = {"count": n_nodes, "units": units}
-    if MEMORY in largest:
-        node[MEMORY] = format_bytes(2 ** math.ceil(math.log2(largest[MEMORY])))
-    return node

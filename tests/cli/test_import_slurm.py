@@ -1,0 +1,295 @@
+"""``vinesim import slurm``: jobs as sacct prints them, nodes as scontrol does, and the scenario of both."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+import vinesim as vs
+from vinesim.formats.importers.slurm_nodes import gpus_of, read_slurm_nodes
+from vinesim.model.workload import ANYWHERE, NO_GANG
+
+JOBS = """JobIDRaw|User|Partition|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES|JobName
+1|ann|gpu|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:09|2024-05-01T09:00:09|3600|120|COMPLETED|\
+billing=16,cpu=16,gres/gpu=2,mem=64G,node=1|billing=16,cpu=16,gres/gpu:a100=2,gres/gpu=2,mem=64G,node=1|train
+1.batch|||2024-05-01T08:00:09||2024-05-01T08:00:09|2024-05-01T09:00:09|3600||COMPLETED||cpu=16,mem=64G,node=1|batch
+2|ben|batch|2024-05-01T08:05:00|2024-05-01T08:06:00|2024-05-01T08:06:05|2024-05-01T08:16:05|600|UNLIMITED|FAILED|\
+cpu=8,mem=62.5G,node=1|cpu=8,mem=62.5G,node=1|x
+3|eve|gpu|2024-05-01T08:20:00|2024-05-01T08:20:00|2024-05-01T08:21:00|2024-05-01T10:21:30|7230|2:00:00|TIMEOUT|\
+cpu=65,gres/gpu=15,mem=256G,node=2|cpu=65,gres/gpu:a100=15,gres/gpu=15,mem=256G,node=2|x
+4|eve|gpu|2024-05-01T08:25:00|2024-05-01T08:25:00|None|2024-05-01T08:45:00|0|240|CANCELLED by 1001|\
+cpu=64,gres/gpu=2,mem=250G,node=2,license/m=2||x
+5|eve|gpu|2024-05-01T08:25:00||Unknown|Unknown|0|240|PENDING|cpu=64,mem=256G,node=2||x
+6|eve|old|2024-05-01T08:25:00||2024-05-01T08:26:00|2024-05-01T08:36:00|600|240|COMPLETED||cpu=64,mem=2G,node=2|x
+""".replace("2:00:00|TIMEOUT", "120|TIMEOUT")
+NODES = """NodeName=gpu01 Arch=x86_64 CPUAlloc=0 CPUEfctv=62 CPUTot=64 Gres=gpu:a100:8(S:0-1) OS=Linux 5.14 #1 SMP \
+RealMemory=515000 State=IDLE Partitions=gpu,long CfgTRES=cpu=64,mem=515000M,billing=64,gres/gpu=8
+NodeName=gpu02 Arch=x86_64 CPUEfctv=62 CPUTot=64 Gres=gpu:a100:8(S:0-1) RealMemory=515000 State=IDLE+DRAIN \
+Partitions=gpu,long
+NodeName=c01 CPUTot=64 Gres=(null) RealMemory=257000 MemSpecLimit=1000 State=MIXED Partitions=batch
+
+NodeName=c02 CPUTot=64
+   Gres=(null)
+   RealMemory=257000 MemSpecLimit=1000
+   Partitions=batch
+"""
+GIB = 2**30
+
+
+@pytest.fixture
+def imported(vinesim, tmp_path):
+    """Import jobs and nodes by their texts; the report as JSON, or the errors."""
+
+    def take(jobs=JOBS, nodes=NODES, code=0):
+        (tmp_path / "jobs.txt").write_text(jobs)
+        words = []
+        if nodes is not None:
+            (tmp_path / "nodes.txt").write_text(nodes)
+            words = ["--nodes", tmp_path / "nodes.txt"]
+        done = vinesim("import", "slurm", tmp_path / "jobs.txt", *words, "-o", tmp_path / "out.parquet", "--json")
+        assert done.code == code, done.err
+        if code:
+            assert not list(tmp_path.glob("out.*"))
+            return done.err
+        take.work = vs.read_scenario(tmp_path / "out.yaml").workload
+        return json.loads(done.out)
+
+    take.scenario = tmp_path / "out.yaml"
+    return take
+
+
+def log(*rows, fields="JobIDRaw|User|Partition|Submit|End|ElapsedRaw|State|AllocTRES"):
+    return "\n".join([fields, *rows, ""])
+
+
+def test_jobs_become_gangs_of_a_task_for_each_node(imported):
+    report = imported()
+    work = imported.work
+    assert work.job_id.tolist() == [1, 2, 3, 4]
+    assert work.arrival_us.tolist() == [0.0, 360e6, 1200e6, 1500e6]  # when they were eligible
+    assert np.diff(work.job_first).tolist() == [1, 1, 2, 2]
+    assert work.gang_within.tolist() == [NO_GANG, NO_GANG, ANYWHERE, ANYWHERE]
+    assert work.tasks_per_node.tolist() == [0, 0, 1, 1]
+    assert work.units.tolist() == [2, 1, 8, 7, 1, 1]
+    assert work.demand.tolist() == [1, 8, 1, 1, 1, 1]
+    assert work.companions["CPU"].tolist() == [16, 0, 33, 32, 32, 32]
+    assert work.companions["memory"].tolist() == [64 * GIB, 62.5 * GIB, 128 * GIB, 128 * GIB, 125 * GIB, 125 * GIB]
+    assert [work.lead_sets[i] for i in work.lead_types] == [("a100",), ("CPU",), *[("a100",)] * 4]
+    assert [work.user_names[i] for i in work.user] == ["ann", "ben", "eve", "eve"]
+    assert [work.partition_names[i] for i in work.partition] == ["gpu", "batch", "gpu", "gpu"]
+    assert work.limit_us.tolist() == [7200e6, np.inf, 7200e6, 14400e6]
+    assert work.operations.tolist() == [3600e6, 600e6, 7230e6, 7230e6, 14400e6, 14400e6]
+    assert work.estimate_us.tolist() == [7200e6, 600e6, 7200e6, 7200e6, 14400e6, 14400e6]  # Slurm knows the limit
+    assert work.withdraw_us.tolist() == [np.inf, np.inf, np.inf, 2700e6]
+    assert report["dropped"] == {
+        "a step of a job that has a line of its own": {"count": 1, "lines": [3]},
+        "it had not ended": {"count": 1, "lines": [7]},
+        "no node is in its partition, old": {"count": 1, "lines": [8]},
+    }
+    assert report["values"]["State"]["CANCELLED"] == {"kept": 1, "dropped": 0}
+    assert report["unused"] == {"JobName": 7, "license/m": 1}
+    assert (report["gangs"], report["withdrawn"], report["nodes"], report["gpus"]) == (2, 1, 4, 16)
+    assert any("down or drained" in note and "1 nodes" in note for note in report["notes"])
+    assert "UTC is assumed" in report["time_zone"]
+    assert report["waited_us"] == {"mean": 74e6 / 3, "p50": 9e6, "p90": 60e6, "p99": 60e6}
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+def test_they_run_in_their_partitions_until_their_limits_or_until_they_are_withdrawn(imported, engine):
+    imported()
+    scenario = vs.read_scenario(imported.scenario)
+    result = vs.simulate(scenario, engine=engine)
+    assert result.summary["jobs"] | {"killed": 1, "withdrawn": 1, "finished": 2} == result.summary["jobs"]
+    rack_shelf = scenario.datacenter.shelf[result.tasks["unit"]]
+    assert set(rack_shelf[[0, 2, 3]].tolist()) == {0, 1}
+    assert rack_shelf[1] in (2, 3)
+
+
+def test_nodes_are_groups_and_partitions_name_them(imported):
+    imported()
+    document = yaml.safe_load(imported.scenario.read_text())
+    assert document["datacenter"]["racks"][0]["nodes"] == [
+        {"count": 2, "units": {"CPU": {"cores": 62}, "a100": 8}, "memory": "515000 MiB", "group": "gpu+long"},
+        {"count": 2, "units": {"CPU": {"cores": 64}}, "memory": "256000 MiB", "group": "batch"},
+    ]
+    assert document["partitions"] == [
+        {"name": "batch", "groups": ["batch"]},
+        {"name": "gpu", "groups": ["gpu+long"]},
+        {"name": "long", "groups": ["gpu+long"]},
+    ]
+    assert document["policy"] == "easy_backfill"
+
+
+def test_without_nodes_some_are_made_that_hold_the_widest_job(imported):
+    report = imported(nodes=None)
+    work = imported.work
+    assert work.partition is None
+    assert work.n_jobs == 5
+    assert any("give --nodes" in note for note in report["notes"])
+    center = vs.read_scenario(imported.scenario).datacenter
+    assert len(np.unique(center.shelf)) >= 2
+    assert vs.simulate(vs.read_scenario(imported.scenario), engine="reference").summary["jobs"]["finished"] == 3
+
+
+def test_a_gang_wider_than_the_load_needs_still_has_its_nodes(imported):
+    imported(log("1|a|p|0|100|100|COMPLETED|cpu=40,node=10", "2|a|p|100000|100100|100|COMPLETED|cpu=1"), nodes=None)
+    assert vs.read_scenario(imported.scenario).datacenter.shelf.max() == 9
+
+
+def test_csv_makes_nodes_for_its_widest_job_too(vinesim, tmp_path):
+    (tmp_path / "log.csv").write_text("submit,duration,cpus,nodes\n0,100,4,10\n100000,100,4,1\n")
+    done = vinesim("import", "csv", tmp_path / "log.csv", "--column", "nodes=nodes", "-o", tmp_path / "jobs.csv")
+    assert done.code == 0, done.err
+    assert vs.read_scenario(tmp_path / "jobs.yaml").datacenter.shelf.max() == 9
+
+
+def test_work_after_a_limit_or_a_withdrawal_is_no_load(imported):
+    days = 86400
+    rows = (
+        f"1|a|p|0|{100 * days}|{100 * days}|10|COMPLETED|cpu=10|cpu=10",  # killed after 10 minutes
+        f"2|a|p|0|600|0|{1440 * 100}|CANCELLED by 1|cpu=10|",  # gone after 10 minutes
+        "3|a|p|6000|6600|600|60|COMPLETED|cpu=10|cpu=10",
+    )
+    fields = "JobIDRaw|User|Partition|Submit|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES"
+    report = imported(log(*rows, fields=fields), "NodeName=n CPUTot=10 RealMemory=1 Partitions=p\n")
+    load = next(found for found in report["findings"] if found["what"] == "load, CPU")
+    assert load["load"] == pytest.approx(3 * 600 / 6000)
+    imported(log(*rows, fields=fields), nodes=None)
+    assert vs.read_scenario(imported.scenario).datacenter.n_units == 1
+
+
+def test_gpus_without_a_type_are_any(imported):
+    nodes = (
+        "NodeName=a CPUTot=8 RealMemory=9 Gres=gpu:a100:4,gpu:t4:1(S:0),shard:8 Partitions=p\n"
+        "NodeName=b CPUTot=8 RealMemory=9 Gres=gpu:h100:2,mps:100 Partitions=p\n"
+    )
+    rows = [
+        "1|a|p|0|60|60|COMPLETED|cpu=1,gres/gpu=2",
+        "2|a|p|0|60|60|COMPLETED|cpu=1,gres/gpu:t4=1",
+        "3|a|p|0|60|60|COMPLETED|cpu=1,gres/gpu:t4=1,gres/gpu:a100=1",
+        "4|a|p|0|60|60|COMPLETED|cpu=1,gres/gpu:t4=2",
+        "5|a|p|0|60|60|COMPLETED|cpu=1,gres/gpu=5",
+        "6|a|p|0|60|60|COMPLETED|cpu=1,gres/gpu:v100=1",
+    ]
+    report = imported(log(*rows), nodes)
+    work = imported.work
+    assert [work.lead_sets[i] for i in work.lead_types] == [("a100", "h100", "t4"), ("t4",)]
+    few = "its partition has too few nodes with all that it asks for"
+    assert report["dropped"] == {
+        "GPUs of several types": {"count": 1, "lines": [4]},
+        few: {"count": 3, "lines": [5, 6, 7]},
+    }
+    plain = imported(log(*rows[:2]), "NodeName=a CPUTot=8 RealMemory=9 Gres=gpu:4 Partitions=p\n")
+    assert {imported.work.lead_sets[i] for i in imported.work.lead_types} == {("GPU",)}
+    assert any("do not say of which type" in note for note in plain["notes"])
+
+
+def test_what_no_node_of_the_partition_holds_is_dropped(imported):
+    nodes = "".join(f"NodeName=n{i} CPUTot=4 RealMemory=1024 Partitions={p}\n" for i, p in enumerate("ppq"))
+    rows = [
+        "1|a|p|0|60|60|COMPLETED|cpu=8,mem=2G,node=2",
+        "2|a|q|0|60|60|COMPLETED|cpu=8,node=2",  # one node only
+        "3|a|p|0|60|60|COMPLETED|cpu=5,node=1",
+        "4|a|p|0|60|60|COMPLETED|cpu=1,mem=1025M",
+        "5|a|p,q|0|60|60|COMPLETED|cpu=4,mem=1024M",
+    ]
+    report = imported(log(*rows), nodes)
+    assert imported.work.job_id.tolist() == [1, 5]
+    assert [found["lines"] for found in report["dropped"].values()] == [[3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("gres", "expected"),
+    [
+        ("(null)", ()),
+        ("", ()),
+        ("gpu:8", (("GPU", 8),)),
+        ("gpu:a100:8(S:0-1)", (("a100", 8),)),
+        ("gpu:a100:4(S:0,1),gpu:t4:2(S:0)", (("a100", 4), ("t4", 2))),
+        ("craynetwork:4,gpu:a100_1g.5gb:7", (("a100_1g.5gb", 7),)),
+        ("gpu:a100:0", ()),
+    ],
+)
+def test_gpus_of_a_node(gres, expected):
+    assert gpus_of(gres) == expected
+
+
+def test_one_line_or_a_paragraph_for_each_node(tmp_path):
+    (tmp_path / "lines").write_text(NODES)
+    (tmp_path / "paragraphs").write_text(NODES.replace(" CPU", "\n   CPU").replace(" Gres", "\n   Gres"))
+    lines, paragraphs = (read_slurm_nodes(tmp_path / name) for name in ("lines", "paragraphs"))
+    assert lines == paragraphs
+    assert [node.cores for node in lines] == [62, 62, 64, 64]
+    assert [node.is_off for node in lines] == [False, True, False, False]
+
+
+def test_other_forms_of_the_same_log(imported, tmp_path, vinesim):
+    imported()
+    plain = imported.work
+    epoch = JOBS
+    for day in {text for text in JOBS.replace("\n", "|").split("|") if text.startswith("2024-")}:
+        epoch = epoch.replace(day, str(int(np.datetime64(day).astype("datetime64[s]").astype(int))))
+    report = imported(epoch)
+    assert report["time_zone"] == "UTC, as times since 1970"
+    same = [plain, imported.work]
+    imported(JOBS.replace("\n", "|\n").replace("TimelimitRaw", "Timelimit").replace("|120|", "|02:00:00|").replace(
+        "|240|", "|0-04:00:00|"))  # fmt: skip
+    same.append(imported.work)
+    (tmp_path / "jobs.gz").write_bytes(gzip.compress(JOBS.replace("ElapsedRaw", "ElapsedOther").encode()))
+    done = vinesim("import", "slurm", tmp_path / "jobs.gz", "--nodes", tmp_path / "nodes.txt", "-o",
+                   tmp_path / "gz.parquet")  # fmt: skip
+    assert done.code == 0, done.err
+    same.append(vs.read_scenario(tmp_path / "gz.yaml").workload)
+    for work in same[1:]:
+        for name in ("arrival_us", "operations", "limit_us", "withdraw_us", "demand"):
+            np.testing.assert_array_equal(getattr(work, name), getattr(plain, name), name)
+
+
+def test_lines_that_are_no_jobs_are_dropped_with_the_reason(imported):
+    rows = [
+        "1|a|p|0|60|60|COMPLETED|cpu=1",
+        "2|a|p|0|60|60|COMPLETED",
+        "3|a|p|Unknown|60|60|COMPLETED|cpu=1",
+        "4|a|p|0|60|0|FAILED|cpu=1",
+        "5|a|p|0|60|60|COMPLETED|cpu=one",
+        "6|a|p|0|60|60|COMPLETED|mem=5G",
+        "7|a|p|0|60|60|COMPLETED|cpu=1,mem=5X",
+        "8|a|p|0|60|60|COMPLETED|cpu=2,node=3",
+        "9|a|p|0|60|0|CANCELLED|cpu=2",
+        "",
+        "10_3|a|p|0|60|60|COMPLETED|cpu=1",
+    ]
+    report = imported(log(*rows), nodes=None)
+    assert imported.work.job_id is None  # 10_3 is no number
+    assert imported.work.n_jobs == 2
+    assert {reason: found["lines"] for reason, found in report["dropped"].items()} == {
+        "not 8 fields, as the first line has": [3],
+        "Submit: no time that can be read": [4],
+        "a run time of 0 or less, or none": [5],
+        "cpu: no amount that can be read": [6],
+        "no CPUs": [7],
+        "mem: no amount that can be read": [8],
+        "no nodes, or more than CPUs": [9],
+        "cancelled before it ran, and without a time limit": [10],
+    }
+
+
+def test_wrong_files_are_one_error_that_says_what_to_do(imported):
+    err = imported(log("x", fields="JobID|Submitt|Submit2|AllocTRES|AllocTRES"), code=2)
+    for word in ("a field Submit", "a field End", "a field Start or ElapsedRaw", "AllocTRES again", "sacct --allusers"):
+        assert word in err, err
+    assert "at least one job" in imported(log("1|a|p|0|60|60|COMPLETED|mem=5G"), nodes=None, code=2)
+    assert "no CPUs" in imported(log("1|a|p|0|60|60|COMPLETED|mem=5G"), nodes=None, code=2)
+    nodes = (
+        "NodeName=a CPUTot=x RealMemory=9\nNodeName=a CPUTot=2 RealMemory=9\nNodeName=n[1-4] CPUTot=2 RealMemory=9\n"
+        "NodeName=b CPUTot=2\nNodeName=c CPUTot=2 RealMemory=9 MemSpecLimit=9\n"
+        "NodeName=d CPUTot=2 RealMemory=9 Gres=gpu:CPU:2\n"
+    )
+    err = imported(nodes=nodes, code=2)
+    for word in ("nodes.txt:1: expected CPUTot", "nodes.txt:2: expected each node once", "nodes.txt:3: expected NodeN",
+                 "nodes.txt:4: expected RealMemory", "nodes.txt:5: expected CPUs and memory",
+                 "nodes.txt:6: expected Gres"):  # fmt: skip
+        assert word in err, err
+    assert "scontrol show nodes" in imported(nodes="hello\n", code=2)
