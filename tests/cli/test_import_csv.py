@@ -113,6 +113,8 @@ def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
         ("start,end", "2024-05-01,2024-05-02 2024-05-02,2024-05-03", "arrival_date end_date"),
         ("arrival_ms,time_us.NODE", "3,1 4,2", "arrival_ms ignore"),
         ("submit,duration,cpus,ncpus", "0,1,2,3 0,1,2,3", "arrival_s time_s cores ignore"),
+        ("submit,duration,ReqCPUS,req_gpus", "0,1,2,1 0,1,2,0", "arrival_s time_s cores gpus"),
+        ("submit,duration,AllocCPUS,ReqCPUS", "0,1,2,1 0,1,2,1", "arrival_s time_s cores ignore"),
         ("submit,duration,gpu_type", "0,1,A 0,1,B", "arrival_s time_s ignore"),
         ("submit,duration,cpus,nodes", "0,1,8,2 0,1,8,4", "arrival_s time_s cores ignore"),
         ("submit,duration,wait_time,node", "0,1,8,2 0,1,8,4", "arrival_s time_s ignore ignore"),

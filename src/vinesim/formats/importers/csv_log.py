@@ -84,7 +84,8 @@ def _unpacked(log: Path, folder: Path) -> Path:
         is_gzip = stream.read(2) == GZIP
     if not is_gzip:
         if log.suffix not in (".csv", ".parquet"):
-            raise InputError([Problem(str(log), "a name that ends in .csv, .csv.gz or .parquet", log.name)])
+            remedy = "For other logs there are vinesim import slurm (the output of sacct) and vinesim import swf."
+            raise InputError([Problem(str(log), "a name that ends in .csv, .csv.gz or .parquet", log.name, remedy)])
         return log
     copy = folder / f"{log.stem.removesuffix('.csv')}.csv"
     copy.write_text(read_text(log), encoding="utf-8")

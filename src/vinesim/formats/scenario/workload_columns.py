@@ -114,9 +114,10 @@ _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call
     "limit_s": "timelimit walltimelimit requestedtime timelimits",
     "estimate_s": "estimate estimatedtime predictedtime requestedruntime",
     "deadline_s": "due duedate duetime",
-    "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs",
-    "gpus": "gpu ngpus numgpu numgpus gpucount",
-    "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest",
+    "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs reqcpus "
+    "alloccpus requestedcpus cpurequest",
+    "gpus": "gpu ngpus numgpu numgpus gpucount allocgpus reqgpus requestedgpus gpurequest",
+    "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest memrequest requestedmem",
     "gpu_type": "gpumodel gputypes gpuspec gpuname accelerator",
     "nodes": "nnodes numnodes nodecount",
     "user": "userid username uid owner",
