@@ -2,6 +2,8 @@
 
 from copy import deepcopy
 
+import pytest
+
 import vinesim as vs
 from vinesim.plans.answer import Status
 
@@ -123,4 +125,18 @@ def test_jobs_that_their_limits_kill_are_over_and_those_that_never_start_are_not
     found = vs.plan(asked(tmp_path, rows, limits={"jobs.latency_us.mean": {"below": "1 h"}}), workers=1)
     whys = {row.choice[COUNT]: row.why for row in found.evaluated}
     assert found.recommended.choice[COUNT] == 2
-    assert whys[1] == "a run left jobs waiting until they were withdrawn"
+    assert whys[1].startswith("a run left jobs waiting until they were withdrawn: limit jobs.started or jobs.withdrawn")
+
+
+@pytest.mark.parametrize(
+    ("limit", "n_nodes"),
+    [
+        ({"jobs.withdrawn": {"below": 1}}, 1),
+        ({"jobs.started": {"above": 5}}, 1),
+        ({"jobs.started": {"above": 6}}, 2),
+    ],
+)
+def test_a_plan_may_say_how_many_jobs_may_be_withdrawn_before_they_start(tmp_path, limit, n_nodes):
+    rows = [*jobs(5, 0, "4,16 GiB,1,", "cores,memory,gpus,withdraw_s"), "0,100,4,16 GiB,1,50"]
+    limits = {"jobs.latency_us.mean": {"below": "1 h"}, **limit}
+    assert vs.plan(asked(tmp_path, rows, limits=limits), workers=1).recommended.choice[COUNT] == n_nodes

@@ -29,6 +29,8 @@ ENDED = {  # why a run counts as broken
     "HORIZON": "a run reached the horizon with jobs unfinished",
     "INTERRUPTED": "a run was interrupted",
 }
+NOT_STARTED = ("jobs.started", "jobs.withdrawn")  # a limit on one says how many jobs may be withdrawn before they start
+ALLOW = f"limit {' or '.join(NOT_STARTED)} if some may be"
 
 
 class Runs:
@@ -48,6 +50,7 @@ class Runs:
     ):
         """Open or create the folder. Raises :class:`InputError` for one that holds something else."""
         self.plan, self.space, self._screened, self._on_run = plan, space, screened, on_run
+        self._may_be_withdrawn = any(limit.number in NOT_STARTED for limit in plan.limits)
         layout = Layout.of(plan.space)
         text = "" if in_memory else to_yaml(plan.space, folder)
         files = [file for file in run_files(folder) if is_whole(file)] if (folder / RUNS).is_dir() else []
@@ -113,8 +116,8 @@ class Runs:
                 return ENDED[reason]
             if is_unfinished(numbers):
                 return "a run left jobs unfinished"
-            if _float(numbers, "jobs.started") < _float(numbers, "jobs.count"):
-                return "a run left jobs waiting until they were withdrawn"
+            if not self._may_be_withdrawn and _float(numbers, "jobs.started") < _float(numbers, "jobs.count"):
+                return f"a run left jobs waiting until they were withdrawn: {ALLOW}"
         return ""
 
     def values(self, point: int, replications: range, names: Iterable[str]) -> dict[str, np.ndarray]:
