@@ -21,7 +21,7 @@ PARTS = ("overall", "by_type", "percentiles")  # of the utilisation
 def summarize(
     result: Result, tables: Tables, method: Method = "nearest_rank", warm_up: WarmUp | None = None
 ) -> dict[str, Any]:
-    """Return latency of jobs and tasks, utilisation, makespan, cost, energy, deadlines, exit reason and provenance.
+    """Return latency of jobs and tasks, utilisation, makespan, cost, energy, deadlines and exit reason.
 
     Latencies cover what finished and arrived after the warm-up; everything else covers the whole run. Times are in us,
     energy in J, utilisation is a share of 1.
@@ -39,7 +39,7 @@ def summarize(
         summary["early_ends"] = {OUTCOMES[why]: counts[why] for why in range(FINISHED + 1, CUT)}
     if tables.outcome.proven is not None:
         summary["bound"] = _bound(tables, **tables.outcome.proven)
-    return {**summary, "exit_reason": str(tables.outcome.exit_reason), "provenance": result.provenance}
+    return {**summary, "exit_reason": str(tables.outcome.exit_reason)}
 
 
 def measure(

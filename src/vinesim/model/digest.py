@@ -21,31 +21,36 @@ def counted(value: Any) -> list[str]:
 
 def feed(digest: Any, value: Any) -> None:
     """Feed a value's type and content to the digest, each piece with its length, numbers by value rather than type."""
-    if isinstance(value, np.ndarray):
-        feed(digest, f"array {value.dtype.str} {value.shape}")
+    if isinstance(value, str):
+        _feed_text(digest, value)
+    elif isinstance(value, np.ndarray):
+        _feed_text(digest, f"array {value.dtype.str} {value.shape}")
         digest.update(np.ascontiguousarray(value).data)
-    elif isinstance(value, str):
-        digest.update(f"{len(value.encode())} {value}".encode())
     elif isinstance(value, bool | None):
-        feed(digest, f"constant {value}")
+        _feed_text(digest, f"constant {value}")
     elif isinstance(value, int | float | np.number):
         number = float(value)
-        feed(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
-    elif isinstance(value, Mapping):
-        feed(digest, f"mapping {len(value)}")
-        for key in sorted(value):
-            feed(digest, str(key))
-            feed(digest, value[key])
+        _feed_text(digest, f"number {number.hex() if abs(number) < 2**53 else value}")
     elif isinstance(value, tuple | list):
-        feed(digest, f"list {len(value)}")
+        _feed_text(digest, f"list {len(value)}")
         for item in value:
             feed(digest, item)
+    elif isinstance(value, Mapping):
+        _feed_text(digest, f"mapping {len(value)}")
+        for key in sorted(value):
+            _feed_text(digest, str(key))
+            feed(digest, value[key])
     elif isinstance(value, type):
-        feed(digest, f"class {value.__module__}.{value.__qualname__}")
+        _feed_text(digest, f"class {value.__module__}.{value.__qualname__}")
     elif is_dataclass(value):
         feed(digest, type(value))
         for name in counted(value):
-            feed(digest, name)
+            _feed_text(digest, name)
             feed(digest, getattr(value, name))
     else:
-        feed(digest, repr(value))
+        _feed_text(digest, repr(value))
+
+
+def _feed_text(digest: Any, text: str) -> None:
+    data = text.encode()
+    digest.update(b"%d %b" % (len(data), data))

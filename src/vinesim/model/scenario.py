@@ -217,7 +217,8 @@ class Scenario:
     @property
     def resources(self) -> np.ndarray:
         """Codes of the processor types in the datacenter that run nothing, such as memory: tasks only hold them."""
-        return np.setdiff1d(distinct(self.datacenter.unit_type), self.running_types)
+        deployed = distinct(self.datacenter.unit_type)
+        return deployed[~self.affinity[deployed].any(axis=1)]
 
     @property
     def prices(self) -> np.ndarray:

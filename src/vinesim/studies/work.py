@@ -143,8 +143,8 @@ def _results(study: Study, runs: list[Run]) -> Iterator[tuple[dict[str, Numbers]
 
 def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[str, Numbers]]:
     """Yield the numbers of the runs of a block: at once if the engine does them in one call, else run by run."""
-    scenario = policies.put_into(block.scenario)
     n_runs = len(block.runs)
+    scenario = policies.put_into(block.scenario) if n_runs > 1 else block.scenario
     policy: Any = scenario.policy
     if n_runs == 1 or not (fits_blocks(scenario, policy) and is_quicker_in_blocks(scenario, policy, n_runs)):
         for run in block.runs:
@@ -165,7 +165,7 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
     """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
     scenario = policies.put_into(scenario or scenario_of(study, run))
-    return numbers(simulate(scenario, warm_up=study.warm_up).summary, study.record)
+    return numbers(simulate(scenario, warm_up=study.warm_up).measured, study.record)
 
 
 class Policies:

@@ -42,12 +42,12 @@ class PartitionPart(Part):
 def partitions(source: YamlSource, center: DatacenterPart | None, parts: list[PartitionPart] | None,
                built: Datacenter | None) -> tuple[Partition, ...]:  # fmt: skip
     """Build the partitions; what is wrong with their groups and racks is added to the source."""
-    if built is None:
+    if built is None or not parts:
         return ()
     places = np.unique(np.stack([built.rack, built.shelf], axis=1), axis=0)
     of_group = {} if center is None else node_groups(center)
     found = []
-    for i, part in enumerate(parts or []):
+    for i, part in enumerate(parts):
         chosen = [np.empty((0, 2), np.int32)]
         for j, rack in enumerate(part.racks or []):
             mine = places[places[:, 0] == rack]
