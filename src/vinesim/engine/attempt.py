@@ -24,6 +24,7 @@ from vinesim.state.layout import Model
 
 CHUNK_S = 0.1  # how long the engine works before progress is reported
 FIRST_CHUNK = 1 << 8  # events, and no fewer later; how long they take is not known yet
+FIRST_TRIED = 1 << 3  # the same where the other engine may take over: one event may take the reference engine a second
 
 
 class Ended(NamedTuple):
@@ -110,13 +111,15 @@ class Attempt:
         """
         scenario, model, n_tasks = self.scenario, self.model, self.scenario.workload.n_tasks
         answers = self.online.decide.__module__.startswith("vinesim.")
-        chunk, gives_up = FIRST_CHUNK, None if answers else patience.gives_up
+        fewest = FIRST_TRIED if self.tier.is_open else FIRST_CHUNK
+        chunk, gives_up = fewest, None if answers else patience.gives_up
         while True:
             begun = time.perf_counter()
             stop = clock or outages
             until_us = math.inf if stop is None else stop.next_us
             why = run.advance(scenario.horizon_us, until_us, chunk, gives_up)
-            gives_up = None if clock is not None else patience.gives_up
+            if clock is not None or run.n_events >= FIRST_CHUNK:
+                gives_up = None if clock is not None else patience.gives_up
             if why == LEFT:
                 return ExitReason.INTERRUPTED, patience.words()
             if run.n_done == n_tasks:
@@ -136,7 +139,7 @@ class Attempt:
                 if not clock.tick():
                     return why_over(scenario, model, run)
             took = time.perf_counter() - begun
-            chunk = max(FIRST_CHUNK, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
+            chunk = max(fewest, min(1 << 30, int(chunk * min(4.0, max(0.25, CHUNK_S / max(took, 1e-9))))))
             if patience.looks_up():
                 return ExitReason.INTERRUPTED, ""
             if self.tier.is_too_slow(run.n_events):

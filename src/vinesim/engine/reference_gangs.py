@@ -35,7 +35,7 @@ def is_of_gang(state: Any, task: int) -> bool:
 @contextmanager
 def as_before(state: Any) -> Iterator[None]:
     """Release all that is held in between, with the very loads of before."""
-    loads, held, held_by = list(state.unit_load), dict(state.held), [list(tasks) for tasks in state.held_by]
+    loads, held, held_by = list(state.unit_load), dict(state.held), list(state.held_by)
     try:
         yield
     finally:
@@ -90,8 +90,7 @@ class Place:
         kind, model = self.state.task_type_of(task), self.model
         types = [self.p] if model.affinity[self.p, kind] > 0 else [q for q in model.ranking[kind] if q >= 0]
         for q in types:
-            first = node * len(model.affinity) + q
-            for unit in model.node_unit[model.node_begin[first] : model.node_begin[first + 1]].tolist():
+            for unit in self.state.units_at(node, q):
                 if queries.fits_itself(model, self.state, task, unit):
                     return unit
         return -1

@@ -131,6 +131,12 @@ class ReferenceState:
             return queries.demand(model, self, task, unit)
         return model.kind_companion[self.task_type_of(task), kinds[unit]]
 
+    def units_at(self, node: int, processor_type: int) -> list[int]:
+        """The units of a type at a node, in order."""
+        model, first = self.model, int(node) * len(self.model.affinity) + int(processor_type)
+        found: list[int] = model.node_unit[model.node_begin[first] : model.node_begin[first + 1]].tolist()
+        return found
+
     def hold_rest(self, task: int, own: int) -> None:
         """Hold the rest of the lead, on the first units with room, then the companions."""
         model, kind = self.model, self.task_type_of(task)
@@ -138,11 +144,14 @@ class ReferenceState:
             return
         node = model.unit_node[own]
         held: list[int] = []
-        for unit in range(len(model.unit_type)):
-            if model.unit_node[unit] == node and model.unit_type[unit] == model.unit_type[own] and unit != own:
-                is_enough = len(held) == model.kind_units[kind] - 1
-                if not is_enough and queries.has_room_for(model, self, unit, self.amount_held(task, unit, own)):
-                    held.append(unit)
+        for unit in self.units_at(node, model.unit_type[own]):
+            is_enough = len(held) == model.kind_units[kind] - 1
+            if (
+                unit != own
+                and not is_enough
+                and queries.has_room_for(model, self, unit, self.amount_held(task, unit, own))
+            ):
+                held.append(unit)
         for p in model.companion_type:
             amount = model.kind_companion[kind, p]
             if amount > 0:
@@ -150,11 +159,11 @@ class ReferenceState:
         self.held[task] = held
         for unit in held:
             self.unit_load[unit] += self.amount_held(task, unit, own)
-            self.held_by[unit].append(task)
+            self.held_by[unit] = [*self.held_by[unit], task]  # a new list: a trial keeps the old one
 
     def release_rest(self, task: int) -> None:
         for unit in self.held.get(task, []):
-            self.held_by[unit].remove(task)
+            self.held_by[unit] = [other for other in self.held_by[unit] if other != task]
             load = self.unit_load[unit] - self.amount_held(task, unit, self.task_unit[task])
             self.unit_load[unit] = load if self.running[unit] or self.held_by[unit] else 0.0
 

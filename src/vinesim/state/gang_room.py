@@ -48,36 +48,40 @@ def check_gangs(model: Model) -> None:
     Exact for gangs of tasks that demand the same and hold one unit each; of others, what their largest number of equal
     tasks of one unit each needs is looked at.
     """
-    problems, known = [], {}
+    problems, known = [], dict[Hashable, str]()
     for job in np.flatnonzero(model.job_gang != NO_GANG).tolist():
         first, end = int(model.job_first[job]), int(model.job_first[job + 1])
         group = model.task_group[first:end] if len(model.task_group) else np.zeros(end - first, np.int32)
         kinds = model.group_task_type[group]
         demand = model.task_demand[first:end] if len(model.task_demand) else np.full(end - first, np.inf)
         within, per_node = int(model.job_gang[job]), int(model.job_per_node[job])
-        is_there = np.ones(len(model.node_rack), bool)
-        if len(model.job_partition):
-            is_there = model.partition_node[model.job_partition[job]]
-        for kind in np.unique(kinds).tolist():
-            mine = np.flatnonzero(kinds == kind)
-            share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
-            key = (within, per_node, kind, share, len(mine))
-            if key not in known:
-                known[key] = _most(
-                    model, is_there, within, per_node or end - first, kind, share if share >= 0 else np.nan
-                )
-            if known[key] < len(mine):
-                place = WITHIN.get(within, "the datacenter")
-                at_most = f", at most {per_node} a node" if per_node else ""
-                expected = f"at most {known[key]} such tasks together: what {place} has room for{at_most}"
-                remedy = "Make the gang smaller or the datacenter larger."
-                where = f"workload: task {first}"
-                problems.append(Problem(where, expected, f"a gang of {end - first} tasks, job {job}", remedy))
-                break
+        partition = int(model.job_partition[job]) if len(model.job_partition) else -1
+        key = within, per_node, partition, kinds.tobytes(), demand.tobytes()
+        if key not in known:  # logs have many gangs alike
+            known[key] = _too_many(model, partition, within, per_node, kinds, demand)
+        if known[key]:
+            remedy = "Make the gang smaller or the datacenter larger."
+            found = f"a gang of {end - first} tasks, job {job}"
+            problems.append(Problem(f"workload: task {first}", known[key], found, remedy))
         if len(problems) == 5:
             break
     if problems:
         raise InputError(problems)
+
+
+def _too_many(model: Model, partition: int, within: int, per_node: int, kinds: np.ndarray, demand: np.ndarray) -> str:
+    """Return how many of the tasks of a gang have room together, in words; nothing if all do. Of the tasks, ``kinds``
+    and ``demand`` [n] are given."""
+    is_there = np.ones(len(model.node_rack), bool) if partition < 0 else model.partition_node[partition]
+    for kind in sorted(set(kinds.tolist())):
+        mine = np.flatnonzero(kinds == kind)
+        share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
+        most = _most(model, is_there, within, per_node or len(kinds), kind, share if share >= 0 else np.nan)
+        if most < len(mine):
+            place = WITHIN.get(within, "the datacenter")
+            at_most = f", at most {per_node} a node" if per_node else ""
+            return f"at most {most} such tasks together: what {place} has room for{at_most}"
+    return ""
 
 
 def _most(model: Model, is_there: np.ndarray, within: int, per_node: int, kind: int, share: float) -> int:

@@ -177,6 +177,18 @@ def test_a_run_that_changes_engines_gives_the_same(name, impatient):
     assert not unlike(changed, alone)
 
 
+def test_the_reference_engine_is_looked_at_after_a_few_events(monkeypatch):
+    """On a large cluster each of them may take it a second."""
+    seen = []
+    look = tier.Tier.is_too_slow
+    monkeypatch.setattr(tier, "is_loaded", lambda decide, kernel: False)
+    monkeypatch.setattr(tier.Tier, "is_too_slow", lambda self, n: seen.append(n) or look(self, n))
+    vs.simulate(quickstart(policy="pref"))
+    assert seen[0] <= 8
+    assert seen[-1] > 256  # later at longer intervals
+    assert len(seen) < 20
+
+
 def test_progress_is_told_of_both(impatient):
     seen = []
     vs.simulate(quickstart(policy="pref"), on_progress=lambda progress: seen.append(progress.n_done))
