@@ -1,7 +1,7 @@
 """Say in words why a task waited: what ``vinesim explain`` prints and the page of a run shows."""
 
 from vinesim.formats.source.amounts import amount_words
-from vinesim.formats.source.quantities import time_or_dash
+from vinesim.formats.source.quantities import span_words, time_or_dash
 from vinesim.metrics.openings import Opening
 from vinesim.metrics.shortages import Fragmentation, Shortage
 from vinesim.metrics.types_of_units import TypeOfUnit
@@ -62,7 +62,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     )
     lines = [first, f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}, requests {wants}."]
     if found.lost_runs:
-        spans = [(run, f"from {time_or_dash(run.begin_us)} to {time_or_dash(run.end_us)}") for run in found.lost_runs]
+        spans = [(run, span_words(run.begin_us, run.end_us)) for run in found.lost_runs]
         runs = [f"on unit {run.unit} {span} ({run.outcome})" for run, span in spans]
         lines.append(f"It had run before: {', '.join(runs)}.")
     if found.moves:
@@ -153,7 +153,7 @@ def quota_lines(found: Waiting, rows: int) -> list[str]:
     lines = []
     for wait in found.quotas[:rows]:
         held, most, needed = (amount_words(wait.types, amount) for amount in (wait.held, wait.most, wait.needed))
-        span = f"from {time_or_dash(wait.begin_us)} to {time_or_dash(wait.end_us)}"
+        span = span_words(wait.begin_us, wait.end_us)
         lines.append(f"{span}: quota of {wait.whose} on {wait.types} used: {held} of {most}; it needs {needed}")
     more = len(found.quotas) - rows
     return lines + ([f"... {more:,} more times"] if more > 0 else [])
@@ -173,7 +173,7 @@ def gang_lines(found: Waiting, rows: int) -> list[str]:
         nodes = [f"{found.place(rack, shelf)} ({_share(n, found)})" for rack, shelf, n in room.nodes[:MOST_NODES]]
         more = len(room.nodes) - len(nodes)
         at = "; ".join(nodes) + (f"; {more:,} more nodes" if more else "")
-        span = f"from {time_or_dash(room.begin_us)} to {time_or_dash(room.end_us)}"
+        span = span_words(room.begin_us, room.end_us)
         has = f"{_share(room.n_tasks, found)} of {_share(gang.n_tasks, found)} {_shared(found)}"
         if room.n_tasks >= gang.n_tasks:
             lines.append(f"{span}: room for all: the policy {found.policy} left it waiting")
