@@ -3,11 +3,14 @@
 import re
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import vinesim as vs
+from vinesim.cli import progress
 from vinesim.cli.sweep_table import print_sweep
 from vinesim.cli.tables import print_summary
 from vinesim.formats.results.folder import write_result
@@ -109,3 +112,33 @@ def test_a_run_says_how_many_jobs_were_killed_withdrawn_and_left(capsys, tmp_pat
     assert lines[1:] == [[" jobs killed by their limit", "1"], [" jobs withdrawn", "1"], [" jobs unfinished", "3"]]
     print_summary(vs.simulate(read_scenario("examples/gpu_cluster.yaml"), engine="reference"), None)
     assert not re.search("killed|withdrawn|unfinished", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_what_takes_long_says_so_after_a_while_where_somebody_looks(capsys, monkeypatch, is_seen):
+    monkeypatch.setattr(progress, "SHOW_AFTER_S", 0.05)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_seen)
+    with progress.working("drawing"):
+        pass  # done at once
+    assert capsys.readouterr().err == ""
+    with progress.working("drawing"):
+        time.sleep(0.5)
+    assert ("drawing" in capsys.readouterr().err) == is_seen
+
+
+def test_the_commands_that_read_and_draw_say_what_they_do(vinesim, tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setattr(progress, "working", lambda words: said.append(words) or nullcontext())
+    out = tmp_path / "out"
+    vinesim("run", "examples/quickstart.yaml", "--set", "workload.options.n_jobs=20", "--explain", "--out", out)
+    (tmp_path / "log.csv").write_text("submit,duration,cpus\n0,1,2\n5,1,2\n")
+    for words in (
+        ("report", out),
+        ("timeline", out),
+        ("explain", out, "--job", 0),
+        ("gantt", out, "-o", tmp_path / "a.png"),
+        ("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "jobs.csv"),
+    ):
+        said.clear()
+        assert vinesim(*words).code == 0
+        assert len(said) == 1

@@ -28,13 +28,15 @@ def explain(
     as_json: bool = typer.Option(False, "--json", help="Print the explanation as JSON and nothing else."),
 ) -> None:
     """Explain why jobs waited: which units could run them, what they were doing, and which jobs took them."""
+    from vinesim.cli.progress import working
     from vinesim.formats.results.folder import to_json
     from vinesim.metrics.waiting import slowest_jobs, waits_of
 
     if (job is None) == (slowest is None):
         given = "neither" if job is None else "both"
         raise InputError([Problem("vinesim explain", "--job N or --slowest N", given)])
-    found = waits_of(folder, [job] if slowest is None else slowest_jobs(folder, slowest))
+    with working("looking for what jobs waited for"):
+        found = waits_of(folder, [job] if slowest is None else slowest_jobs(folder, slowest))
     if as_json:
         documents = [asdict(waiting) for waiting in found]
         sys.stdout.write(to_json(documents[0] if slowest is None else {"jobs": documents}))

@@ -20,7 +20,9 @@ def gantt(
     color: str = typer.Option("auto", help="Colour by type, by job, or auto: by type if there are several."),
 ) -> None:
     """Draw the tasks on their units over time; many units are drawn as groups, shaded by their allocated share."""
+    from vinesim.cli.progress import working
     from vinesim.plots.gantt import draw_gantt
 
-    n_tasks = draw_gantt(folder, output, from_us, to_us, color)
+    with working("drawing"):
+        n_tasks = draw_gantt(folder, output, from_us, to_us, color)
     typer.echo(f"wrote {output}: {n_tasks:,} tasks")

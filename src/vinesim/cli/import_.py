@@ -61,11 +61,13 @@ def _command(importer: "Importer") -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         from vinesim.cli.import_report import check, print_report, read_plainly
+        from vinesim.cli.progress import working
 
         as_json, path = values.pop("as_json"), values.pop("on")
         on = None if path is None else read_plainly(path)  # a wrong file is refused before anything is written
-        done = importer.read(**values)
-        wrote = check(done, on)
+        with working("reading and checking"):
+            done = importer.read(**values)
+            wrote = check(done, on)
         if as_json:
             typer.echo(json.dumps(done.report.as_document(wrote), indent=2))
         else:

@@ -61,6 +61,31 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
         line.hide()
 
 
+@contextmanager
+def working(words: str) -> Iterator[None]:
+    """Say on standard error, after a second, what takes long; nothing where nobody looks."""
+    shown: list[Any] = []
+
+    def show() -> None:
+        from rich.console import Console
+
+        shown.append(Console(stderr=True).status(words))
+        shown[0].start()
+
+    timer = threading.Timer(SHOW_AFTER_S, show)
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if timer.ident is not None:
+            timer.join()
+        for status in shown:
+            status.stop()
+
+
 class _Line:
     """The line of progress. What draws it is loaded when it is shown: most runs are over before."""
 

@@ -23,13 +23,15 @@ def report(
 
     For the folder of a plan, plan.html with its answer is written too.
     """
+    from vinesim.cli.progress import working
     from vinesim.formats.results.folder import REPORT
     from vinesim.plans.record import PLAN_JSON
     from vinesim.report.page import write_report
     from vinesim.report.plan import write_plan_page
 
     page = output or (folder / REPORT if other is None else Path("compared.html"))
-    size = write_report(folder, page, other)
+    with working("writing the page"):
+        size = write_report(folder, page, other)
     typer.echo(f"wrote {page}: {size / 1000:,.0f} kB; open it in a browser")
     if other is None and output is None and (folder / PLAN_JSON).exists():
         typer.echo(f"wrote {write_plan_page(folder)}: the answer of the plan")

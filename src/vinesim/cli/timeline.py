@@ -27,6 +27,7 @@ def timeline(
     limit: int = typer.Option(None, metavar="N", help="Write only the first N slices; default 1,000,000."),
 ) -> None:
     """Write the tasks on their units as a trace for ui.perfetto.dev and chrome://tracing."""
+    from vinesim.cli.progress import working
     from vinesim.formats.results.folder import TIMELINE
     from vinesim.formats.results.timeline import MAX_SLICES, write_timeline
 
@@ -38,7 +39,8 @@ def timeline(
     if problems:
         raise InputError(problems)
     file = output or folder / TIMELINE
-    written = write_timeline(folder, file, from_us, to_us, MAX_SLICES if limit is None else limit)
+    with working("writing the timeline"):
+        written = write_timeline(folder, file, from_us, to_us, MAX_SLICES if limit is None else limit)
     pieces = "" if written.n_slices == written.n_tasks else f" in {written.n_slices:,} slices"
     typer.echo(
         f"wrote {file}: {written.n_tasks:,} tasks{pieces} on {written.n_units:,} units; open it in ui.perfetto.dev"
