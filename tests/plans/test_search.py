@@ -5,7 +5,7 @@ import pytest
 
 from tests.plans.conftest import CPUS, GPUS
 from tests.plans.synthetic import board
-from vinesim.plans import sampler
+from vinesim.plans import answer, sampler
 from vinesim.plans.answer import front
 from vinesim.plans.guesses import first_guess
 from vinesim.plans.moves import improve
@@ -200,3 +200,10 @@ def volume(points, worst):
             area += (worst[0] - x) * (best - y)
             best = y
     return area
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(1.0, "100"), (0.999, "100"), (0.0995, "10"), (0.0712, "7.1"), (12.5, "1,250"), (0.0, "0")]
+)
+def test_shares_are_written_in_percent(share, text):
+    assert answer.percent(share) == text

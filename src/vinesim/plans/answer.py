@@ -130,11 +130,16 @@ def runners(board: Board, best: Candidate) -> tuple[Row, ...]:
         share = more.estimate / abs(best.value()) if best.value() else 0.0
         word = "more" if more.estimate > 0 else "less"
         amount = shown_number(board.plan.objectives[0].number, abs(more.estimate))
-        text = "the same" if more.estimate == 0 else f"{amount} {word} ({100 * abs(share):.2g} %)"
+        text = "the same" if more.estimate == 0 else f"{amount} {word} ({percent(abs(share))} %)"
         if candidate.point in board.rejected:
             text += ", not confirmed on fresh seeds"
         rows.append(row_of(board, candidate, text))
     return tuple(rows)
+
+
+def percent(share: float) -> str:
+    """Write a share in percent with two digits, and never in powers of ten if it is large."""
+    return f"{100 * share:,.0f}" if abs(share) >= 0.0995 else f"{100 * share:.2g}"
 
 
 def evaluated(board: Board) -> list[Row]:
@@ -166,7 +171,7 @@ def binding(board: Board, best: Candidate) -> str:
     tight = max(best.judgements, key=lambda judgement: judgement.shortfall)
     margin = -tight.shortfall
     limit = shown_limit(tight.limit.number, tight.limit.side, tight.limit.value)
-    own = f"{limit} ({100 * margin:.2g} % to spare)"
+    own = f"{limit} ({percent(margin)} % to spare)"
     if not text:
         return own
     return f"{text}; {own}" if 1 - load < margin else f"{own}; {text}"
