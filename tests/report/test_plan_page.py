@@ -61,6 +61,8 @@ def test_every_point_has_the_numbers_of_plan_json(front):
     }
     assert sum(point["isBest"] for point in data["points"]) == 1
     assert [name["limit"] for name in data["names"]] == [None, None, 1600]
+    titles = [(name["title"], name["unit"]) for name in data["names"]]
+    assert titles == [("cost of purchase", ""), ("mean latency of jobs", "us"), ("p99 latency of jobs", "us")]
     assert [step[:2] for step in data["course"]] == [[s["n_runs"], s["value"]] for s in answer["course"]]
 
 
@@ -149,6 +151,10 @@ def clicked(browser, front):
     assert wrong == []
 
 
+def time_text(us: float) -> str:
+    return shown_number("jobs.latency_us.mean", us)
+
+
 def places(page: Any, mark: str) -> list[tuple[float, float]]:
     """The middles of circles of the scatter plot, in the window."""
     boxes = [circle.bounding_box() for circle in page.locator(f"#points .scatter circle.{mark}").all()]
@@ -162,12 +168,15 @@ def opened_point(page: Any, rows: list[dict]) -> dict:
     (row,) = (row for row in rows if all(facts[key] == str(value) for key, value in row["choice"].items()))
     choice = ", ".join(f"{key} {value}" for key, value in row["choice"].items())
     assert panel.locator("h3").inner_text() == page.locator("#points [role=status]").inner_text() == choice
-    shown = {name: re.match(r"([\d.,]+)(?: \[([\d.,]+), ([\d.,]+)\])?(?: \((\w+):)?", facts[name]) for name in NUMBERS}
-    for name, value in zip(NUMBERS, [*row["objectives"], *row["judgements"]], strict=True):
-        assert value["estimate"] == close_to(shown[name][1])
-        if shown[name][2]:
-            assert [value["low"], value["high"]] == [close_to(shown[name][2]), close_to(shown[name][3])]
-        assert shown[name][4] == value.get("verdict")
+    (cost, *times) = row["objectives"]
+    assert cost["estimate"] == close_to(facts["cost.purchase"])
+    for name, value in zip(NUMBERS[1:], [*times, *row["judgements"]], strict=True):
+        low, estimate, high = (
+            None if value[key] is None else time_text(value[key]) for key in ("low", "estimate", "high")
+        )
+        interval = "" if low is None or value["low"] == value["high"] else f" [{low}, {high}]"
+        kept = f" ({value['verdict']}: below 1.60 ms)" if "verdict" in value else ""
+        assert facts[name] == f"{estimate}{interval}{kept}"
     assert facts["runs"] == str(row["n"])
     assert facts["limits"].split(":")[0] == row["verdict"]
     return row
@@ -192,11 +201,27 @@ def test_a_click_on_a_point_opens_it_with_the_numbers_of_plan_json(clicked, fron
 
 def test_a_click_opens_the_point_on_other_axes_too(clicked, front):
     rows = [row for row in json.loads((front / "plan.json").read_text())["evaluated"] if row["objectives"]]
-    clicked.get_by_label("Across").select_option("jobs.latency_us.p99 (limit: below)")
+    clicked.get_by_label("Across").select_option("p99 latency of jobs (limit: below)")
     for x, y in places(clicked, "target"):
         clicked.mouse.click(x, y)
         assert places(clicked, "ring") == [pytest.approx((x, y), abs=9)]
         opened_point(clicked, rows)
+
+
+def test_its_axes_have_words_and_units_that_suit_the_values(clicked):
+    titles = clicked.locator("#points .scatter text.title").all_text_contents()
+    assert titles == ["cost of purchase", "mean latency of jobs (ms)"]
+    marks = [float(text) for text in clicked.locator("#points .scatter text.tick").all_text_contents() if "." in text]
+    assert marks
+    assert max(marks) < 10
+
+
+def test_a_limit_on_a_share_of_runs_is_drawn_as_such(tmp_path):
+    limits = {"jobs.latency_us.p99": {"below": 1600, "share_of_runs": 0.9}}
+    data = data_of(write_plan_page(planned(tmp_path / "out", limits=limits)))
+    words = "runs with jobs.latency_us.p99 below 1.60 ms"
+    assert data["names"][-1] == {"name": words, "title": words, "unit": "share", "limit": 0.9, "side": "above"}
+    assert all(0.0 <= point["numbers"][-1][1] <= 1.0 for point in data["points"])
 
 
 def test_the_arrow_keys_open_the_points_in_order(clicked, front):

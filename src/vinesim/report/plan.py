@@ -9,6 +9,7 @@ from typing import Any
 from vinesim.formats.source.files import replacing
 from vinesim.metrics.numbers import shown_limit, shown_number
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.titles import number_title
 from vinesim.plans.record import PLAN_JSON, POINTS, point_file
 from vinesim.report.markup import Content, Section, facts, figures, notice, table
 from vinesim.report.page import render
@@ -46,7 +47,7 @@ def plan_page(folder: Path) -> Content:
         lead=answer["status"][0].upper() + answer["status"][1:],
         sections=sections,
         data={"plan": _data(answer, folder)},
-        scripts=("plan.js",),
+        scripts=("numbers.js", "plan.js"),
     )
 
 
@@ -79,17 +80,28 @@ def _data(answer: Row, folder: Path) -> dict[str, Any]:
     sign = -1 if goals[0]["is_maximized"] else 1
     return {
         "names": [
-            *({"name": goal["of"], "limit": None} for goal in goals),
-            *(
-                {"name": limit["number"], "limit": limit["value"], "side": limit["side"], "share": limit["share"]}
-                for limit in limits
-            ),
+            *({**_name(goal["of"], goal["number"]), "limit": None} for goal in goals),
+            *map(_name_of_limit, limits),
         ],
         "nGoals": len(goals),
         "points": points,
         "course": [[step["n_runs"], sign * step["value"], step["stage"]] for step in answer["course"]],
         "runs": answer["counts"]["runs"],
     }
+
+
+def _name(of: str, number: str) -> dict[str, Any]:
+    """Return what a picture calls an objective, and its unit: that of its number, if it is one."""
+    title = number_title(number)
+    return {"name": of, "title": title.words if of == number else of, "unit": title.unit}
+
+
+def _name_of_limit(limit: Row) -> dict[str, Any]:
+    """Return the same of a limit: on a number, or on the share of runs that keep a value."""
+    if limit["share"] is None:
+        return {**_name(limit["number"], limit["number"]), "limit": limit["value"], "side": limit["side"]}
+    words = f"runs with {shown_limit(limit['number'], limit['side'], limit['value'])}"
+    return {"name": words, "title": words, "unit": "share", "limit": limit["share"], "side": "above"}
 
 
 def _interval(value: Row) -> list[float | None]:

@@ -9,14 +9,14 @@
   let across = 0, up = nGoals > 1 ? 1 : names.length > nGoals ? nGoals : 0;
   let chosen = Math.max(0, points.findIndex((point) => point.isBest));
 
-  const options = names.map(({ name, side }, i) => [i, i < nGoals ? name : `${name} (limit: ${side})`]);
+  const options = names.map(({ title, side }, i) => [i, i < nGoals ? title : `${title} (limit: ${side})`]);
   const drawing = el("div", { class: "scatter", tabindex: 0, role: "application", "aria-roledescription": "scatter plot",
     "aria-label": "Points of the plan. Left and right arrow keys go from point to point." });
   const panel = el("div", { class: "panel" });
   const spoken = el("p", { class: "hidden", role: "status" });
   const values = tableOf("Points that were run", () => [
     ["choice", ...names.map(({ name }) => name), "limits", "runs"],
-    points.map((point) => [choiceOf(point), ...point.numbers.map((value) => number(value[1])), point.verdict, String(point.n)]),
+    points.map((point) => [choiceOf(point), ...point.numbers.map((value, k) => formatOf(names[k])(value[1])), point.verdict, String(point.n)]),
   ]);
   const choiceOf = (point) => Object.entries(point.choice).map(([name, label]) => `${name} ${label}`).join(", ");
 
@@ -48,7 +48,7 @@
   function range(i) {
     const ends = points.flatMap((point) => [point.numbers[i][1]]).filter((value) => value != null);
     const near = points.filter((point) => point.verdict !== "fails").flatMap((point) => point.numbers[i]).filter((value) => value != null);
-    if (names[i].limit !== null && !names[i].share) near.push(names[i].limit);
+    if (names[i].limit !== null) near.push(names[i].limit);
     const all = near.length ? near : ends;
     const low = Math.min(...all, ...ends), most = Math.max(...all);
     const high = Math.min(Math.max(...ends, most), most + 1.2 * (most - low || Math.abs(most) || 1));
@@ -56,17 +56,20 @@
     return [low - margin, high + margin];
   }
 
-  function ticks([low, high], most) {
+  /** Where marks of an axis are, and what they say, in a unit of which one is `size`. */
+  function ticks([first, last], size, most) {
+    const [low, high] = [first / size, last / size];
     const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
     const found = [];
     for (let value = Math.ceil(low / step) * step; value <= high; value += step) found.push(Math.abs(value) < step / 1e6 ? 0 : value);
-    return found;
+    return found.map((value) => [value * size, number(value)]);
   }
 
   function draw() {
     const width = Math.max(280, drawing.clientWidth || 640);
     const [rangeX, rangeY] = [range(across), range(up)];
+    const [[unitX, sizeX], [unitY, sizeY]] = [scaleOf(names[across], rangeX), scaleOf(names[up], rangeY)];
     const x = (value) => LEFT + ((value - rangeX[0]) / (rangeX[1] - rangeX[0])) * (width - LEFT - RIGHT);
     const y = (value) => HEIGHT - BOTTOM - ((value - rangeY[0]) / (rangeY[1] - rangeY[0])) * (HEIGHT - TOP - BOTTOM);
     const [right, bottom] = [width - RIGHT, HEIGHT - BOTTOM];
@@ -74,8 +77,8 @@
     const clampY = (value) => Math.min(bottom, Math.max(TOP, y(value)));
     const parts = [];
     const beyond = (i, isX) => {
-      const { limit, side, share } = names[i];
-      if (limit === null || share) return;
+      const { limit, side } = names[i];
+      if (limit === null) return;
       const at = isX ? clampX(limit) : clampY(limit);
       const below = side === "below";
       parts.push(isX
@@ -85,14 +88,14 @@
     };
     beyond(across, true);
     if (up !== across) beyond(up, false);
-    for (const value of ticks(rangeX, width / 110)) {
-      parts.push(svg("path", { class: "grid", d: `M${x(value)} ${TOP}V${bottom}` }), svg("text", { class: "tick", x: x(value), y: bottom + 16, "text-anchor": "middle" }, number(value)));
+    for (const [value, text] of ticks(rangeX, sizeX, width / 110)) {
+      parts.push(svg("path", { class: "grid", d: `M${x(value)} ${TOP}V${bottom}` }), svg("text", { class: "tick", x: x(value), y: bottom + 16, "text-anchor": "middle" }, text));
     }
-    for (const value of ticks(rangeY, 7)) {
-      parts.push(svg("path", { class: "grid", d: `M${LEFT} ${y(value)}H${right}` }), svg("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, number(value)));
+    for (const [value, text] of ticks(rangeY, sizeY, 7)) {
+      parts.push(svg("path", { class: "grid", d: `M${LEFT} ${y(value)}H${right}` }), svg("text", { class: "tick", x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, text));
     }
-    parts.push(svg("text", { class: "title", x: (LEFT + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, names[across].name),
-      svg("text", { class: "title", x: 0, y: 0, "text-anchor": "middle", transform: `translate(14 ${(TOP + bottom) / 2}) rotate(-90)` }, names[up].name));
+    parts.push(svg("text", { class: "title", x: (LEFT + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, names[across].title + unitX),
+      svg("text", { class: "title", x: 0, y: 0, "text-anchor": "middle", transform: `translate(14 ${(TOP + bottom) / 2}) rotate(-90)` }, names[up].title + unitY));
     const ORDER = ["fails", "undecided", "holds", "front", "best"];
     const inOrder = points.map((point, i) => i).sort((a, b) => ORDER.indexOf(kindOf(points[a])) - ORDER.indexOf(kindOf(points[b])));
     let outside = 0;
@@ -110,7 +113,7 @@
       node.addEventListener("click", () => choose(i));
       parts.push(node);
     }
-    if (outside) parts.push(svg("text", { class: "tick", x: right, y: TOP + 18, "text-anchor": "end" }, `${outside.toLocaleString("en")} points further out, drawn at the edge`));
+    if (outside) parts.push(svg("text", { class: "tick", x: right, y: TOP + 18, "text-anchor": "end" }, `${outside.toLocaleString("en")} ${outside === 1 ? "point" : "points"} further out, drawn at the edge`));
     drawing.replaceChildren(svg("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, "aria-hidden": "true" }, ...parts));
   }
 
@@ -118,11 +121,11 @@
     chosen = i;
     const point = points[i];
     const rows = Object.entries(point.choice).map(([name, label]) => [name, label]);
-    names.forEach(({ name, limit, side, share }, k) => {
-      const [low, value, high] = point.numbers[k];
-      const interval = low === high || low == null ? "" : ` [${number(low)}, ${number(high)}]`;
-      const kept = limit === null ? "" : ` (${point.verdicts[k - nGoals]}: ${share ? "share of runs " : ""}${side} ${number(limit)})`;
-      rows.push([name, `${number(value)}${interval}${kept}`]);
+    names.forEach((one, k) => {
+      const [low, value, high] = point.numbers[k], shown = formatOf(one);
+      const interval = low === high || low == null ? "" : ` [${shown(low)}, ${shown(high)}]`;
+      const kept = one.limit === null ? "" : ` (${point.verdicts[k - nGoals]}: ${one.side} ${shown(one.limit)})`;
+      rows.push([one.name, `${shown(value)}${interval}${kept}`]);
     });
     rows.push(["runs", String(point.n)], ["limits", point.why ? `${point.verdict}: ${point.why}` : point.verdict]);
     const list = el("dl", { class: "facts" }, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
@@ -159,15 +162,16 @@
   if (!place) return;
   const { course, runs, names } = data.plan;
   const steps = [...course, [runs, course[course.length - 1][1], ""]];
+  const [unit, size] = scaleOf(names[0], course.map(([, value]) => value));
   const graph = el("div");
-  const values = tableOf("Course of the search", () => [["runs", names[0].name, "stage"], course.map(([n, value, stage]) => [n.toLocaleString("en"), number(value), stage])]);
+  const values = tableOf("Course of the search", () => [["runs", names[0].name, "stage"], course.map(([n, value, stage]) => [n.toLocaleString("en"), formatOf(names[0])(value), stage])]);
   place.append(el("p", { class: "note" }, "The best point that keeps the limits after so many runs."), graph, values.node);
   const plotted = chart(graph, () => ({
     label: "Best objective after so many runs",
     x: { title: "runs", format: (v) => `${number(v)} runs` },
-    y: { title: names[0].name, format: number },
+    y: { title: names[0].title + unit, format: (v) => formatOf(names[0])(v == null ? null : v * size), tick: number },
     xs: steps.map(([n]) => n),
-    series: [{ name: names[0].name, values: steps.map(([, value]) => value), stepped: true, style: 1, points: true }],
+    series: [{ name: names[0].title, values: steps.map(([, value]) => value / size), stepped: true, style: 1, points: true }],
   }), 240);
   plotted.draw();
 })();
