@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vinesim.cli.compare import print_comparison
+from vinesim.cli.shown import short_labels
 from vinesim.formats.study.file import study
 from vinesim.model.result import Table
 from vinesim.studies.compare import compare
@@ -120,6 +121,22 @@ def test_a_terminal_too_narrow_has_the_ends_of_the_names_of_axes(capsys, monkeyp
         monkeypatch.setenv("COLUMNS", str(columns))
         print_comparison(found)
         assert any(line.split()[:2] == wanted for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_terminal_too_narrow_names_policies_of_files_by_their_classes(capsys, monkeypatch):
+    policies = ["flat", "examples/my_policy.py:Patient", "own.py:Eager"]
+    labels = {"load": np.full(9, 250), "policy": np.repeat(policies, 3)}
+    values = np.array([1.0, 2, 3, 15, 16, 18, 25, 26, 28]) * 1000
+    found = compare(Table({**labels, "seed": np.array([0, 1, 2] * 3), OF: values}), "policy", OF, axes=list(labels))
+    for columns, words in ((300, set(policies)), (80, {"flat", "Patient", "Eager"})):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_comparison(found)
+        assert words <= set(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("labels", [["a.py:Mine", "b.py:Mine"], ["Mine", "a.py:Mine"]])
+def test_policies_whose_classes_have_one_name_keep_their_files(labels):
+    assert short_labels(labels) == dict(zip(labels, labels, strict=True))
 
 
 def test_a_wide_terminal_has_ratios_and_intervals_in_the_row(capsys, monkeypatch):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from vinesim.cli.completion import axes_of, numbers_of
-from vinesim.cli.shown import short_names, shown_label
+from vinesim.cli.shown import short_labels, short_names, shown_label
 from vinesim.metrics.numbers import shown_number
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def print_comparison(found: "Comparison") -> None:
 
 def _table(found: "Comparison", narrow: bool) -> "Table":
     """Build a table with one row per pair. The narrow form has intervals below the differences, no ratios, the ends of
-    the names of axes, and wraps long labels."""
+    the names of axes, the classes of policies in files, and wraps long labels."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -92,9 +92,11 @@ def _table(found: "Comparison", narrow: bool) -> "Table":
     shown = partial(shown_number, found.of)
     table = Table(title=f"{found.of} by {found.by}{direction}", title_justify="left", box=SIMPLE, pad_edge=False)
     between = "\n" if narrow else " "
+    points = [[shown_label(label) for label in pair.point.values()] for pair in found.pairs]
     axes = list(found.pairs[0].point)
-    for name in short_names(axes).values() if narrow else axes:
-        table.add_column(name, overflow="fold", min_width=LABEL)
+    for column, name in enumerate(short_names(axes).values() if narrow else axes):
+        longest = max(len(name), *(len(point[column]) for point in points))
+        table.add_column(name, overflow="fold", min_width=min(LABEL, longest))
     for name, means in (
         ("first", [shown(pair.first_mean) for pair in found.pairs]),
         ("second", [shown(pair.second_mean) for pair in found.pairs]),
@@ -103,20 +105,24 @@ def _table(found: "Comparison", narrow: bool) -> "Table":
     for name in ("n", f"second - first,{between}{100 * found.confidence:g} %", *["ratio"] * (not narrow), "p"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("better" if found.direction else "differ", overflow="fold", min_width=LABEL)
-    for pair in found.pairs:
-        table.add_row(*map(shown_label, pair.point.values()), *_cells(pair, found, narrow))
+    labels = {shown_label(label) for pair in found.pairs for label in (pair.first, pair.second)}
+    names = short_labels(labels) if narrow else {label: label for label in labels}
+    for pair, point in zip(found.pairs, points, strict=True):
+        table.add_row(*point, *_cells(pair, found, names, narrow))
     return table
 
 
-def _cells(pair: "Pair", found: "Comparison", narrow: bool) -> list[str]:
+def _cells(pair: "Pair", found: "Comparison", names: dict[str, str], narrow: bool) -> list[str]:
     difference, shown = pair.difference, partial(shown_number, found.of)
     has_interval = not math.isnan(difference.low)
     between = "\n" if narrow else " "
     interval = f"{between}[{shown(difference.low)}, {shown(difference.high)}]" if has_interval else ""
-    verdict = shown_label(pair.better) if found.direction else "yes"
+    first, second = names[shown_label(pair.first)], names[shown_label(pair.second)]
+    better = first if pair.better == pair.first else second
+    verdict = better if found.direction else "yes"
     return [
-        f"{shown_label(pair.first)}{between}{shown(pair.first_mean)}",
-        f"{shown_label(pair.second)}{between}{shown(pair.second_mean)}",
+        f"{first}{between}{shown(pair.first_mean)}",
+        f"{second}{between}{shown(pair.second_mean)}",
         str(difference.n),
         shown(difference.estimate) + interval,
         *[_number(pair.ratio)] * (not narrow),
