@@ -247,6 +247,40 @@ def test_other_forms_of_the_same_log(imported, tmp_path, vinesim):
             np.testing.assert_array_equal(getattr(work, name), getattr(plain, name), name)
 
 
+def test_a_job_that_was_cancelled_before_it_was_eligible_never_waited(imported):
+    """Held jobs, jobs whose dependency failed, and jobs that should begin later: Slurm would not have started them."""
+    rows = [
+        "1|a|p|0|0|60|60|60|COMPLETED|cpu=1",
+        "2|a|p|10|Unknown|500|0|60|CANCELLED by 1|cpu=1",
+        "3|a|p|10|900|500|0|60|CANCELLED by 1|cpu=1",
+        "4|a|p|10|20|500|0|60|CANCELLED by 1|cpu=1",
+        "5|a|p|10|20|500|0|60|DEADLINE|cpu=1",
+        "6|a|p|10||500|0|60|CANCELLED|cpu=1",
+    ]
+    report = imported(
+        log(*rows, fields="JobIDRaw|User|Partition|Submit|Eligible|End|ElapsedRaw|TimelimitRaw|State|ReqTRES"), None
+    )
+    assert imported.work.job_id.tolist() == [1, 6, 4, 5]
+    assert imported.work.arrival_us.tolist() == [0.0, 10e6, 20e6, 20e6]
+    assert imported.work.withdraw_us.tolist() == [np.inf, 500e6, 500e6, 500e6]
+    assert report["dropped"] == {
+        "cancelled before it was eligible, so that it never waited for nodes": {"count": 2, "lines": [3, 4]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("submit", "words"),
+    [
+        ("2024-05-01T08:00:00+0200", "as the dates say"),
+        ("2024-05-01T08:00:00", "UTC is assumed: Slurm writes the cluster's local time"),
+        ("1714543200", "UTC, as times since 1970"),
+    ],
+)
+def test_the_report_says_in_which_time_zone_the_times_are(imported, submit, words):
+    report = imported(log(f"1|a|p|{submit}|{submit}|60|COMPLETED|cpu=1"), nodes=None)
+    assert report["time_zone"] == words
+
+
 def test_lines_that_are_no_jobs_are_dropped_with_the_reason(imported):
     rows = [
         "1|a|p|0|60|60|COMPLETED|cpu=1",
@@ -280,6 +314,10 @@ def test_wrong_files_are_one_error_that_says_what_to_do(imported):
     err = imported(log("x", fields="JobID|Submitt|Submit2|AllocTRES|AllocTRES"), code=2)
     for word in ("a field Submit", "a field End", "a field Start or ElapsedRaw", "AllocTRES again", "sacct --allusers"):
         assert word in err, err
+    err = imported(NODES, code=2)
+    assert err.count("sacct --allusers") == 1
+    assert "1 problem" in err
+    assert "sacct --allusers" in imported("", code=2)
     assert "at least one job" in imported(log("1|a|p|0|60|60|COMPLETED|mem=5G"), nodes=None, code=2)
     assert "no CPUs" in imported(log("1|a|p|0|60|60|COMPLETED|mem=5G"), nodes=None, code=2)
     nodes = (

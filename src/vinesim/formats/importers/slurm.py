@@ -17,7 +17,7 @@ import yaml
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, ON_WHAT, made_nodes
 from vinesim.formats.importers.report import ImportReport
-from vinesim.formats.importers.slurm_jobs import SlurmJob, slurm_jobs
+from vinesim.formats.importers.slurm_jobs import COMMAND, SlurmJob, slurm_jobs
 from vinesim.formats.importers.slurm_nodes import MIB, SlurmNode, read_slurm_nodes
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.amounts import MEMORY
@@ -70,7 +70,8 @@ def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], ImportRep
             kept.append(job)
     if not kept:
         found = f"none in {report.n_lines} lines" + "; dropped: " * bool(report.dropped) + ", ".join(report.dropped)
-        raise InputError([Problem(str(path), "at least one job", found)])
+        remedy = "" if report.n_lines else f"Write the file with: {COMMAND}"
+        raise InputError([Problem(str(path), "at least one job", found, remedy)])
     kept.sort(key=lambda job: job.arrival_s)
     days = (kept[-1].arrival_s - kept[0].arrival_s) / 86400
     n_gangs, n_withdrawn = sum(job.n_nodes > 1 for job in kept), sum(job.withdrawn_s < np.inf for job in kept)

@@ -58,7 +58,7 @@ class SlurmJob(NamedTuple):
 
 def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[SlurmJob]:
     """Yield the jobs; the other lines go to the report. Raises :class:`InputError`."""
-    header, others, n_without_zone = None, list[str](), 0
+    header, others, n_dates, n_without_zone = None, list[str](), 0, 0
     for number, line in enumerate(lines_of(path), 1):
         fields = line.decode("utf-8", "replace").rstrip("\r\n").split("|")
         if header is None:
@@ -82,11 +82,12 @@ def slurm_jobs(path: str | os.PathLike[str], report: ImportReport) -> Iterator[S
         if isinstance(job, str):
             report.drop(job, number)
             continue
+        n_dates += "-" in row[SUBMIT]
         n_without_zone += is_without_zone(row[SUBMIT])
         yield job
-    report.time_zone = (
-        "UTC, as times since 1970" if not n_without_zone else "UTC is assumed: Slurm writes the cluster's local time"
-    )
+    report.time_zone = "as the dates say" if n_dates else "UTC, as times since 1970"
+    if n_without_zone:
+        report.time_zone = "UTC is assumed: Slurm writes the cluster's local time"
 
 
 def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str:
@@ -103,12 +104,13 @@ def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str
     limit = _limit_s(next((row[column] for column in LIMITS if column in row), ""))
     if limit is None:
         return "its time limit cannot be read"
-    is_withdrawn = run == 0 and row.get(STATE, "").startswith("CANCELLED")
+    is_withdrawn = run == 0 and row.get(STATE, "").startswith(("CANCELLED", "DEADLINE"))
     arrival = submit if eligible is None else max(submit, eligible)
+    if is_withdrawn and row.get(ELIGIBLE) and (eligible is None or eligible > end):
+        return "cancelled before it was eligible, so that it never waited for nodes"
     if is_withdrawn and math.isinf(limit):
         return "cancelled before it ran, and without a time limit"
     if is_withdrawn:
-        arrival = submit if arrival > end else arrival
         run = limit
     if not 0 < run < math.inf or (is_withdrawn and end < arrival):
         return "a run time of 0 or less, or none"
@@ -150,6 +152,9 @@ def _held(tres: str, report: ImportReport) -> tuple[int, int, float, int, str] |
 def _header(path: str | os.PathLike[str], names: list[str]) -> list[str]:
     """Return the names of the fields. Raises :class:`InputError` if one is missing."""
     names = [name.strip() for name in names]
+    if not set(names) & set(USED):
+        expected = "the names of fields, separated by |, such as JobIDRaw and Submit"
+        raise InputError([Problem(f"{path}:1", expected, "|".join(names)[:80], f"Write the file with: {COMMAND}")])
     wanted = (NUMBERS, (SUBMIT,), (END,), (START, ELAPSED), (ALLOCATED, REQUESTED))
     problems = [
         Problem(
