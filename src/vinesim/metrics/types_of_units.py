@@ -14,10 +14,10 @@ from vinesim.state.demand import amount_of
 
 @dataclass
 class TypeOfUnit:
-    """The units of one processor type, as seen by the waiting task."""
+    """The units of one processor type, as seen by the waiting task: those where it may be."""
 
     name: str
-    units: int
+    units: int  # 0: its partition, or its list of nodes, has none
     can_run: bool  # the task could start on one of them if nothing else ran, whatever it requests
     has_affinity: bool  # above 0
     is_asked_for: bool  # it is of the types that the task asks to run on
@@ -40,11 +40,17 @@ class TypeOfUnit:
 
 
 def types_of(
-    record: ExplainRecord, asked: Asked, task_type: int, requests: dict[str, float], units: dict[str, np.ndarray]
+    record: ExplainRecord,
+    asked: Asked,
+    task_type: int,
+    requests: dict[str, float],
+    units: dict[str, np.ndarray],
+    is_allowed: np.ndarray,
 ) -> dict[int, TypeOfUnit]:
-    """Return the types of the units, by code, before anything is counted of them."""
+    """Return the types of the units, by code, before anything is counted of them; ``is_allowed`` [U] is where the task
+    may be."""
     codes = distinct(units["unit_type"]).tolist()
-    return {code: _type(record, asked, task_type, requests, code, units) for code in codes}
+    return {code: _type(record, asked, task_type, requests, code, units, is_allowed) for code in codes}
 
 
 def _type(
@@ -54,9 +60,11 @@ def _type(
     requests: dict[str, float],
     code: int,
     units: dict[str, np.ndarray],
+    is_allowed: np.ndarray,
 ) -> TypeOfUnit:
-    name, mine = record.processor_types[code], units["unit_type"] == code
-    capacity = float(units["capacity"][mine].max())
+    name, every = record.processor_types[code], units["unit_type"] == code
+    mine = every & is_allowed
+    capacity = float(units["capacity"][mine if mine.any() else every].max())
     return TypeOfUnit(
         name=name,
         units=int(mine.sum()),

@@ -71,6 +71,7 @@ class Waiting:
     lead_types: list[str]  # of which these may be; empty: any that can run it
     companions: dict[str, float]  # what it holds beside them of one unit of other types at the node
     requests: dict[str, float]
+    partition: str | None
     arrival_us: float
     start_us: float | None  # None: it never started
     finish_us: float | None
@@ -85,7 +86,7 @@ class Waiting:
     cut_off: LostRun | None  # the last one, if its limit ended it or the withdrawal of its job
     policy: str
     exit_reason: str
-    types: list[TypeOfUnit] = field(default_factory=list)
+    types: list[TypeOfUnit] = field(default_factory=list)  # of the units where it may be
     openings: list[Opening] = field(default_factory=list)  # of units that can run it and meet its requests, by time;
     # of nodes, named by the first of these units, for a task that holds several units
     fragmentation: Fragmentation | None = None  # of the same units
@@ -156,14 +157,16 @@ def explained(result: ResultTables, record: ExplainRecord, job: int) -> Waiting:
     quotas = quota_waits(record, found.task, members, units, on_units, found.arrival_us, until_us)
     found.quotas = _during(quotas, found.waits)
     down = record.outages_of(units["rack"], units["shelf"])
-    by_code = types_of(record, asked, task_type, found.requests, units)
+    is_allowed = _is_allowed(record, found.task, units)
+    by_code = types_of(record, asked, task_type, found.requests, units, is_allowed)
     found.types = list(by_code.values())
     changes = Changes()
     changes.add_tasks(on_units)
     changes.add_outages(down)
-    _note_openings(found, _allowed_places(record, found, asked, units, changes), until_us)
-    _note_shortages(found, _allowed_places(record, found, asked, units, changes), until_us)
-    note_busy(by_code, units["unit_type"], on_units)
+    _note_openings(found, _allowed_places(record, found, asked, units, is_allowed, changes), until_us)
+    _note_shortages(found, _allowed_places(record, found, asked, units, is_allowed, changes), until_us)
+    note_busy(by_code, units["unit_type"], [row for row in on_units if is_allowed[row[2]]])
+    down = {unit: times for unit, times in down.items() if is_allowed[unit]}
     count_down(by_code, units["unit_type"], down, found.waits)
     found.places = _places(result, found)
     return found
@@ -197,6 +200,7 @@ def _who_waited(
         lead_types=asked.lead_types,
         companions=asked.companions,
         requests={name: float(values[task]) for name, values in record.requests.items() if values[task] > 0},
+        partition=None if (one := partition_of_task(record, task)) is None else one.name,
         arrival_us=arrival_us,
         start_us=init_us,
         finish_us=finish_us,
@@ -230,20 +234,32 @@ def _others_on_units(result: ResultTables, found: Waiting, until_us: float) -> l
     return rows if found.gang is None else [row for row in rows if row[1] != found.job or row[3] < until_us]
 
 
+def _is_allowed(record: ExplainRecord, task: int, units: dict[str, np.ndarray]) -> np.ndarray:
+    """[U] whether a task's list of nodes and its partition have the node of each unit."""
+    rack, shelf = units["rack"], units["shelf"]
+    one = partition_of_task(record, task)
+    is_allowed = np.ones(len(rack), bool) if one is None else one.has(rack, shelf)
+    if record.node_list[task] != ANY_NODE:
+        nodes = set(record.node_lists[record.node_list[task]])
+        is_allowed &= np.array([node in nodes for node in zip(rack.tolist(), shelf.tolist(), strict=True)])
+    return is_allowed
+
+
 def _allowed_places(
-    record: ExplainRecord, found: Waiting, asked: Asked, units: dict[str, np.ndarray], changes: Changes
+    record: ExplainRecord,
+    found: Waiting,
+    asked: Asked,
+    units: dict[str, np.ndarray],
+    is_allowed: np.ndarray,
+    changes: Changes,
 ) -> list[Place]:
-    """Return the places that its list of nodes and its partition allow, in their state before all changes."""
+    """Return the places where it may be, in their state before all changes."""
     kinds = [kind.name for kind in found.types if kind.is_lead or not found.on_nodes]
     every = places_for(asked, kinds, record.processor_types, units, changes, found.on_nodes)
-    if record.node_list[found.task] != ANY_NODE:
-        allowed = record.node_lists[record.node_list[found.task]]
-        every = [place for place in every if (place.rack, place.shelf) in allowed]
-    one = partition_of_task(record, found.task)
-    if one is None:
+    if is_allowed.all():
         return every
-    is_there = one.has(*(np.array([getattr(place, axis) for place in every]) for axis in ("rack", "shelf")))
-    return [place for place, is_in in zip(every, is_there.tolist(), strict=True) if is_in]
+    nodes = set(zip(units["rack"][is_allowed].tolist(), units["shelf"][is_allowed].tolist(), strict=True))
+    return [place for place in every if (place.rack, place.shelf) in nodes]
 
 
 def _is_usable(place: Place, kind: TypeOfUnit) -> bool:

@@ -60,7 +60,11 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     which = (
         "" if found.n_tasks == 1 or found.gang is not None else f", the last to start of its {found.n_tasks:,} tasks"
     )
-    lines = [first, f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}, requests {wants}."]
+    which_nodes = "," * bool(found.partition) + _there(found)
+    lines = [
+        first,
+        f"Task {found.task} ({found.task_type}){which}: takes {_demand(found)}{which_nodes}, requests {wants}.",
+    ]
     if found.lost_runs:
         spans = [(run, span_words(run.begin_us, run.end_us)) for run in found.lost_runs]
         runs = [f"on unit {run.unit} {span} ({run.outcome})" for run, span in spans]
@@ -84,6 +88,11 @@ def _demand(found: Waiting) -> str:
     if found.demand == "whole" or _takes_whole(found):
         return "a whole unit"
     return "one slot" if found.demand == "one slot" else f"{found.demand:g} of a unit's capacity"
+
+
+def _there(found: Waiting) -> str:
+    """Name the partition that it is bound to."""
+    return f" in partition {found.partition}" if found.partition else ""
 
 
 def _parts(found: Waiting) -> list[str]:
@@ -111,6 +120,8 @@ def fits(kind: TypeOfUnit, found: Waiting) -> str:
         return "no"
     if not kind.is_asked_for:
         return f"no, it asks for {' or '.join(found.lead_types)}"
+    if not kind.units:
+        return "no, none where it may be"
     if not kind.can_run and found.on_nodes:
         return "no, no node has all that it holds"
     if not kind.can_run:
@@ -126,7 +137,7 @@ def why(kind: TypeOfUnit, found: Waiting) -> str:
     if not kind.is_lead:
         return "-" if kind.has_affinity or kind.companion else f"cannot run {found.task_type} tasks"
     if not kind.can_run:
-        return "too small"
+        return "too small" if kind.units else "-"
     if kind.lacks and not started:
         free = "" if kind.first_free_us is None else f"; one free from {time_or_dash(kind.first_free_us)}"
         return f"requests not met{free}"
@@ -209,14 +220,13 @@ def shortage(lack: Shortage, found: Waiting) -> str:
     if lack.scattered_us > 0 and len(parts) > 1:
         lines.append(f"each of these was on some node, but not all on one, for {time_or_dash(lack.scattered_us)}")
     lead = _leads(found)
-    most = f"No {lead} was free."
+    most = f"No {lead} was free{_there(found)}."
     if lack.n_free:
         several = "was" if lack.n_free == 1 else "were"
         number = parts[0].removesuffix(f" {lead}")
         wanted = [number if " of " not in number else parts[0], *([_listed(parts[1:])] if parts[1:] else [])]
-        most = (
-            f"At {time_or_dash(lack.at_us)} {lack.n_free:,} {lead} {several} free, on no node {' with '.join(wanted)}."
-        )
+        free = f"At {time_or_dash(lack.at_us)} {lack.n_free:,} {lead} {several} free{_there(found)}"
+        most = f"{free}, on no node {' with '.join(wanted)}."
     return f"It needs {_demand(found)}. {most}\nLacking: {'; '.join(lines)}."
 
 

@@ -60,6 +60,40 @@ def test_only_the_nodes_of_the_partition_are_looked_at(tmp_path):
     assert found.shortage.n_free == 0
 
 
+def test_the_table_has_the_units_of_the_partition_alone(tmp_path, vinesim):  # noqa: F811
+    """The other node is free from 3 on, and down from 4 on: that is nothing to the job that waits until 10."""
+    jobs = [(0, 10, 4, "ada", "p"), (0, 3, 4, "ada", "q"), (1, 5, 4, "ada", "p"), (1, 5, 1, "ada", None)]
+    case = scenario("high", jobs, [vs.Partition("p", [[0, 0]]), vs.Partition("q", [[0, 1]])])
+    recorded(tmp_path / "run", replace(case, outages=(vs.Outage(0, 1, 4.0, 5.0),)))
+    found = waiting_of(tmp_path / "run", 2)
+    assert found.partition == "p"
+    gpu, cpu = found.types
+    assert (gpu.units, gpu.can_run, gpu.free_at_arrival, gpu.down_unit_us) == (4, True, 0, 0.0)
+    assert (cpu.units, cpu.capacity) == (0, 8.0)
+    told = " ".join(vinesim("explain", tmp_path / "run", "--job", "2").out.split())
+    assert "takes 4 GPU on one node, in partition p, requests nothing." in told
+    assert "No GPU was free in partition p." in told
+    assert "GPU 4 yes 0 no node with room" in told
+    everywhere = waiting_of(tmp_path / "run", 3)
+    assert everywhere.partition is None
+    assert [kind.units for kind in everywhere.types] == [8, 1]
+
+
+def test_it_was_busy_until_a_task_in_the_partition_ends(tmp_path):
+    jobs = [(0, 10, 4, "ada", "p"), (0, 7, 4, "ada", "q"), (1, 5, 4, "ada", "p")]
+    partitions = [vs.Partition("p", [[0, 0]]), vs.Partition("q", [[0, 1]])]
+    recorded(tmp_path / "run", scenario("high", jobs, partitions, withdraw_us=[np.inf, np.inf, 6.0]))
+    assert waiting_of(tmp_path / "run", 2).types[0].busy_until_us == 10.0
+
+
+def test_a_type_that_the_partition_does_not_have_is_told(tmp_path, vinesim):  # noqa: F811
+    jobs = [(0, 10, 4, "ada", "p"), (1, 5, 1, "ada", "p")]
+    case = scenario("high", jobs, [vs.Partition("p", [[0, 0]])])
+    recorded(tmp_path / "run", replace(case, affinity=np.ones((2, 1))))
+    told = " ".join(vinesim("explain", tmp_path / "run", "--job", "1").out.split())
+    assert "CPU 0 no, none where it may be 0 -" in told
+
+
 def test_the_command_and_the_causes_say_it(tmp_path, vinesim):  # noqa: F811
     case = scenario("high", JOBS, [vs.Partition("p", user_quota={"GPU": 4})])
     recorded(tmp_path / "run", case)
