@@ -1,6 +1,7 @@
 """The policy contract, proved by one small policy of each kind on both engines, and by policies that break it."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -32,10 +33,11 @@ from vinesim.engine.contract import (
     OUTSIDE_PARTITION,
     OVER_QUOTA,
     RULES,
+    decision,
 )
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy
 from vinesim.policies.registry import policies
-from vinesim.state.queries import nothing, oldest_pending, start, start_consolidated, wait_until
+from vinesim.state.queries import drop, nothing, oldest_pending, start, start_consolidated, wait_until
 
 ENGINES = pytest.mark.parametrize("engine", ["compiled", "reference"])
 
@@ -577,6 +579,45 @@ def test_a_policy_that_cannot_be_compiled_says_what_to_do():
     assert text.startswith("policy uncompilable cannot be compiled: ")
     assert "compiled = False" in text
     assert "--engine reference" in text
+
+
+@dataclass(frozen=True)
+class HalfUnit(OnlinePolicy):
+    """Takes the half of a number for a unit."""
+
+    name: ClassVar[str] = "half_unit"
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        return start(oldest_pending(model, state), len(model.unit_type) / 2)
+
+
+def test_both_engines_refuse_a_unit_that_is_no_whole_number():
+    with pytest.raises(vs.PolicyError, match=r"^policy HalfUnit.decide: .* by whole numbers, found 0\.5$"):
+        vs.simulate(scenario(HalfUnit), engine="reference")
+    with pytest.raises(
+        vs.PolicyError, match=r"^policy half_unit cannot be compiled: a task, a unit or a score is no whole number"
+    ):
+        vs.simulate(scenario(HalfUnit), engine="compiled")
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (start(0, "CPU"), "must name tasks and units by whole numbers, found 'CPU'"),
+        (start(None, 0), "must name tasks and units by whole numbers, found None"),
+        (start_consolidated(0, 1.0, 0), "must name tasks and units by whole numbers, found 1.0"),
+        (drop([0]), "must name tasks and units by whole numbers, found [0]"),
+        (wait_until("soon"), "must wait until a time in us, a number, found 'soon'"),
+        (wait_until(None), "must wait until a time in us, a number, found None"),
+        (0, "must return start(...), wait_until(...) or nothing(), returned 0"),
+    ],
+)
+def test_an_action_of_other_things_than_numbers_is_refused(action, words):
+    with pytest.raises(vs.PolicyError, match=f"{re.escape(words)}$"):
+        decision(lambda *_: action, None, None, None)
+    right = start(np.int64(0), np.int32(1))
+    assert decision(lambda *_: right, None, None, None) is right
 
 
 # --- an edited policy runs its new code ---

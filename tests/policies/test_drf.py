@@ -79,10 +79,10 @@ def with_users(case, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_user_with_the_lowest_dominant_share_starts_next(kind, monkeypatch):
     """No task of a user with a lower share has room."""
-    asked, seen = reference.asked, []
+    decision, seen = reference.decision, []
 
-    def watched(function, call, model, state, view):
-        action = asked(function, call, model, state, view)
+    def watched(decide, model, state, view):
+        action = decision(decide, model, state, view)
         if action.kind == START:
             held = shares(model, state)
             mine = held.get(queries.user(model, state, action.task), 0.0)
@@ -93,7 +93,7 @@ def test_the_user_with_the_lowest_dominant_share_starts_next(kind, monkeypatch):
                     seen.append(task)
         return action
 
-    monkeypatch.setattr(reference, "asked", watched)
+    monkeypatch.setattr(reference, "decision", watched)
     for seed in range(60 if kind == "withdrawn" else 12):
         vs.simulate(with_users(KINDS[kind](seed), seed), engine="reference")
     assert seen

@@ -283,6 +283,35 @@ def test_scores_beyond_32_bits_are_bounded():
     assert vs.simulate(plain_case(Huge), engine="reference").outcome.task_unit.tolist() == [2, 3, 0]
 
 
+class Fraction(ScorePolicy):
+    """As a whole number each score would be 0."""
+
+    @staticmethod
+    def score(model: Any, state: Any, task: int, node: int) -> Any:
+        return (node + 1) / 4
+
+
+def test_a_score_that_is_no_whole_number_is_refused():
+    with pytest.raises(vs.PolicyError, match=r"^policy Fraction.score: must return a whole number, returned 0\.25$"):
+        vs.simulate(plain_case(Fraction), engine="reference")
+    with pytest.raises(vs.PolicyError, match="cannot be compiled: a task, a unit or a score is no whole number"):
+        vs.simulate(plain_case(Fraction), engine="compiled")
+
+
+@dataclass(frozen=True)
+class Nothing(ByWeight):
+    """Forgets to return its score."""
+
+    @staticmethod
+    def score(model: Any, state: Any, task: int, node: int, view: Any) -> Any:
+        view.options.weight * node
+
+
+def test_a_score_that_is_not_returned_is_refused():
+    with pytest.raises(vs.PolicyError, match=r"^policy Nothing.score: must return a whole number, returned None$"):
+        vs.simulate(plain_case(Nothing), engine="reference")
+
+
 def test_a_score_that_would_change_without_its_node_is_refused():
     class Longest(ScorePolicy):
         @staticmethod

@@ -61,6 +61,8 @@ def _first_lines(error: Exception) -> str:
     """Return what Numba says is wrong, without its advice."""
     if "attribute 'task' of type" in str(error) or "expected Action" in str(error):
         return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
+    if "built-in function or_" in str(error):  # of start, drop ... in state/indexed.py, and scores
+        return "a task, a unit or a score is no whole number; int(...) makes one"
     if "NRT required" in str(error):
         return "it makes a list, an array or another new object"
     if "Untyped global name" in str(error):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from vinesim.engine.wrong_line import told
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.scenario import Scenario
-from vinesim.state.layout import Model
+from vinesim.state.layout import Action, Model, View
 
 # Why an engine stopped handling events; LEFT: it did not stop, but the waiting thread has left it.
 # NEED_ROOM: the log of early ends may become too short in the next event.
@@ -63,6 +64,20 @@ def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: An
         line, words = told(wrong, file)
         kind = Unplaced if line is None else PolicyError
         raise kind(f"policy {function.__qualname__}, {file}:{'?' if line is None else line}: {words}") from wrong
+
+
+def decision(decide: Callable[..., Any], model: Any, state: Any, view: View) -> Action:
+    """Return the action of a policy in plain Python. Raises :class:`PolicyError` if it is none, or not of numbers."""
+    action = asked(decide, decide, model, state, view)
+    if not isinstance(action, Action):
+        wanted = f"return start(...), wait_until(...) or nothing(), returned {action!r}"
+    elif wrong := [number for number in (action.task, action.n_tasks, action.unit) if not isinstance(number, Integral)]:
+        wanted = f"name tasks and units by whole numbers, found {wrong[0]!r}"
+    elif not isinstance(action.until_us, Real):
+        wanted = f"wait until a time in us, a number, found {action.until_us!r}"
+    else:
+        return action
+    raise PolicyError(f"policy {decide.__qualname__}: must {wanted}")
 
 
 class BrokenContract(Exception):

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from vinesim.engine import contract
-from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, asked
+from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, GO_ON, NO_EVENTS, BrokenContract, decision
 from vinesim.engine.reference_ends import leave, stop
 from vinesim.engine.reference_gangs import attached_to, is_of_gang
 from vinesim.engine.reference_state import ReferenceState
-from vinesim.model.errors import PolicyError
 from vinesim.state import queries
 from vinesim.state.layout import (
     ARRIVAL,
@@ -196,12 +195,7 @@ def run_events(
             state.pending and (asks_when_full or has_room(state)) and (preempts or is_any_within_quotas(state))
         ):
             must_ask = False
-            action = asked(decide, decide, model, state, view)
-            if not isinstance(action, Action):
-                raise PolicyError(
-                    f"policy {decide.__qualname__}: must return start(...), wait_until(...) or nothing(), "
-                    f"returned {action!r}"
-                )
+            action = decision(decide, model, state, view)
             if action.kind == NOTHING:
                 state.timer_us = action.until_us
                 if not action.until_us > now:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from vinesim.engine import contract
-from vinesim.engine.contract import BrokenContract, asked
+from vinesim.engine.contract import BrokenContract, decision
 from vinesim.engine.reference import has_room, start
 from vinesim.live.columns import Requests, copy_of, empty_scratch, is_endless, regrouped
 from vinesim.live.grant import Grant, Place
@@ -236,10 +236,7 @@ class Decider:
         return self.requests.job_application.get(job, -1)
 
     def _ask(self) -> Action:
-        decide = self.policy.decide
-        action = asked(decide, decide, self.model, self.state, self.view)
-        if not isinstance(action, Action):
-            raise PolicyError(f"policy {decide.__qualname__}: must return start(...) or nothing(), returned {action!r}")
+        action = decision(self.policy.decide, self.model, self.state, self.view)
         if action.task == -1:
             self.timer_us = action.until_us
             if not action.until_us > self.now_us:

@@ -50,29 +50,32 @@ def wait_until(time_us):
     return Action(np.int64(NOTHING), np.int64(-1), np.int64(0), np.int64(-1), float(time_us))
 
 
+# Of what names a task or a unit, ``| 0`` is a whole number, and the compiler refuses a float.
+
+
 @compiled_form_of(queries.start)
 def start(task, unit):
-    return Action(np.int64(START), np.int64(task), np.int64(1), np.int64(unit), np.inf)
+    return Action(np.int64(START), np.int64(task | 0), np.int64(1), np.int64(unit | 0), np.inf)
 
 
 @compiled_form_of(queries.start_consolidated)
 def start_consolidated(task, count, unit):
-    return Action(np.int64(START), np.int64(task), np.int64(count), np.int64(unit), np.inf)
+    return Action(np.int64(START), np.int64(task | 0), np.int64(count | 0), np.int64(unit | 0), np.inf)
 
 
 @compiled_form_of(queries.drop)
 def drop(task):
-    return Action(np.int64(DROP), np.int64(task), np.int64(0), np.int64(-1), np.inf)
+    return Action(np.int64(DROP), np.int64(task | 0), np.int64(0), np.int64(-1), np.inf)
 
 
 @compiled_form_of(queries.preempt)
 def preempt(task):
-    return Action(np.int64(PREEMPT), np.int64(task), np.int64(1), np.int64(-1), np.inf)
+    return Action(np.int64(PREEMPT), np.int64(task | 0), np.int64(1), np.int64(-1), np.inf)
 
 
 @compiled_form_of(queries.move)
 def move(task, unit):
-    return Action(np.int64(MOVE), np.int64(task), np.int64(1), np.int64(unit), np.inf)
+    return Action(np.int64(MOVE), np.int64(task | 0), np.int64(1), np.int64(unit | 0), np.inf)
 
 
 def all_alike(model: Any, unit: int) -> bool:

@@ -5,8 +5,12 @@ every unit or every pending task. The compiled engine gives the same answers fro
 """
 
 import math
+from numbers import Integral
 from typing import Any
 
+import numpy as np
+
+from vinesim.model.errors import PolicyError
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import (
     DROP,
@@ -444,15 +448,18 @@ def best_node(model: Any, state: Any, view: Any, task: int, score: Any) -> int:
     best, highest = -1, UNFIT
     for node in range(len(model.node_rack)):
         if first_free_at(model, state, task, node) >= 0:
-            found = bounded(score(model, state, task, node, view))
-            if found > highest:
-                best, highest = node, found
+            found = score(model, state, task, node, view)
+            if not isinstance(found, Integral | np.bool_):
+                raise PolicyError(f"policy {score.__qualname__}: must return a whole number, returned {found!r}")
+            value = bounded(int(found))
+            if value > highest:
+                best, highest = node, value
     return best
 
 
 def bounded(score: int) -> int:
-    """Return the score in 32 bits."""
-    return min(max(int(score), UNFIT + 1), MOST_SCORE)
+    """Return the score in 32 bits. The compiler refuses a float."""
+    return min(max(int(score | 0), UNFIT + 1), MOST_SCORE)
 
 
 def random_node(model: Any, state: Any, view: Any, task: int) -> int:

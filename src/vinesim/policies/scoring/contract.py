@@ -74,7 +74,9 @@ def _with_view(function: Callable[..., Any], kind: type[ScorePolicy]) -> Callabl
     """Return the function as one that is given the view, too."""
     if len(inspect.signature(function).parameters) != PLAIN:
         return function
-    return _bound(_without_view, kind, of_node=function)
+    made = _bound(_without_view, kind, of_node=function)
+    made.__qualname__ = function.__qualname__
+    return made
 
 
 def _without_view(model: Any, state: Any, task: int, node: int, view: Any) -> Any:
