@@ -52,6 +52,19 @@ def imported(vinesim, tmp_path):
     return take
 
 
+def test_jobs_without_a_user_are_kept(imported):
+    imported("submit,duration,cpus,user\n0,10,1,ann\n1,10,1,\n2,10,1,bob\n", "--column", "user=user")
+    work = vs.read_scenario(imported.scenario).workload
+    assert [work.user_names[i] for i in work.user] == ["ann", "", "bob"]
+
+
+def test_what_is_wrong_in_a_row_is_told_with_its_line_in_the_log(imported):
+    log = "submit,duration,cpus,app\n0,10,1,a\n1,0,1,b\n2,10,1,\n3,10,1,c\n"
+    err = imported(log, "--column", "app=application", code=2)
+    assert "log.csv:4: expected app: a name, found nothing" in err  # the second row is dropped
+    assert "jobs.csv" not in err
+
+
 def meanings(report):
     return {name: found["is"] for name, found in report["columns"].items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.formats.results.explain_record import ExplainRecord
 from vinesim.metrics.places import Asked
 from vinesim.metrics.shortages import Span
-from vinesim.model.partition import Partition, types_of
+from vinesim.model.partition import Partition, types_of, user_words
 from vinesim.model.workload import NO_PARTITION
 from vinesim.state.demand import amount_of
 from vinesim.state.layout import OVERFULL
@@ -63,7 +63,7 @@ def quota_waits(
     of_user = [row for row in mine if record.user[int(row[0])] == record.user[task]]
     quotas = [(f"partition {one.name}", mine, types, most) for types, most in one.quota.items()]
     if one.user_quota:
-        whose = f"user {record.users[int(record.user[task])]} in partition {one.name}"
+        whose = f"{user_words(record.users[int(record.user[task])])} in partition {one.name}"
         quotas += [(whose, of_user, types, most) for types, most in one.user_quota.items()]
     found = []
     for whose, those, types, most in quotas:

@@ -46,6 +46,11 @@ class Partition:
         return np.isin(rack * np.int64(width) + shelf, own)
 
 
+def user_words(name: str) -> str:
+    """Return what messages call a user: jobs may have one without a name."""
+    return f"user {name}" if name else "the user without a name"
+
+
 def types_of(quota: str) -> list[str]:
     """Return the processor types that count together."""
     return quota.split("|")

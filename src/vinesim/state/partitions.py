@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.formats.source.amounts import amount_words
 from vinesim.model.errors import Problem
-from vinesim.model.partition import types_of
+from vinesim.model.partition import types_of, user_words
 from vinesim.model.scenario import Scenario
 from vinesim.model.workload import NO_GANG, NO_PARTITION
 from vinesim.state.demand import amounts
@@ -49,7 +49,7 @@ def quotas_of(scenario: Scenario, classes: DemandClasses) -> Quotas:
         own = []
         if at != NO_PARTITION:
             one = scenario.partitions[at]
-            who = f"user {work.user_names[of_user]}" if of_user >= 0 else ""
+            who = user_words(work.user_names[of_user]) if of_user >= 0 else ""
             every = [(-1, types, most, f"partition {one.name}") for types, most in one.quota.items()]
             every += [
                 (of_user, types, most, f"{who} in partition {one.name}") for types, most in one.user_quota.items()

@@ -55,6 +55,12 @@ def test_a_quota_that_is_used_up_holds_back_its_own_jobs_and_no_others(name):
     assert begins(scenario(name, jobs, [vs.Partition("p")])) == [0.0, 1.0, 2.0, 3.0]
 
 
+def test_a_user_without_a_name_has_a_quota_and_words():
+    case = scenario("high", [(0, 10, 3, "", "p")], [vs.Partition("p", user_quota={"GPU": 2})])
+    with pytest.raises(vs.InputError, match="the quota of the user without a name in partition p on GPU"):
+        vs.simulate(case)
+
+
 @pytest.mark.parametrize("consolidate", ["no", "yes"])
 def test_the_nearest_deadline_is_looked_at_again_once_its_quota_has_room(consolidate):
     """Ada's second job is due first, and waits for her quota; it comes before Eve's, which waits for room."""

@@ -217,6 +217,18 @@ def test_wrong_periods_are_all_told(tmp_path, text, places):
     assert [problem.where.rpartition(": ")[2].rpartition("/")[2] for problem in error.value.problems] == places
 
 
+def test_rows_without_a_user_have_one_without_a_name(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text("arrival_us,user\n0,ann\n1,\n2,bob\n3,\n")
+    work = read_workload(path)
+    assert [work.user_names[i] for i in work.user] == ["ann", "", "bob", ""]
+    write_workload(tmp_path / "w.parquet", work)
+    again = read_workload(tmp_path / "w.parquet")
+    assert [again.user_names[i] for i in again.user] == ["ann", "", "bob", ""]
+    path.write_text("arrival_us,user\n0,\n1,\n")
+    assert read_workload(path).user is None
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

@@ -8,6 +8,7 @@ guess can be corrected there. See ``csv_guess`` for the guess, ``workload_forms`
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -64,7 +65,10 @@ def import_csv(
         copy = Path(folder) / "jobs.csv"
         _copy(source, kept, copy)
         if like is None:
-            on = made_for(copy, types, mapping)
+            try:
+                on = made_for(copy, types, mapping)
+            except InputError as error:
+                raise _in_log(error, log, copy, source, kept) from None
             report.notes.append(f"{ON_WHAT}, or give --like")
         else:
             on = like_another(like, output.parent, is_timed=TIME_ANYWHERE in ours.values())
@@ -164,6 +168,22 @@ def _sorted_out(log: Path, source: TableSource, match: Mapping[str, tuple[str, f
         found = f"none in {n_lines} rows; dropped: " + ", ".join(report.dropped)
         raise InputError([Problem(str(log), "at least one job", found, "Say what columns are: --column NAME=MEANING.")])
     return report, f"({why}) < 0"
+
+
+def _in_log(error: InputError, log: Path, copy: Path, source: TableSource, kept: str) -> InputError:
+    """Return an error about the copy of the rows that are kept as one about the log, with its lines."""
+    rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
+    line = source.query(f"SELECT _row + 2 AS line FROM {rows} WHERE {kept} ORDER BY _row")["line"].tolist()
+
+    def where(text: str) -> str:
+        name, _, number = text.rpartition(":")
+        return (
+            f"{log}:{line[int(number) - 2]}"
+            if name == str(copy) and number.isdigit()
+            else text.replace(str(copy), str(log))
+        )
+
+    return InputError([replace(one, where=where(one.where)) for one in error.problems], error.n_problems)
 
 
 def _time_zone(columns: Sequence[Column], found: Mapping[str, Guess]) -> str:

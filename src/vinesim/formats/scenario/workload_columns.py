@@ -30,7 +30,7 @@ COLUMNS = {
     "estimate_us": ("DOUBLE", "the scheduler's estimate of the task's run time, us"),
     "time_factor": ("DOUBLE", "factor on the task's run time, unknown to every scheduler"),
     "priority": ("DOUBLE", "the job's priority, higher is more urgent, may be below 0; empty: 0"),
-    "user": ("VARCHAR", "name of the job's user; all null: no users"),
+    "user": ("VARCHAR", "name of the job's user; null: a user without a name; all null: no users"),
     "partition": ("VARCHAR", "name of the job's partition, whose nodes it may use; null: none, so any node"),
     "limit_us": ("DOUBLE", "its tasks are killed after so long on a unit, us; empty: never"),
     "withdraw_us": ("DOUBLE", "when the job is withdrawn, us; empty: never"),

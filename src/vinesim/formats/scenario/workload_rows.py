@@ -58,7 +58,10 @@ def to_workload(
     for name in ("application", "user"):
         if (columns.get(name, np.zeros(1)) < 0).all():
             del columns[name]
-    for name in ("task_type", "application", "user"):
+    if (nameless := columns.get("user", np.zeros(1)) < 0).any():
+        names["user"] = list(dict.fromkeys([*names["user"], ""]))
+        columns["user"] = np.where(nameless, names["user"].index(""), columns["user"]).astype(np.int32)
+    for name in ("task_type", "application"):
         for row in np.flatnonzero(columns.get(name, np.zeros(0)) < 0)[:5]:
             problems += source.cells([(int(row_of[row]), match[name][0], "a name", None)])
     if problems:
