@@ -58,6 +58,12 @@ def test_jobs_without_a_user_are_kept(imported):
     assert [work.user_names[i] for i in work.user] == ["ann", "", "bob"]
 
 
+def test_partitions_need_a_scenario_that_names_them(imported):
+    err = imported("submit,duration,cpus,pool\n0,10,1,gpu\n", "--column", "pool=partition", code=2)
+    assert "Give --like SCENARIO.yaml" in err
+    assert not imported.scenario.exists()
+
+
 def test_what_is_wrong_in_a_row_is_told_with_its_line_in_the_log(imported):
     log = "submit,duration,cpus,app\n0,10,1,a\n1,0,1,b\n2,10,1,\n3,10,1,c\n"
     err = imported(log, "--column", "app=application", code=2)

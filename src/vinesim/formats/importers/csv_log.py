@@ -55,6 +55,11 @@ def import_csv(
         found = guessed(columns, _given(column, source))
         _check(log, found)
         mapping = {name: guess.meaning for name, guess in found.items()}
+        if like is None and "partition" in mapping.values():
+            remedy = "Give --like SCENARIO.yaml, which names the partitions and their nodes."
+            raise InputError(
+                [Problem("--column", "no partition, as the datacenter is made for the log", "one", remedy)]
+            )
         in_us, ours = as_columns(source, mapping)
         types = types_for(in_us, ours)
         report, kept = _sorted_out(log, in_us, matched(in_us, types, ours))
