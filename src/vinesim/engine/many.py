@@ -12,6 +12,7 @@ from vinesim.engine.ends import may_end_early
 from vinesim.engine.machine_code import BLOCK
 from vinesim.engine.simulate import check_options, simulate, unit_order_of
 from vinesim.engine.tier import Engine, check_engine, is_worth_compiling
+from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.metrics.latency import Method
 from vinesim.metrics.numbers import flat
 from vinesim.metrics.record import Record
@@ -20,6 +21,7 @@ from vinesim.model.application import requests_on_nodes
 from vinesim.model.cores import n_cores
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
+from vinesim.model.run_numbers import NUMBERS, is_number_or_part
 from vinesim.model.scenario import Scenario
 from vinesim.policies.contract import OnlinePolicy, Policy, title_of
 from vinesim.policies.registry import resolve
@@ -58,6 +60,7 @@ def simulate_many(
     """
     check_options(percentiles, warm_up)
     check_engine(engine)
+    _check_record(record)
     times, numbers = _runs(scenario, arrival_us, seeds)
     wanted = Record(record)
 
@@ -100,6 +103,20 @@ def simulate_many(
     except Failed as failed:
         alone(first + failed.k)  # raises the error, with the policy's name and line
         raise
+
+
+def _check_record(record: Sequence[str]) -> None:
+    """Raise :class:`InputError` for names of numbers that no run has."""
+    if isinstance(record, str):
+        raise InputError([Problem("record", "a list of names", repr(record)[:60], f"Write [{record!r}].")])
+    expected = "a number of a run: " + ", ".join(NUMBERS)
+    problems = [
+        Problem(f"record[{i}]", expected, repr(name)[:60], did_you_mean(name, NUMBERS))
+        for i, name in enumerate(record)
+        if not is_number_or_part(name)
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def fits_blocks(scenario: Scenario, policy: Policy) -> bool:

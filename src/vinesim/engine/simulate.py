@@ -50,6 +50,9 @@ def simulate(
     gets a line when something takes long.
     Raises :class:`InputError` for a wrong policy or option, :class:`PolicyError` for a policy that breaks its contract.
     """
+    if not isinstance(scenario, Scenario):
+        found = repr(scenario)[:60]
+        raise InputError([Problem("scenario", "a Scenario", found, "Read a file with vinesim.read_scenario(FILE).")])
     check_options(percentiles, warm_up)
     scenario.network.warn_if_unordered()
     policy = resolve(scenario.policy, scenario.options)

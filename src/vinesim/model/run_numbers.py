@@ -67,3 +67,8 @@ NUMBERS = {
         Number("exit_reason"),
     )
 }
+
+
+def is_number_or_part(name: str) -> bool:
+    """Whether a name is a number of a run, a prefix of one, or starts with one."""
+    return any(f"{kind}.".startswith(f"{name}.") or f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)

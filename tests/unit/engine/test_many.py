@@ -59,9 +59,22 @@ def test_a_column_has_a_value_for_each_run_in_order(monkeypatch):
 
 def test_only_what_is_named_is_there():
     runs = simulate_many(
-        scenario(), arrival_us=TIMES, record=("jobs.latency_us.mean", "makespan_us", "tasks.by"), engine="compiled"
+        scenario(), arrival_us=TIMES, record=("jobs.latency_us.mean", "makespan_us"), engine="compiled"
     )
     assert set(runs) == {"jobs.latency_us.mean", "makespan_us", "exit_reason"}
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (["makespan_us", "jobs.latency.mean"], r"record\[1\]: .* 'jobs.latency.mean'. Did you mean jobs.latency_us?"),
+        (["tasks.by"], r"record\[0\]: .* 'tasks.by'"),  # half of tasks.by_type
+        ("makespan_us", r"record: expected a list of names, found 'makespan_us'. Write \['makespan_us'\]."),
+    ],
+)
+def test_numbers_that_no_run_has_are_told(record, words):
+    with pytest.raises(vs.InputError, match=words):
+        simulate_many(scenario(), arrival_us=TIMES, record=record)
 
 
 def test_seeds_decide_what_a_random_policy_draws():

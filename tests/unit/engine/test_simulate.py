@@ -197,3 +197,8 @@ def test_what_ends_at_the_horizon_has_ended(engine):
     assert result.tasks["finish_us"][0] == 10.0
     assert np.isnan(result.tasks["finish_us"][1:]).all()
     assert result.tasks["init_us"].tolist() == [0.0, 0.0, 10.0]
+
+
+def test_the_name_of_a_file_is_no_scenario():
+    with pytest.raises(vs.InputError, match=r"scenario: expected a Scenario, found 'a.yaml'. .*read_scenario"):
+        vs.simulate("a.yaml")

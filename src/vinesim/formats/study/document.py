@@ -12,7 +12,7 @@ from vinesim.formats.scenario.values import Name
 from vinesim.formats.source.parts import Part, one_of, wrong
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.yaml_source import shown
-from vinesim.model.run_numbers import NUMBERS
+from vinesim.model.run_numbers import NUMBERS, is_number_or_part
 from vinesim.model.study import MAX_RUNS
 
 
@@ -25,11 +25,6 @@ def _two(values: list[Any]) -> list[Any]:
 Ends = Annotated[
     list[Any], AfterValidator(_two), WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": {}})
 ]
-
-
-def is_number_or_part(name: str) -> bool:
-    """Whether a name is a number of a run, a prefix of one, or starts with one."""
-    return any(f"{kind}.".startswith(f"{name}.") or f"{name}.".startswith(f"{kind}.") for kind in NUMBERS)
 
 
 def _number(name: str) -> str:
