@@ -57,7 +57,7 @@ def columns() -> str:
         if name == "periods":
             listed += declared.PERIODS_OPTIMUM
         if name == "jobs":
-            listed += [*declared.JOBS_DEADLINE, *declared.JOBS_WITHDRAWN, *declared.JOBS_APPLICATION]
+            listed += [*declared.JOBS_ID, *declared.JOBS_DEADLINE, *declared.JOBS_WITHDRAWN, *declared.JOBS_APPLICATION]
         rows = [
             (f"`{c.name}`", f"`{c.dtype}`", c.unit or "-", "yes" if c.nullable else "no", c.meaning) for c in listed
         ]

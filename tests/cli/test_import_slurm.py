@@ -186,6 +186,17 @@ def test_gpus_without_a_type_are_any(imported):
     assert any("do not say of which type" in note for note in plain["notes"])
 
 
+def test_memory_that_sacct_rounded_up_still_fits_its_node(imported):
+    nodes = "NodeName=a CPUTot=4 RealMemory=515000 Partitions=p\n"  # 502.93 GiB are 320 KiB more
+    rows = [
+        f"{i}|a|p|0|60|60|COMPLETED|cpu=1,mem={mem}" for i, mem in enumerate(("502.93G", "502.94G", "515001M", "1.5G"))
+    ]
+    report = imported(log(*rows), nodes)
+    assert imported.work.job_id.tolist() == [0, 3]
+    assert imported.work.companions["memory"].tolist() == [502.925 * GIB, 1.5 * GIB]
+    assert report["dropped"]["its partition has too few nodes with all that it asks for"]["lines"] == [3, 4]
+
+
 def test_what_no_node_of_the_partition_holds_is_dropped(imported):
     nodes = "".join(f"NodeName=n{i} CPUTot=4 RealMemory=1024 Partitions={p}\n" for i, p in enumerate("ppq"))
     rows = [

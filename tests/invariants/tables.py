@@ -10,7 +10,7 @@ from vinesim.model import columns
 DECLARED = {
     "tasks": columns.TASKS + columns.TASKS_SHARED + columns.TASKS_OUTAGES,
     "segments": columns.SEGMENTS + columns.SEGMENTS_PARTS,
-    "jobs": columns.JOBS + columns.JOBS_DEADLINE + columns.JOBS_WITHDRAWN + columns.JOBS_APPLICATION,
+    "jobs": columns.JOBS + columns.JOBS_ID + columns.JOBS_DEADLINE + columns.JOBS_WITHDRAWN + columns.JOBS_APPLICATION,
     "units": columns.UNITS + columns.UNITS_ENERGY,
     "utilization": columns.UTILIZATION,
     "periods": columns.PERIODS + columns.PERIODS_OPTIMUM,

@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
 def explain(
     folder: Path = typer.Argument(..., metavar="DIR", help="The result folder of a run with --explain --out DIR."),
     job: int = typer.Option(None, metavar="N", help="Number of the job, from 0 in trace order."),
+    job_id: int = typer.Option(None, metavar="N", help="Number of the job in its source, such as that of Slurm."),
     slowest: int = typer.Option(
         None, min=1, metavar="N", help="The N jobs with the longest latency, one after another."
     ),
@@ -30,18 +31,23 @@ def explain(
     """Explain why jobs waited: which units could run them, what they were doing, and which jobs took them."""
     from vinesim.cli.progress import working
     from vinesim.formats.results.folder import to_json
-    from vinesim.metrics.waiting import slowest_jobs, waits_of
+    from vinesim.metrics.waiting import jobs_with_id, slowest_jobs, waits_of
 
-    if (job is None) == (slowest is None):
-        given = "neither" if job is None else "both"
-        raise InputError([Problem("vinesim explain", "--job N or --slowest N", given)])
+    given = sum(one is not None for one in (job, job_id, slowest))
+    if given != 1:
+        found = "none" if not given else f"{given} of them"
+        raise InputError([Problem("vinesim explain", "--job N, --job-id N or --slowest N", found)])
     with working("looking for what jobs waited for"):
-        found = waits_of(folder, [job] if slowest is None else slowest_jobs(folder, slowest))
+        if job is not None:
+            jobs = [job]
+        else:
+            jobs = jobs_with_id(folder, job_id) if slowest is None else slowest_jobs(folder, slowest)
+        waits = waits_of(folder, jobs)
     if as_json:
-        documents = [asdict(waiting) for waiting in found]
-        sys.stdout.write(to_json(documents[0] if slowest is None else {"jobs": documents}))
+        documents = [asdict(waiting) for waiting in waits]
+        sys.stdout.write(to_json({"jobs": documents} if job is None else documents[0]))
         return
-    for number, waiting in enumerate(found):
+    for number, waiting in enumerate(waits):
         if number:
             typer.echo()
         print_waiting(waiting, rows)

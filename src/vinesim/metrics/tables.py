@@ -288,6 +288,8 @@ class Tables:
             "finish_us": self.job_finish_us,
             "latency_us": self.job_latency_us,
         }
+        if work.job_id is not None and not np.array_equal(work.job_id, columns["job"]):
+            columns["job_id"] = work.job_id
         if work.deadline_us is not None:
             columns["deadline_us"] = work.deadline_us
         if work.withdraw_us is not None:

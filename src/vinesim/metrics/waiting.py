@@ -63,6 +63,7 @@ class Waiting:
     """The wait of one task of a job: the one that started last."""
 
     job: int
+    job_id: int | None  # its number in its source; None: it has none other than ``job``
     task: int
     n_tasks: int  # of the job
     task_type: str
@@ -134,6 +135,19 @@ def waits_of(folder: str | Path, jobs: Sequence[int]) -> list[Waiting]:
         return [explained(result, record, job) for job in jobs]
 
 
+def jobs_with_id(folder: str | Path, job_id: int) -> list[int]:
+    """Return the jobs that have this number in their source; several tries of a job may. Raises :class:`InputError` if
+    there is none."""
+    with open_result(folder) as result:
+        if not result.has_job_ids:
+            found, remedy = "none: their numbers count from 0", "Give --job N."
+            raise InputError([Problem("--job-id", "jobs with numbers of their own", found, remedy)])
+        jobs = [job for (job,) in result.rows("SELECT job FROM jobs WHERE job_id = $id ORDER BY job", {"id": job_id})]
+    if not jobs:
+        raise InputError([Problem("--job-id", "the job_id of a job of the run", str(job_id))])
+    return jobs
+
+
 def slowest_jobs(folder: str | Path, count: int) -> list[int]:
     """Return the jobs with the longest latency, longest first; one that never finished counts until it was killed or
     withdrawn, or the run ended."""
@@ -190,8 +204,10 @@ def _who_waited(
     waits = _waits(arrival_us, until_us, lost_runs)
     asked = asked_by(record, task, task_type)
     demand = asked.demand
+    job_id = result.rows("SELECT job_id FROM jobs WHERE job = $job", {"job": job})[0][0] if result.has_job_ids else None
     found = Waiting(
         job=job,
+        job_id=job_id,
         task=task,
         n_tasks=int(result.rows("SELECT tasks FROM jobs WHERE job = $job", {"job": job})[0][0]),
         task_type=record.task_types[task_type],

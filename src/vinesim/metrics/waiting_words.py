@@ -48,7 +48,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     """Return the first lines: when it arrived and started, where, and what it takes."""
     times = f"arrived at {time_or_dash(found.arrival_us)}"
     who = _name(found.job, names)
-    who = who[0].upper() + who[1:]
+    who = who[0].upper() + who[1:] + ("" if found.job_id is None else f" (job_id {found.job_id})")
     if found.start_us is None:
         cut = "it was withdrawn" if found.is_withdrawn else cut
         first = f"{who} waited {time_or_dash(found.waited_us)} and never started: {times}; {cut}."

@@ -78,6 +78,7 @@ JOBS = (
     Column("finish_us", "float64", "us", True, "When its last task finished; missing: some tasks did not"),
     Column("latency_us", "float64", "us", True, "finish_us - arrival_us"),
 )
+JOBS_ID = (Column("job_id", "int64", "", False, "Its number in its source; only if these do not simply count from 0"),)
 JOBS_DEADLINE = (Column("deadline_us", "float64", "us", True, "When it should be done; only if jobs have deadlines"),)
 JOBS_WITHDRAWN = (
     Column("withdraw_us", "float64", "us", True, "When it was to be withdrawn; missing: never; only if any job was"),

@@ -105,8 +105,13 @@ def _causes(causes: Causes) -> str:
 def _slowest(result: ResultTables, record: ExplainRecord | None, jobs: list[int]) -> str:
     names = result.task_types
     found = [result.rows(_SLOW, {"job": job})[0] for job in jobs]
+    ids = dict(result.rows("SELECT job, job_id FROM jobs")) if result.has_job_ids else {}
     rows = [
-        [f"job {job}", names[code], *(time_or_dash(us) for us in (arrival, latency, waited, data, ran))]
+        [
+            f"job {job}" + (f" (job_id {ids[job]})" if ids else ""),
+            names[code],
+            *(time_or_dash(us) for us in (arrival, latency, waited, data, ran)),
+        ]
         for job, code, arrival, waited, data, ran, latency in found
     ]
     head = ["", "type", "arrived", "latency", "waited", "moved its data", "ran"]

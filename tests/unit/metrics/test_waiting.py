@@ -1,5 +1,6 @@
 """Why a task waited: by hand, and against looking at every unit at many instants."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.policies.kinds.repack import Repack
 from tests.strategies import Limits, seeded_scenario
 from vinesim.formats.results.explain_record import write_record
 from vinesim.formats.results.folder import write_result
+from vinesim.formats.results.parquet import read_table
 from vinesim.metrics.waiting import waiting_of, waits_of
 from vinesim.policies.registry import resolve
 
@@ -224,7 +226,6 @@ def test_the_command(tmp_path, vinesim, monkeypatch):  # noqa: F811
     assert done.code == 0
     assert "Job 2 waited" in done.out
     assert "taken by older jobs" in done.out
-    import json
 
     found = json.loads(vinesim("explain", "run", "--job", 2, "--json").out)
     assert found["n_tasks"] == 5
@@ -236,3 +237,34 @@ def test_the_command(tmp_path, vinesim, monkeypatch):  # noqa: F811
     assert (broken.code, "Traceback" in broken.err) == (2, False)
     assert vinesim("run", "s.yaml", "--out", "run").code == 0
     assert not (tmp_path / "run" / "explain.json").exists()
+
+
+def test_jobs_are_found_by_their_own_numbers(tmp_path, vinesim, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.csv").write_text("job_id,arrival_s,time_s\n7001,0,5\n7002,1,5\n7001,2,5\n")
+    (tmp_path / "s.yaml").write_text("datacenter: {racks: [{units: {GPU: 1}}]}\nworkload: {file: jobs.csv}\n")
+    assert vinesim("run", "s.yaml", "--out", "run", "--explain").code == 0
+    done = vinesim("explain", "run", "--job-id", 7002)
+    assert (done.code, done.out.startswith("Job 1 (job_id 7002) waited 4.00 s")) == (0, True)
+    twice = vinesim("explain", "run", "--job-id", 7001)
+    assert [line[:5] for line in twice.out.splitlines() if "(job_id 7001)" in line] == ["Job 0", "Job 2"]
+    found = json.loads(vinesim("explain", "run", "--job-id", 7001, "--json").out)["jobs"]
+    assert [(one["job"], one["job_id"]) for one in found] == [(0, 7001), (2, 7001)]
+    assert read_table(tmp_path / "run" / "jobs.parquet")["job_id"].tolist() == [7001, 7002, 7001]
+    assert vinesim("report", "run").code == 0
+    assert "job 2 (job_id 7001)" in (tmp_path / "run" / "report.html").read_text()
+    unknown = vinesim("explain", "run", "--job-id", 3)
+    assert (unknown.code, "the job_id of a job" in unknown.err) == (2, True)
+    both = vinesim("explain", "run", "--job-id", 7001, "--job", 1)
+    assert (both.code, "2 of them" in both.err) == (2, True)
+
+
+def test_numbers_that_count_from_0_are_no_column(tmp_path, vinesim, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.csv").write_text("job_id,arrival_s,time_s\n0,0,5\n1,1,5\n")
+    (tmp_path / "s.yaml").write_text("datacenter: {racks: [{units: {GPU: 1}}]}\nworkload: {file: jobs.csv}\n")
+    assert vinesim("run", "s.yaml", "--out", "run", "--explain").code == 0
+    assert "job_id" not in read_table(tmp_path / "run" / "jobs.parquet")
+    assert vinesim("explain", "run", "--job", 1).out.startswith("Job 1 waited")
+    none = vinesim("explain", "run", "--job-id", 1)
+    assert (none.code, "Give --job N" in none.err) == (2, True)

@@ -64,7 +64,10 @@ def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], ImportRep
     models, kinds = _models(nodes), Counter(node._replace(is_off=False) for node in nodes)
     kept = []
     for job in slurm_jobs(path, report):
-        if nodes and (reason := _reason(job if models else job._replace(gpu_type=""), kinds)):
+        reason = ""
+        if nodes:
+            job, reason = _fitted(job, kinds, bool(models))
+        if reason:
             report.drop(reason, job.line)
         else:
             kept.append(job)
@@ -104,12 +107,21 @@ def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], ImportRep
     return kept, report
 
 
-def _reason(job: SlurmJob, kinds: Counter[SlurmNode]) -> str:
+def _fitted(job: SlurmJob, kinds: Counter[SlurmNode], has_types: bool) -> tuple[SlurmJob, str]:
+    """Return the job, with less memory if that was rounded up and no node has so much, and why it can never run."""
+    less = job._replace(memory_bytes=job.memory_bytes - job.rounded_bytes)
+    reason = _reason(job, kinds, has_types)
+    if reason and not _reason(less, kinds, has_types):
+        return less, ""
+    return job, reason
+
+
+def _reason(job: SlurmJob, kinds: Counter[SlurmNode], has_types: bool) -> str:
     """Return why a job can never run on nodes of these kinds, so many of each; nothing if it can."""
     mine = [(node, n) for node, n in kinds.items() if job.partition in node.partitions]
     if not mine:
         return f"no node is in its partition, {job.partition or 'which has no name'}"
-    n_nodes = sum(n for node, n in mine if node.holds(*job.largest_task, job.gpu_type))
+    n_nodes = sum(n for node, n in mine if node.holds(*job.largest_task, job.gpu_type * has_types))
     return "" if n_nodes >= job.n_nodes else "its partition has too few nodes with all that it asks for"
 
 

@@ -21,7 +21,7 @@ ELAPSED, LIMITS, STATE, USER, PARTITION = "ElapsedRaw", ("TimelimitRaw", "Timeli
 ALLOCATED, REQUESTED = "AllocTRES", "ReqTRES"
 USED = (*NUMBERS, SUBMIT, ELIGIBLE, START, END, ELAPSED, *LIMITS, STATE, USER, PARTITION, ALLOCATED, REQUESTED)
 COMMAND = (
-    "sacct --allusers --allocations --parsable2 --starttime 2024-05-01 --endtime 2024-06-01 --format "
+    "sacct --allusers --allocations --parsable2 --noconvert --starttime 2024-05-01 --endtime 2024-06-01 --format "
     "JobIDRaw,User,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,ReqTRES,AllocTRES"
 )
 ONLY_ACCOUNTED = ("billing", "energy", "fs", "ic", "pages", "vmem")  # what jobs do not hold
@@ -49,6 +49,7 @@ class SlurmJob(NamedTuple):
     memory_bytes: float
     n_gpus: int
     gpu_type: str  # empty: any
+    rounded_bytes: float  # by which the memory may be too large: without --noconvert, sacct writes few digits
 
     @property
     def largest_task(self) -> tuple[int, float, int]:
@@ -124,15 +125,17 @@ def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str
     return SlurmJob(line, number, row.get(USER, ""), partition, arrival, waited, run, limit, withdrawn, *held)
 
 
-def _held(tres: str, report: ImportReport) -> tuple[int, int, float, int, str] | str:
-    """Return nodes, cores, bytes, GPUs and their type in a list of resources; or why there are none."""
-    found: dict[str, float] = {}
+def _held(tres: str, report: ImportReport) -> tuple[int, int, float, int, str, float] | str:
+    """Return nodes, cores, bytes, GPUs and their type in a list of resources, and by how much the bytes may be rounded;
+    or why there are none."""
+    found, rounded = dict[str, float](), 0.0
     for item in filter(None, tres.split(",")):
         name, _, text = item.rpartition("=")
         value = _size(text) if name == "mem" else float(text) if text.isascii() and text.isdigit() else None
         if value is None:
             return f"{name or item}: no amount that can be read"
         found[name] = value
+        rounded = _rounding(text) if name == "mem" else rounded
     gpus = {match[1] or "": int(n) for name, n in found.items() if n and (match := _GPU.fullmatch(name))}
     kinds = sorted(kind for kind in gpus if kind)
     if len(kinds) > 1:
@@ -146,7 +149,7 @@ def _held(tres: str, report: ImportReport) -> tuple[int, int, float, int, str] |
         return "no CPUs"
     if not 1 <= n_nodes <= min(MAX_NODES, cores):
         return "no nodes, or more than CPUs"
-    return n_nodes, cores, found.get("mem", 0.0), n_gpus, kinds[0] if kinds else ""
+    return n_nodes, cores, found.get("mem", 0.0), n_gpus, kinds[0] if kinds else "", rounded
 
 
 def _header(path: str | os.PathLike[str], names: list[str]) -> list[str]:
@@ -201,3 +204,10 @@ def _size(text: str) -> float | None:
     """Return an amount of memory such as 62.5G, in bytes; plain numbers are MiB."""
     match = _SIZE.fullmatch(text)
     return None if match is None else float(match[1]) * 1024.0 ** ("KMGTP".index(match[2] or "M") + 1)
+
+
+def _rounding(text: str) -> float:
+    """Return half of the last digit of such an amount, in bytes; 0 of a whole number."""
+    decimals = re.search(r"\.(\d+)", text)
+    unit = _size("1" + text.lstrip("0123456789.")) or 0.0
+    return 0.0 if decimals is None else 0.5 * 10.0 ** -len(decimals[1]) * unit

@@ -101,6 +101,12 @@ class ResultTables:
         return {code: _name(names, code, "type") for code in codes}
 
     @property
+    def has_job_ids(self) -> bool:
+        """Whether jobs have numbers of their own, in the column ``job_id``."""
+        with _damage(self.folder):
+            return "job_id" in _column_names(self.connection, "jobs")
+
+    @property
     def place_names(self) -> PlaceNames:
         """The names of nodes and racks."""
         with _damage(self.folder):
