@@ -36,7 +36,7 @@ SELECT job FROM jobs LEFT JOIN (
 ) USING (job) WHERE arrival_us <= $end_us
 ORDER BY coalesce(latency_us, over_us - arrival_us) DESC, job LIMIT $n
 """  # a job that did not finish: until its limit or its withdrawal ended it, or else until the run ended
-_OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY begin_us"
+_OWN = "SELECT unit, begin_us, end_us, outcome FROM held WHERE task = $task AND part = 0 ORDER BY segment"
 _ON_UNITS = """
 SELECT held.task, tasks.job, held.unit, held.begin_us, coalesce(held.end_us, $end_us) AS end_us, held.amount
 FROM held JOIN tasks USING (task)
@@ -46,6 +46,7 @@ WHERE (held.task <> $task OR held.begin_us < $until_us)
 
 
 CUTS = ("killed", "withdrawn")  # ends of runs that no further one follows
+LOSSES = ("preempted", "interrupted", "failed")  # ends after which a task is pending again
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,9 @@ def _who_waited(
     if init_us is None:
         until_us = withdrawn[0][0] if is_withdrawn else max(float(result.summary["makespan_us"]), arrival_us)
     own = result.rows(_OWN, {"task": task})
-    started = [unit for unit, begin_us, _, _ in own if init_us is not None and begin_us >= init_us]
-    unit = started[0] if started else None
-    lost_runs = [LostRun(*run) for run in own if init_us is None or run[1] < init_us]
+    n_lost = max((n for n, run in enumerate(own, 1) if run[3] in LOSSES), default=0)
+    lost_runs, started = [LostRun(*run) for run in own[:n_lost]], own[n_lost:]
+    unit = started[0][0] if started else None
     waits = _waits(arrival_us, until_us, lost_runs)
     asked = asked_by(record, task, task_type)
     demand = asked.demand

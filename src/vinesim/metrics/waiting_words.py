@@ -70,7 +70,7 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
         runs = [f"on unit {run.unit} {span} ({run.outcome})" for run, span in spans]
         lines.append(f"It had run before: {', '.join(runs)}.")
     if found.moves:
-        lines.append(f"Later it was moved {found.moves:,} times.")
+        lines.append(f"Later it was moved {'once' if found.moves == 1 else f'{found.moves:,} times'}.")
     if found.cut_off is not None:
         how = "Its limit ended it" if found.cut_off.outcome == "killed" else "It was withdrawn"
         lines.append(f"{how} at {time_or_dash(found.cut_off.end_us)}, before it was done.")

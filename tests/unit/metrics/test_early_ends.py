@@ -121,6 +121,20 @@ def test_a_preempted_job_that_was_withdrawn_waits_no_more(tmp_path):
     assert mean.tolist() == pytest.approx([0, 1, 1, 0, 0, 0])
 
 
+def test_a_task_that_loses_its_unit_as_it_starts_goes_on_from_its_last_start(tmp_path):
+    """It arrives as its node goes down, goes on at once on the other node, and is withdrawn there."""
+    outages = [vs.Outage(0, 0, 10.0, 50.0)]
+    scenario = case([10.0, 10.0], [100.0, 80.0], "high", units=3, outages=outages, withdraw_us=[30.0, np.inf])
+    done = recorded(tmp_path / "run", scenario)
+    assert done.segments["end_us"].tolist() == [10, 30, 90]
+    with open_result(tmp_path / "run") as result:
+        (queue,) = queues_of(result, [None])
+    assert queue.length.tolist() == [0]
+    found = waiting_of(tmp_path / "run", 0)
+    assert (found.unit, found.moves, found.cut_off.end_us) == (2, 0, 30.0)
+    assert [(run.unit, run.begin_us, run.outcome) for run in found.lost_runs] == [(0, 10.0, "interrupted")]
+
+
 def test_the_earlier_run_of_a_task_that_is_pending_at_the_end_is_no_waiting(tmp_path):
     """The first task runs until 10, when an urgent one preempts it; the run ends at 40."""
     scenario = case([0.0, 10.0], [100.0, 50.0], "priority", priority=[0.0, 1.0])

@@ -31,13 +31,13 @@ _HELD = """
 CREATE TEMP VIEW held AS SELECT given.*, amount / capacity AS share FROM ({given}) AS given JOIN units USING (unit)
 """
 _OF_TASKS = """
-SELECT task, unit, 0 AS part, init_us AS begin_us, start_us, finish_us AS end_us,
+SELECT task, 0 AS segment, unit, 0 AS part, init_us AS begin_us, start_us, finish_us AS end_us,
     CASE WHEN finish_us IS NULL THEN 'unfinished' ELSE 'finished' END AS outcome, {amount} AS amount
 FROM tasks JOIN units USING (unit)
 """
 _WITHDRAWN = """
 CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USING (job) LEFT JOIN (
-    SELECT task, arg_max(outcome, begin_us) AS outcome FROM held WHERE part = 0 GROUP BY task
+    SELECT task, arg_max(outcome, segment) AS outcome FROM held WHERE part = 0 GROUP BY task
 ) USING (task)
 WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
 """
