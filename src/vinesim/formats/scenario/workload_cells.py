@@ -3,6 +3,8 @@
 # ruff: noqa: S608 - DuckDB takes no parameters for COPY and file names; all text goes through text_of
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from vinesim.formats.scenario.workload_columns import (
     COMPANION,
     LIMITS,
@@ -21,6 +23,7 @@ from vinesim.formats.source.table_source import TableSource
 from vinesim.model.catalog import ANY_PROCESSOR
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
+MAX_LINES = 5  # shown per column
 LEAST = {
     "job_id": "",
     "priority": "",
@@ -29,6 +32,13 @@ LEAST = {
     "units": ", 1 or more",
     "nodes": ", 1 or more",
 }
+
+
+def first_rows(row_of: np.ndarray, is_wrong: np.ndarray) -> list[int]:
+    """Return the first rows of the file where something is wrong, each once: the tasks of a gang may be one row."""
+    rows = row_of[np.flatnonzero(is_wrong)]
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    return [int(row) for row in rows[first[:MAX_LINES]]]
 
 
 def number_of(name: str, cell: str | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.workload_cells import first_rows
 from vinesim.formats.scenario.workload_columns import GANG, NODES
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError
@@ -13,7 +14,6 @@ from vinesim.model.workload import ANYWHERE, NO_GANG
 
 GANG_COLUMNS = {"gang_within": "gang", "gang_spread": "spread", "tasks_per_node": "tasks_per_node"}  # ours: the file's
 MAX_TASKS = 1_000_000  # of one row
-MAX_LINES = 5  # shown per column
 
 
 def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, tuple[str, float]]) -> None:
@@ -44,9 +44,9 @@ def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, t
     ]
     problems = []
     for name, is_wrong, expected, remedy in wrong:
-        rows = table["_row"][np.flatnonzero(is_wrong)[:MAX_LINES]]
-        texts = source.texts_of(match[name][0], rows.tolist()) if len(rows) else {}
-        cells = [(int(row), match[name][0], expected, texts[int(row)]) for row in rows]
+        rows = first_rows(table["_row"], is_wrong)
+        texts = source.texts_of(match[name][0], rows) if rows else {}
+        cells = [(row, match[name][0], expected, texts[row]) for row in rows]
         problems += [replace(problem, remedy=remedy) for problem in source.cells(cells)]
     if problems:
         raise InputError(problems)

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.offer import Offer
+from vinesim.formats.scenario.workload_cells import first_rows
 from vinesim.formats.scenario.workload_columns import COMPANION, GENERAL_LEAD, OF_REQUEST
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANY_LEAD, ONE_SLOT, WHOLE_UNIT
-
-MAX_LINES = 5  # shown per column
 
 
 class Demands:
@@ -200,7 +199,7 @@ class Demands:
 
     def _say(self, column: str, is_wrong: np.ndarray, expected: str, remedy: str = "") -> None:
         """Add a problem for the first rows with a wrong cell."""
-        rows = self.row_of[np.flatnonzero(is_wrong)[:MAX_LINES]]
-        texts = self.source.texts_of(self.match[column][0], rows.tolist())
-        found = [(int(row), self.match[column][0], expected, texts[int(row)]) for row in rows]
+        rows = first_rows(self.row_of, is_wrong)
+        texts = self.source.texts_of(self.match[column][0], rows)
+        found = [(row, self.match[column][0], expected, texts[row]) for row in rows]
         self.problems += [replace(problem, remedy=remedy) for problem in self.source.cells(found)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.workload_cells import first_rows
 from vinesim.formats.scenario.workload_columns import EMPTY, OF_JOB, ONLY_TYPE, OPTIONAL, TIME_ANYWHERE
 from vinesim.formats.scenario.workload_gangs import GANG_COLUMNS
 from vinesim.formats.scenario.workload_items import item_of
@@ -39,9 +40,8 @@ def to_workload(
             p = names["preferred_type"].index(name.removeprefix("time_us."))
             times_us[:, p] = np.ma.filled(table.pop(name).astype(np.float64), np.nan)
         if anywhere is not None:
-            empty = np.flatnonzero(np.isnan(times_us).all(axis=1))
-            given = match[TIME_ANYWHERE][0]
-            problems += source.cells((int(row_of[i]), given, "a time", None) for i in empty[:5])
+            empty = first_rows(row_of, np.isnan(times_us).all(axis=1))
+            problems += source.cells((row, match[TIME_ANYWHERE][0], "a time", None) for row in empty)
     if isinstance(table.get("demand"), np.ma.MaskedArray):
         table["demand"] = table["demand"].filled(np.nan)
     for name, value in EMPTY.items():
@@ -62,8 +62,9 @@ def to_workload(
         names["user"] = list(dict.fromkeys([*names["user"], ""]))
         columns["user"] = np.where(nameless, names["user"].index(""), columns["user"]).astype(np.int32)
     for name in ("task_type", "application"):
-        for row in np.flatnonzero(columns.get(name, np.zeros(0)) < 0)[:5]:
-            problems += source.cells([(int(row_of[row]), match[name][0], "a name", None)])
+        if name in columns:
+            empty = first_rows(row_of, columns[name] < 0)
+            problems += source.cells((row, match[name][0], "a name", None) for row in empty)
     if problems:
         raise InputError(problems)
     job = columns.pop("job", np.arange(len(columns["operations"])))
