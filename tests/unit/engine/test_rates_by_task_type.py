@@ -182,6 +182,22 @@ def test_tables_by_task_type_in_a_file(tmp_path):
     assert ends("processor_types[0].rates={SPMV: [1, 0.5, 0.25]}") == [6.0, 8.0, 7.0]
 
 
+def test_the_task_types_may_be_those_of_the_table(tmp_path):
+    (tmp_path / "jobs.csv").write_text("arrival_us,time_us,task_type\n0,6,INT\n0,4,SPMV\n")
+    file = FILE.replace("task_types: [INT, SPMV]\naffinity: {absolute: {G: 1}}\n", "")
+    path = tmp_path / "s.yaml"
+    path.write_text(file.replace("RATES", "rates: {SPMV: [1, 0.5, 0.5]}"))
+    assert vs.simulate(read_scenario(path), engine="reference").tasks["finish_us"].tolist() == [6.0, 7.0]
+    path.write_text(file.replace("RATES", "rates: {SPVM: [1, 0.5, 0.5]}"))
+    with pytest.raises(vs.InputError, match="a task type: one of INT, SPMV, found 'SPVM'"):
+        read_scenario(path)
+    path.write_text(file.replace("RATES", "rates: {SPMV: [1, 0.5, 0.5]}") + "power: {G: {SPMV: 3}}\n")
+    (tmp_path / "jobs.csv").write_text("arrival_us,time_us,task_type\n0,x,SPMV\n")
+    with pytest.raises(vs.InputError) as refused:
+        read_scenario(path)
+    assert len(refused.value.problems) == 1
+
+
 @pytest.mark.parametrize(
     ("rates", "messages"),
     [

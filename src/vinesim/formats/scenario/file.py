@@ -23,7 +23,7 @@ from vinesim.formats.scenario.partition_parts import partitions
 from vinesim.formats.scenario.policy_name import Check, policy_name
 from vinesim.formats.scenario.run_parts import AccountingPart, FailurePart, OutagePart, TimesPart
 from vinesim.formats.scenario.series import read_series
-from vinesim.formats.scenario.tables import affinity, consolidated, table
+from vinesim.formats.scenario.tables import affinity, check_rates, consolidated, table
 from vinesim.formats.scenario.workload import Workloads
 from vinesim.formats.source.document import checked
 from vinesim.formats.source.yaml_source import YamlSource
@@ -117,11 +117,12 @@ class _Builder:
         if center is not None and work is not None and affinities is not None:
             must_have = _in_use(center, work.job_task_type, affinities)
             must_have[[p.has_own_power for p in names.processors]] = False
-        power = table(source, "power", document.power, names, must_have)
-        overhead = table(source, "overhead", document.overhead, names)
-        if document.overhead is None:
-            overhead = workloads.overhead
-        joined = consolidated(source, document.consolidated_times, names, affinities)
+        power, overhead, joined = None, workloads.overhead, None
+        if workloads.types_are_known:  # else what these sections name cannot be checked
+            check_rates(source, document.processor_types, names)
+            power = table(source, "power", document.power, names, must_have)
+            overhead = overhead if document.overhead is None else table(source, "overhead", document.overhead, names)
+            joined = consolidated(source, document.consolidated_times, names, affinities)
         error = 0.0 if document.workload is None else document.workload.estimate_error
         if error > 0 and not source.n_problems and center is not None and work is not None and affinities is not None:
             known = replace(work, times_us=single_times(work, affinities, joined))

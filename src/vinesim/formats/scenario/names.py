@@ -20,7 +20,6 @@ from vinesim.model.catalog import (
     codes_of,
 )
 from vinesim.model.errors import InputError
-from vinesim.model.speed_curves import ANY_TASK
 from vinesim.workloads.registry import known_generator
 from vinesim.workloads.spec import GeneratorSpec
 
@@ -48,7 +47,6 @@ class Names:
 def names_of(source: YamlSource, document: ScenarioDocument, folder: Path) -> Names:
     """The types by code: those of the generator if it adds its own, else the document's."""
     names = Names(_processor_types(source, document), _task_types(source, document), folder)
-    _check_rates(source, document, names)
     spec = generator_with_types(document, folder)
     if spec is not None:
         names = replace(names, processors=tuple(spec.processor_types or ()), tasks=tuple(spec.task_types or ()))
@@ -108,14 +106,6 @@ def _processor_type(source: YamlSource, i: int, part: ProcessorTypePart) -> Proc
     except InputError as error:
         source.adopt(error, ("processor_types", i, "rates"))
         return plain
-
-
-def _check_rates(source: YamlSource, document: ScenarioDocument, names: Names) -> None:
-    """Report the task types of rates that do not exist."""
-    for i, part in enumerate(document.processor_types or []):
-        for task_type in part.rates or {}:
-            if task_type != ANY_TASK and task_type not in names.task_names:
-                source.add_unknown(("processor_types", i, "rates", task_type), names.task_names, "a task type")
 
 
 def _task_types(source: YamlSource, document: ScenarioDocument) -> tuple[TaskType, ...]:

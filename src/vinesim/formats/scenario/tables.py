@@ -7,7 +7,7 @@ import numpy as np
 
 from vinesim.formats.papers.tables import read_affinity, read_power
 from vinesim.formats.scenario.names import Names, read, unknown_rows
-from vinesim.formats.scenario.type_parts import AffinityPart, ConsolidatedTimesPart
+from vinesim.formats.scenario.type_parts import AffinityPart, ConsolidatedTimesPart, ProcessorTypePart
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model import affinity as affinity_table
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES, codes_of
@@ -136,6 +136,14 @@ def spread(source: YamlSource, path: tuple[str, ...], row: Mapping[str, float], 
         elif task != ANY_TASK:
             source.add_unknown((*path, task), names.task_names, "a task type")
     return values
+
+
+def check_rates(source: YamlSource, parts: Sequence[ProcessorTypePart] | None, names: Names) -> None:
+    """Report the task types of rates that do not exist."""
+    for i, part in enumerate(parts or []):
+        for task_type in part.rates or {}:
+            if task_type != ANY_TASK and task_type not in names.task_names:
+                source.add_unknown(("processor_types", i, "rates", task_type), names.task_names, "a task type")
 
 
 def consolidated(

@@ -112,7 +112,7 @@ class Workloads:
             from vinesim.formats.scenario.workload_table import affinity_of_times  # importing DuckDB takes 0.1 s
 
             work = self._read_table(str(part.file), center)
-            self.types_are_known = work is not None
+            self.types_are_known = work is not None or self.document.task_types is not None
             if work is not None:
                 own = {t.name for t in work.task_types} - set(self.names.task_names)
                 if own and self.document.task_types is None:
