@@ -83,9 +83,10 @@ def away(facts: Facts, row: dict[str, Any]) -> float:
     """How long a job that lost units had none, between its first start and its last."""
     first = facts.work.job_first
     rows = facts.folder.tasks[first[row["job"]] : first[row["job"] + 1]]
-    if not any(before(facts, task) for task in rows):
+    mine = [(task, hold) for task in rows for hold in facts.holds_of.get(task["task"], ())]
+    if not any(hold.begin < task["init_us"] for task, hold in mine):
         return 0.0
-    holds = sorted((h.begin, h.end) for task in rows for h in facts.holds_of.get(task["task"], ()))
+    holds = sorted((hold.begin, hold.end) for _, hold in mine)
     gaps, until = [], holds[0][0]
     for begin, end in holds:
         gaps.append(max(0.0, begin - until))
