@@ -30,7 +30,7 @@ CAUSES = {
     IMPOSSIBLE: "no unit can run it, or meets its requests",
 }
 _WAITS = """
-SELECT job, until_us - arrival_us - on_units_us(last.task, last.until_us) AS waited_us FROM (
+SELECT job, waited_us(last.task, last.arrival_us, last.until_us) AS waited_us FROM (
     SELECT job, task, arrival_us, coalesce(init_us, withdraw_us, greatest($end_us, arrival_us)) AS until_us FROM (
         SELECT DISTINCT ON (job) job, task, arrival_us, init_us FROM tasks
         ORDER BY job, init_us IS NULL DESC, init_us DESC, task DESC

@@ -41,7 +41,7 @@ TIMES = {
         Times(
             "tasks.wait_us",
             "tasks",
-            "SELECT init_us - arrival_us - on_units_us(tasks.task, tasks.init_us) AS x, task_type FROM tasks",
+            "SELECT waited_us(tasks.task, tasks.arrival_us, tasks.init_us) AS x, task_type FROM tasks",
             "from the arrival of its job until a unit takes the task, without the time that it held units before",
         ),
     )

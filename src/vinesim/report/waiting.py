@@ -24,7 +24,7 @@ MAX_LINES = 5  # about what happened while a job waited
 _SLOW = """
 SELECT job, task_type, arrival_us, waited, data, latency - waited - data AS ran, latency FROM (
     SELECT job, task_type, arrival_us, finish_us - arrival_us AS latency,
-        init_us - arrival_us - on_units_us(tasks.task, tasks.init_us) AS waited,
+        waited_us(tasks.task, tasks.arrival_us, tasks.init_us) AS waited,
         (SELECT sum(coalesce(start_us, end_us) - begin_us) FROM held WHERE part = 0 AND task = tasks.task) AS data
     FROM tasks WHERE job = $job ORDER BY finish_us IS NULL DESC, finish_us DESC, tasks.task LIMIT 1
 )

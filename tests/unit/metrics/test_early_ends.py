@@ -45,14 +45,16 @@ def test_time_that_an_outage_made_worthless_is_time_on_a_unit():
     assert done.summary["jobs"]["bounded_slowdown"]["max"] == pytest.approx(1500 / 1400)
 
 
-def test_a_task_that_goes_on_at_once_elsewhere_waits_for_nothing_at_all():
+def test_a_task_that_goes_on_at_once_elsewhere_waits_for_nothing_at_all(tmp_path):
     """Its node goes down at 0.2 and the next one at 0.9: summed otherwise, the times differ from 0 by a rounding."""
     outages = [vs.Outage(0, 0, 0.2, 100.0), vs.Outage(0, 1, 0.9, 100.0)]
     work = vs.Workload([0], [0, 1], [0.1], [5.0], *np.zeros((3, 1)), [-1], task_types=(vs.TaskType("T"),))
     center = vs.Datacenter(np.zeros(3), np.zeros(3), np.arange(3), (vs.ProcessorType("P"),))
-    done = vs.simulate(vs.Scenario(center, work, "high", affinity=[[1.0]], outages=outages), engine="reference")
+    done = recorded(tmp_path / "run", vs.Scenario(center, work, "high", affinity=[[1.0]], outages=outages))
     assert done.tasks["init_us"].tolist() == [0.9]
     assert done.summary["tasks"]["wait_us"]["max"] == 0.0
+    with open_result(tmp_path / "run") as result:
+        assert result.columns(TIMES["tasks.wait_us"].query)["x"].tolist() == [0.0]
 
 
 def test_a_gang_is_away_while_none_of_its_tasks_runs():

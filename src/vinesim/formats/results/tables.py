@@ -42,10 +42,12 @@ CREATE TEMP VIEW withdrawn AS SELECT task, withdraw_us FROM tasks JOIN jobs USIN
 WHERE withdraw_us <= {end_us!r} AND coalesce(outcome, 'pending') IN ('pending', 'preempted', 'interrupted', 'failed')
 """
 _NONE_WITHDRAWN = "CREATE TEMP VIEW withdrawn AS SELECT 0 AS task, 0.0::DOUBLE AS withdraw_us WHERE false"
-_ON_UNITS = """
-CREATE TEMP MACRO on_units_us(of_task, until_us) AS (
-    SELECT coalesce(sum(run.end_us - run.begin_us), 0.0) FROM held AS run
-    WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
+_WAITED = """
+CREATE TEMP MACRO waited_us(of_task, since_us, until_us) AS (
+    SELECT CASE WHEN abs(without) < 1e-14 * until_us THEN 0.0 ELSE without END FROM (
+        SELECT until_us - since_us - coalesce(sum(run.end_us - run.begin_us), 0.0) AS without FROM held AS run
+        WHERE run.task = of_task AND run.part = 0 AND run.begin_us < until_us
+    )
 )
 """  # DuckDB puts in what it is given as text: names in it need their table, else they may be those of run
 _CAPACITIES = "SELECT DISTINCT capacity FROM units"
@@ -59,8 +61,8 @@ class ResultTables:
     The view ``held`` has one row for each time that a task held a unit, from the table ``segments`` if the result has
     one, with the share of the unit that the task held. ``part`` is 0 for the unit that the task ran on, and more for
     those that it held beside. A missing end means that it was there when the run ended. The view ``withdrawn`` has the
-    tasks that were pending when their job was withdrawn. The macro ``on_units_us(task, time)`` gives how long a task
-    was on units before a time at which it is given to a unit or pending: it did not wait then.
+    tasks that were pending when their job was withdrawn. The macro ``waited_us(task, arrival, time)`` gives how
+    long a task waited until a time at which it is given to a unit or pending, without the time that it was on units.
     """
 
     folder: Path
@@ -163,7 +165,7 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
             has_parts = "part" in _column_names(connection, "segments")
             given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
         connection.execute(_HELD.format(given=given))
-        connection.execute(_ON_UNITS)
+        connection.execute(_WAITED)
         is_told = "withdraw_us" in _column_names(connection, "jobs")
         end_us = float(summary["makespan_us"])
         connection.execute(_WITHDRAWN.format(end_us=end_us) if is_told else _NONE_WITHDRAWN)

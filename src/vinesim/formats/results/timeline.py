@@ -24,7 +24,7 @@ MAX_SLICES = 1_000_000
 _IN_WINDOW = "FROM held WHERE begin_us < $to_us AND coalesce(end_us, $end_us) >= $from_us"
 _SLICES = f"""
 SELECT task, job, task_type, unit, part, units.rack, begin_us, stay.start_us, end_us, outcome, share,
-    begin_us - arrival_us - on_units_us(stay.task, stay.begin_us) AS wait_us
+    waited_us(stay.task, arrival_us, stay.begin_us) AS wait_us
 FROM (SELECT * {_IN_WINDOW}) AS stay JOIN (SELECT task, job, task_type, arrival_us FROM tasks) USING (task)
 JOIN units USING (unit) ORDER BY begin_us, task, part LIMIT $n
 """  # noqa: S608
