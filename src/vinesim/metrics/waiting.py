@@ -75,7 +75,7 @@ class Waiting:
     requests: dict[str, float]
     partition: str | None
     arrival_us: float
-    start_us: float | None  # None: it never started
+    start_us: float | None  # the last time; None: it never started, or not again
     finish_us: float | None
     waited_us: float  # until it started, was withdrawn, or the run ended; without the lost runs
     is_withdrawn: bool  # before it started

@@ -51,7 +51,8 @@ def headline(found: Waiting, cut: str = RUN_ENDED, names: list[str] | None = Non
     who = who[0].upper() + who[1:] + ("" if found.job_id is None else f" (job_id {found.job_id})")
     if found.start_us is None:
         cut = "it was withdrawn" if found.is_withdrawn else cut
-        first = f"{who} waited {time_or_dash(found.waited_us)} and never started: {times}; {cut}."
+        started = "did not start again" if found.lost_runs else "never started"
+        first = f"{who} waited {time_or_dash(found.waited_us)} and {started}: {times}; {cut}."
     else:
         where = f"unit {found.unit} ({found.unit_type}, {found.place(found.rack, found.shelf)})"
         waited = "did not wait" if found.waited_us <= 0 else f"waited {time_or_dash(found.waited_us)}"

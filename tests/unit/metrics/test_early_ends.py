@@ -143,7 +143,9 @@ def test_the_earlier_run_of_a_task_that_is_pending_at_the_end_is_no_waiting(tmp_
     recorded(tmp_path / "run", replace(scenario, horizon_us=40.0))
     with open_result(tmp_path / "run") as result:
         causes = causes_of(result, read_record(tmp_path / "run"), np.array([0.0, 10.0, 40.0]))
-    assert causes.waited_us == waiting_of(tmp_path / "run", 0).waited_us == 30.0
+    found = waiting_of(tmp_path / "run", 0)
+    assert causes.waited_us == found.waited_us == 30.0
+    assert headline(found)[0] == "Job 0 waited 30.0 us and did not start again: arrived at 0 us; the run ended."
     assert causes.share == {"overtaken": pytest.approx(1.0)}
     assert sum(causes.over_time.values()).tolist() == pytest.approx([0.0, 1.0])
 
