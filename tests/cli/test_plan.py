@@ -99,6 +99,17 @@ def test_no_plan_has_its_own_exit_code(vinesim, file, tmp_path):
     assert "Nearest to the limits" in done.out
 
 
+def test_where_all_are_overloaded_it_says_how_to_run_them_all_the_same(vinesim, file, tmp_path):
+    file.write_text(PLAN.replace("mean: 300", "mean: 3").replace("450 us", "20 ms"))
+    done = vinesim("plan", file, "--out", tmp_path / "out", "--workers", 1)
+    assert (done.code, "12 left out: overloaded" in done.out) == (4, True)
+    assert "screen: false" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80 + len(str(tmp_path))
+    file.write_text(file.read_text() + "screen: false\n")
+    again = vinesim("plan", file, "--out", tmp_path / "again", "--workers", 1)
+    assert (again.code, "screen: false" in again.out) == (0, False)
+
+
 def test_wrong_input_is_told_at_its_place_and_writes_nothing(vinesim, file, tmp_path):
     file.write_text(PLAN.replace("cost.purchase", "cost.purchse"))
     done = vinesim("plan", file, "--out", tmp_path / "out")

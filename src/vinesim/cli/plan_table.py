@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vinesim.cli.shown import short_names, shown_label
 from vinesim.metrics.numbers import shown_limit, shown_number
+from vinesim.plans.screen import OVERLOADED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -148,5 +149,10 @@ def _print_counts(console: "Console", found: "Answer") -> None:
     )
     for why, count in list(found.screened_why.items())[:3]:
         console.print(f"  {count:,} left out: {why}")
+    if found.recommended is None and OVERLOADED in found.screened_why:
+        console.print(
+            "Overloaded: more work arrives than is done, while jobs arrive. A short workload may still "
+            "keep the limits: screen: false runs such points too."
+        )
     if found.closed:
         console.print(f"Proof: {found.closed}.")

@@ -16,6 +16,7 @@ from vinesim.plans.hardware import HOURS_PER_YEAR, Hardware, Hardwares, known_nu
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict, judged
 
+OVERLOADED = "overloaded"
 SLOW = ("jobs.", "tasks.", "deadlines.", "applications.")  # numbers that grow without end at a load of 1 or more
 POSITIVE = Range(0.0, np.inf)
 
@@ -89,7 +90,7 @@ def _reason(plan: Plan, load: float, known: Mapping[str, float]) -> str:
         return "no unit can run one of the task types"
     names = plan.names
     if plan.screen and load >= 1 and any(name.startswith(SLOW) for name in names):
-        return f"overloaded: the fluid load is {load:.3g}"
+        return f"{OVERLOADED}: the fluid load is {load:.3g}"
     return ""
 
 

@@ -17,7 +17,7 @@ from vinesim.plans.confirm import Confirmation, Outcome, confirm
 from vinesim.plans.proof import closed, still_open
 from vinesim.plans.record import write_answer
 from vinesim.plans.runs import Runs
-from vinesim.plans.screen import screened
+from vinesim.plans.screen import OVERLOADED, screened
 from vinesim.plans.search import search
 from vinesim.plans.space import Space
 from vinesim.plans.verdicts import Verdict
@@ -104,7 +104,7 @@ def _answer(
         beside = answers.beside(board, best, N_BESIDE)
     why: dict[str, int] = {}
     for text in board.screened.why.values():
-        kind = text.partition(":")[0] if text.startswith("overloaded") else text
+        kind = OVERLOADED if text.startswith(OVERLOADED) else text
         why[kind] = why.get(kind, 0) + 1
     return Answer(
         plan=board.plan,
