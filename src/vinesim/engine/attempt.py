@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from vinesim.engine.compiling import NotCompiled, announce_compilation
+from vinesim.engine.compiling import NotCompiled, announce_compilation, timing_compilation
 from vinesim.engine.contract import AT_HORIZON, AT_PAUSE, LEFT, NO_EVENTS, BrokenContract, OutOfTime, Unplaced
 from vinesim.engine.ends import joined, may_end_early
 from vinesim.engine.outages import OutageClock, begin_placed, has_pauses
@@ -82,12 +82,13 @@ class Attempt:
         outages = OutageClock(run, model, scenario) if has_pauses(scenario) else None
         patience = Patience(run, self.name, scenario.workload.n_tasks, self.on_progress, self.on_message)
         try:
-            with announce_compilation(policy, self.on_message):
+            with announce_compilation(policy, self.on_message), timing_compilation() as compiled_s:
                 ready = time.perf_counter()
                 run.compile()
-                compile_s = time.perf_counter() - ready
+                compile_s = time.perf_counter() - ready - compiled_s()
                 begin_placed(run, model, scenario)
                 ended = self._advance(run, clock, outages, patience)
+                compile_s += compiled_s()
         except BrokenContract as broken:
             raise broken.as_policy_error(self.name, run.now_us) from None
         except Unplaced as failed:

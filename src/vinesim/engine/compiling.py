@@ -1,6 +1,8 @@
 """What is told of compiling: that it begins, where a policy's machine code is not on the disk, and what went wrong."""
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -32,6 +34,32 @@ def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> 
 
     with event.install_listener("numba:compile", Teller()):
         yield
+
+
+@contextmanager
+def timing_compilation() -> Iterator[Callable[[], float]]:
+    """Provide how long Numba has compiled on this thread since then, s: what is compiled when it is first used."""
+    if "numba" not in sys.modules:
+        yield lambda: 0.0
+        return
+    from numba.core import event
+
+    class Clock(event.Listener):
+        depth, begun, total, thread = 0, 0.0, 0.0, threading.get_ident()
+
+        def on_start(self, event: Any) -> None:
+            if threading.get_ident() == self.thread:
+                self.begun = time.perf_counter() if self.depth == 0 else self.begun
+                self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            if threading.get_ident() == self.thread:
+                self.depth -= 1
+                self.total += time.perf_counter() - self.begun if self.depth == 0 else 0.0
+
+    clock = Clock()
+    with event.install_listener("numba:compile", clock):
+        yield lambda: clock.total
 
 
 class NotCompiled(PolicyError):

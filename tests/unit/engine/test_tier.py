@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import threading
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,8 +15,9 @@ import pytest
 import vinesim as vs
 from tests.loops import copy_loops
 from tests.properties.equivalence import unlike
-from vinesim.engine import tier
+from vinesim.engine import attempt, tier
 from vinesim.engine.binding import is_bound
+from vinesim.engine.compiling import timing_compilation
 from vinesim.engine.machine_code import BLOCK, IN_SLOT, LOOP, digest_of, loop_for_all
 from vinesim.policies import OnlinePolicy
 from vinesim.policies.online.high import High
@@ -187,6 +190,25 @@ def test_the_reference_engine_is_looked_at_after_a_few_events(monkeypatch):
     assert seen[0] <= 8
     assert seen[-1] > 256  # later at longer intervals
     assert len(seen) < 20
+
+
+def test_compiling_is_timed_on_this_thread():
+    numba = pytest.importorskip("numba")
+    with timing_compilation() as compiled_s:
+        assert compiled_s() == 0.0
+        numba.njit(lambda x: x + 1)(1)
+        here_s = compiled_s()
+        assert here_s > 0.0
+        other = threading.Thread(target=lambda: numba.njit(lambda x: x + 2)(1))
+        other.start()
+        other.join()
+        assert compiled_s() == here_s
+
+
+def test_what_is_compiled_during_a_run_is_no_time_of_the_run(monkeypatch):
+    times = iter([0.0, 1000.0])  # before the first event, and at the end
+    monkeypatch.setattr(attempt, "timing_compilation", lambda: nullcontext(lambda: next(times)))
+    assert vs.simulate(quickstart(), engine="compiled").provenance["compile_s"] > 999.0
 
 
 def test_progress_is_told_of_both(impatient):
