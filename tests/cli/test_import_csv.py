@@ -133,6 +133,8 @@ def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
         ("arrival_ms,time_us.NODE", "3,1 4,2", "arrival_ms ignore"),
         ("submit,duration,cpus,ncpus", "0,1,2,3 0,1,2,3", "arrival_s time_s cores ignore"),
         ("submit,duration,ReqCPUS,req_gpus", "0,1,2,1 0,1,2,0", "arrival_s time_s cores gpus"),
+        ("submit,duration,cpu_request", "0,1,500m 0,1,2", "arrival_s time_s cores_kubernetes"),
+        ("submit,duration,cpu_requests,nvidia.com/gpu", "0,1,500m,1 0,1,2,0", "arrival_s time_s cores_kubernetes gpus"),
         ("submit,duration,AllocCPUS,ReqCPUS", "0,1,2,1 0,1,2,1", "arrival_s time_s cores ignore"),
         ("submit,duration,gpu_type", "0,1,A 0,1,B", "arrival_s time_s ignore"),
         ("submit,duration,cpus,nodes", "0,1,8,2 0,1,8,4", "arrival_s time_s cores ignore"),

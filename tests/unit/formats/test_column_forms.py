@@ -66,6 +66,15 @@ def test_clocks_and_memory(tmp_path):
     assert work.companions["memory"].tolist() == [2 * 2**20, 2**19]
 
 
+def test_cores_as_kubernetes_writes_them(tmp_path):
+    text = "arrival_s,time_s,cpu,mem\n0,1,500m,2Gc\n1,1,4,1G\n2,1,0.25,1G\n3,1,,1G\n"
+    work = read(tmp_path, text, cpu="cores_kubernetes", mem="memory_slurm")
+    assert work.demand.tolist()[:3] == [0.5, 4.0, 0.25]
+    assert work.companions["memory"][0] == 0.5 * 2 * 2**30
+    expected = "cores", "a number of cores such as 4, 0.5 or 500m"
+    fails(tmp_path, "arrival_s,time_s,cores_kubernetes\n0,1,500u\n", *expected, "'500u'")
+
+
 def test_memory_as_slurm_and_kubernetes_write_it(tmp_path):
     text = "arrival_s,time_s,cores,mem\n0,1,4,64Gn\n1,1,4,2000Mc\n2,1,4,1.50T\n3,1,4,512\n"
     work = read(tmp_path, text, mem="memory_slurm")

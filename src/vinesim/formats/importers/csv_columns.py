@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from vinesim.formats.scenario.workload_cells import amount_of
-from vinesim.formats.scenario.workload_forms import clock_us, point_us, slurm_bytes
+from vinesim.formats.scenario.workload_forms import clock_us, kubernetes_cores, point_us, slurm_bytes
 from vinesim.formats.source.table_source import TableSource
 
 MOSTLY = 0.9  # of the filled cells: what a column holds; the rows with other cells are dropped
@@ -28,6 +28,7 @@ class Column:
     clocks: int
     sizes: int  # numbers with a unit of memory
     slurm_sizes: int  # as 64Gn
+    kubernetes_cores: int  # as 500m, or numbers
     distinct: int
     example: str
 
@@ -59,6 +60,7 @@ def columns_of(source: TableSource) -> list[Column]:
             "zoned": f"count(*) FILTER (WHERE {date} >= 0 AND regexp_matches({text}, {_ZONE}))",
             "clocks": f"count(*) FILTER (WHERE {clock_us(cell)} >= 0)",
             "sizes": f"count(*) FILTER (WHERE {number} IS NULL AND {amount_of('memory', cell)} >= 0)",
+            "kubernetes_cores": f"count(*) FILTER (WHERE {kubernetes_cores(cell)} >= 0)",
             "slurm_sizes": f"count(*) FILTER (WHERE {number} IS NULL AND {slurm_bytes(cell, '1.0')} >= 0)",
             "distinct": f"count(DISTINCT {cell})",
             "example": f"coalesce(any_value({text}), '')",

@@ -17,6 +17,7 @@ from vinesim.formats.scenario.workload_columns import (
     EMPTY,
     GANG,
     IGNORE,
+    KUBERNETES,
     MEANINGS,
     MEMORY_UNITS,
     NAMES,
@@ -101,7 +102,7 @@ def words_of(name: str) -> tuple[list[str], str]:
 
 def _stem(meaning: str) -> str:
     """Return a name of ours without its unit or form."""
-    for form in (*CALENDAR, CLOCK, MILLI, SLURM, *UNITS, *MEMORY_UNITS):
+    for form in (*CALENDAR, CLOCK, MILLI, SLURM, KUBERNETES, *UNITS, *MEMORY_UNITS):
         stem = meaning.removesuffix(f"_{form}")
         if stem != meaning and (meaning in WRITTEN or f"{stem}_us" in ALL or stem in POINTS):
             return stem
@@ -152,6 +153,8 @@ def _of_values(stem: str, column: Column, unit: str) -> Guess:
         return _span(stem, column, unit)
     if stem == "memory":
         return _memory(column, unit)
+    if stem == "cores" and not column.is_number and column.is_mostly(column.kubernetes_cores):
+        return Guess(f"cores_{KUBERNETES}", "its name; cores as Kubernetes writes them, such as " + column.example[:20])
     if ALL[stem][0] != "VARCHAR" and not column.is_number:
         return Guess(IGNORE, f"its name says {stem}, but it holds texts such as {column.example[:20]!r}")
     if ALL[stem][0] in ("BIGINT", "INTEGER") and not column.is_mostly(column.wholes):

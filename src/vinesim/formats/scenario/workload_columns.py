@@ -90,12 +90,14 @@ CLOCKED = ("time", "limit", "estimate")  # durations
 CLOCK = "clock"
 MEMORY_UNITS = {unit.lower(): by / over for unit, (by, over) in SIZES.items() if unit.endswith("B") and unit != "B"}
 SLURM = "slurm"  # memory as in its accounts
+KUBERNETES = "kubernetes"  # cores as in the requests of its pods
 WRITTEN = [f"{point}_{form}" for point in POINTS for form in CALENDAR]
 WRITTEN += [f"{point}_{unit}" for point in ("start", "end") for unit in UNITS]
 WRITTEN += [
     *(f"{span}_{CLOCK}" for span in CLOCKED),
     *(f"memory_{form}" for form in (*MEMORY_UNITS, SLURM)),
     "cores_milli",
+    f"cores_{KUBERNETES}",
 ]
 ALL = COLUMNS | LEAD | REQUESTED | GANG | NODES | ALTERNATIVES
 PLAIN = [name for name in ALL if "." not in name]
@@ -115,9 +117,9 @@ _MEANINGS = {  # our name, with a unit that is a guess, and what other logs call
     "estimate_s": "estimate estimatedtime predictedtime requestedruntime",
     "deadline_s": "due duedate duetime",
     "cores": "cpu cpus ncpus numcpus cpucount ncores numcores processors procs reqcpus "
-    "alloccpus requestedcpus cpurequest",
-    "gpus": "gpu ngpus numgpu numgpus gpucount allocgpus reqgpus requestedgpus gpurequest",
-    "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest memrequest requestedmem",
+    "alloccpus requestedcpus cpurequest cpurequests",
+    "gpus": "gpu ngpus numgpu numgpus gpucount allocgpus reqgpus requestedgpus gpurequest gpurequests nvidiacomgpu",
+    "memory": "mem ram memorybytes rammb requestedmemory reqmem memoryrequest memoryrequests memrequest requestedmem",
     "gpu_type": "gpumodel gputypes gpuspec gpuname accelerator",
     "nodes": "nnodes numnodes nodecount",
     "user": "userid username uid owner",

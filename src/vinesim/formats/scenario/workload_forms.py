@@ -5,6 +5,7 @@ _ns) holds the time since 1970. So do deadline, withdraw, start and end. Such ti
 file. With a column ``end_s`` a task takes as long as from its ``start_s``, or else its arrival, to its end.
 ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
 ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
+``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
 ``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc for each of the task's cores.
 """
 
@@ -16,6 +17,7 @@ from vinesim.formats.scenario.workload_columns import (
     CALENDAR,
     CLOCK,
     IGNORE,
+    KUBERNETES,
     MEMORY_UNITS,
     POINTS,
     SLURM,
@@ -29,11 +31,13 @@ from vinesim.model.errors import InputError, Problem
 
 _CLOCK = r"^\s*(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)\s*$"  # days, hours, minutes, seconds
 _SLURM = r"^\s*(\d+(?:\.\d+)?)([KMGTP]?)([nc]?)\s*$"  # a number, its unit, for each node or core
+_KUBERNETES = r"^\s*(\d+(?:\.\d+)?)(m?)\s*$"  # a number, thousandths or whole cores
 MILLI = 0.001
 _UNREADABLE = -1.0  # in place of a cell that cannot be read: every column here refuses it
 _EXPECTED = {
     "date": "a date such as 2024-05-01T12:00:00+02:00, not before the first arrival",
     CLOCK: "a duration such as 1-02:30:00",
+    KUBERNETES: "a number of cores such as 4, 0.5 or 500m",
     SLURM: "a size such as 64G or 64Gn, or with a column of cores 4000Mc",
     "memory": "a number, 0 or more",
     "cores": "a number, 0 or more",
@@ -56,6 +60,8 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         written[name] = cell, _EXPECTED.get(form) or _EXPECTED.get(stem) or "a time, not before the first arrival"
         if form == SLURM:
             sql[name], named[name] = slurm_bytes(cell, _cores(source, meanings)), stem
+        elif form == KUBERNETES:
+            sql[name], named[name] = kubernetes_cores(cell), stem
         elif stem in ("memory", "cores"):
             sql[name], named[name] = _number(cell, MEMORY_UNITS.get(form, MILLI)), stem
         elif form == CLOCK:
@@ -91,6 +97,14 @@ def clock_us(cell: str) -> str:
     return f"(CASE WHEN {is_clock} THEN {' + '.join(terms)} WHEN {cell} IS NOT NULL THEN {_UNREADABLE} END)"
 
 
+def kubernetes_cores(cell: str) -> str:
+    """Return cores such as 500m in SQL; below 0 if a cell holds none, null if it is empty."""
+    number, milli = (f"regexp_extract({cell}::VARCHAR, {text_of(_KUBERNETES)}, {i})" for i in (1, 2))
+    scale = f"CASE {milli} WHEN 'm' THEN {MILLI!r} ELSE 1.0 END"
+    value = f"coalesce(TRY_CAST({number} AS DOUBLE) * {scale}, {_UNREADABLE})"
+    return f"(CASE WHEN {cell} IS NOT NULL THEN {value} END)"
+
+
 def slurm_bytes(cell: str, cores: str = "NULL") -> str:
     """Return a size such as 64Gn in SQL, bytes; below 0 if a cell holds none, null if it is empty. ``cores`` is what
     4000Mc is multiplied by."""
@@ -103,8 +117,11 @@ def slurm_bytes(cell: str, cores: str = "NULL") -> str:
 
 def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:
     """Return a task's cores in SQL; null if there is no such column."""
+    cells = {is_: source.columns[name] for name, is_ in meanings.items()}
+    if f"cores_{KUBERNETES}" in cells:
+        return kubernetes_cores(cells[f"cores_{KUBERNETES}"])
     scales = {"cores": 1.0, "cores_milli": MILLI}
-    return next((_number(source.columns[name], scales[is_]) for name, is_ in meanings.items() if is_ in scales), "NULL")
+    return next((_number(cells[is_], scale) for is_, scale in scales.items() if is_ in cells), "NULL")
 
 
 def _points(source: TableSource, meanings: Mapping[str, str]) -> dict[str, str]:
