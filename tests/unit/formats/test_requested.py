@@ -345,8 +345,8 @@ def test_demands_are_told_in_the_words_of_the_table(problems):
 def test_a_row_that_stands_for_a_gang_is_told_once(problems):
     found = problems("time_s,gpus,gpu_share,user,nodes,tasks_per_node", "10,1,2,ada,2,3", "10,0,0.5,,2,3")
     assert [text.split(": ")[0] for text in found] == ["jobs.csv:2", "jobs.csv:3"]
-    found = problems("time_s,user,nodes", ",ada,3", "10,,3")
+    found = problems("time_s,application,nodes", ",web,3", "10,,3")
     assert found == [
         "jobs.csv:2: expected time_s: a time, found nothing",
-        "jobs.csv:3: expected user: a name, found nothing",
+        "jobs.csv:3: expected application: a name, found nothing",
     ]

@@ -147,7 +147,7 @@ def test_the_slowest_jobs(tmp_path, vinesim):  # noqa: F811
     assert document["jobs"][1]["spans"] == [[1.0, 10.0, "busy"]]
     for words in ((), ("--job", 1, "--slowest", 2)):
         wrong = vinesim("explain", tmp_path / "run", *words)
-        assert (wrong.code, "--job N or --slowest N" in wrong.err) == (2, True)
+        assert (wrong.code, "--job N, --job-id N or --slowest N" in wrong.err) == (2, True)
 
 
 def test_a_job_that_never_finished_is_among_the_slowest(tmp_path):

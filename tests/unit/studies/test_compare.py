@@ -10,6 +10,7 @@ from scipy.stats import ttest_rel
 
 from vinesim import InputError
 from vinesim.cli.compare import _cells
+from vinesim.cli.shown import shown_label
 from vinesim.model.result import Table
 from vinesim.studies.compare import compare, direction_of, paired_p
 
@@ -120,7 +121,8 @@ def test_a_verdict_never_contradicts_its_interval(seed, n_labels, n, spread, cor
         assert (pair.better is not None) == pair.significant
         if n > 1 and not math.isclose(pair.p_corrected, 1 - confidence, rel_tol=1e-9):
             assert pair.significant == (pair.p_corrected < 1 - confidence)
-        interval, _, p, verdict = _cells(pair, found, narrow=False)[3:]
+        names = {label: label for label in map(shown_label, (pair.first, pair.second))}
+        interval, _, p, verdict = _cells(pair, found, names, narrow=False)[3:]
         assert (verdict in ("unclear", "-")) == (not pair.significant)
         if verdict == "unclear":
             ends = [float(end.split()[0].replace(",", "")) for end in interval.split("[")[1].rstrip("]").split(", ")]
