@@ -60,11 +60,19 @@ class _KernelLibrary(JITCodeLibrary):
     """The code of a kernel that Python calls, with all its parts."""
 
     def finalize(self) -> None:
-        """Link, and optimise once. Numba does so twice for the sake of reference counts, which kernels have none of."""
+        """Link, and optimise once. Numba does so twice for the sake of reference counts, which kernels have none of.
+
+        The parts are then private to the kernel. Numba tells functions of the same name apart by a count that begins
+        anew in each process: code from the disk that two processes made may have two functions under one name, and
+        where both are loaded and are not private, one would be run in place of the other.
+        """
         self._raise_if_finalized()
         _link(self._final_module, self._linking_libraries, self._reload_init)
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
+        for function in self._final_module.functions:
+            if function.linkage == ll.Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = "internal"
         self._final_module.verify()
         self._finalize_final_module()
 

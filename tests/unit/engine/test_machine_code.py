@@ -21,10 +21,11 @@ PACKAGE = ROOT / "src" / "vinesim"
 POLICY = (ROOT / "examples" / "my_policy.py").read_text()
 RUN = """
 import sys, vinesim as vs
-told = []
-case = vs.read_scenario(sys.argv[1], ["policy=" + sys.argv[2]])
-done = vs.simulate(case, engine="compiled", on_message=told.append)
-print(done.summary["jobs"]["latency_us"]["mean"], "compiled" if told else "loaded")
+for policy in sys.argv[2:]:
+    told = []
+    case = vs.read_scenario(sys.argv[1], ["policy=" + policy])
+    done = vs.simulate(case, engine="compiled", on_message=told.append)
+    print(done.summary["jobs"]["latency_us"]["mean"], "compiled" if told else "loaded")
 """
 
 
@@ -66,9 +67,9 @@ def copy_of_the_package(folder):
     return folder
 
 
-def run(cache, package, policy):
+def run(cache, package, *policies):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(package)}
-    command = [sys.executable, "-c", RUN, ROOT / "examples" / "quickstart.yaml", policy]
+    command = [sys.executable, "-c", RUN, ROOT / "examples" / "quickstart.yaml", *policies]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=package)
     return done.stdout.split()
 
@@ -90,6 +91,14 @@ def test_code_is_found_from_wherever_the_package_lies_and_never_stale(tmp_path):
     edited, how = run(cache, one, f"{mine}:Patient")
     assert how == "compiled"
     assert edited != latency
+
+
+def test_policies_that_processes_of_their_own_compiled_stay_apart_where_one_loads_both(tmp_path):
+    """Numba gave the functions of both the same name, and the code that was loaded first was run for both."""
+    copy_loops(tmp_path)
+    alone = {name: run(tmp_path, PACKAGE.parent, name)[0] for name in ("flat", "pref")}
+    assert alone["flat"] != alone["pref"]
+    assert run(tmp_path, PACKAGE.parent, "flat", "pref") == [alone["flat"], "loaded", alone["pref"], "loaded"]
 
 
 @pytest.fixture
