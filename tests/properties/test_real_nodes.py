@@ -30,7 +30,7 @@ def can_requeue(name):
     return policy.can_requeue and not getattr(policy, "plans", False)
 
 
-@pytest.mark.parametrize("name", mostly_slow(TAKE_VECTORS, {"high"}))
+@pytest.mark.parametrize("name", mostly_slow(TAKE_VECTORS, {"high", "priority"}))
 def test_both_engines_give_the_same_tables(name):
     for seed in range(N_SCENARIOS):
         case = real_scenario(seed, name, has_outages=has_outages(name, seed))

@@ -110,16 +110,24 @@ def has_speed_curves(model: Any, *others: Any) -> bool:
 
 def ends_early(model: Any, state: Any, *others: Any) -> bool:
     """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
-    arrays = state.target
-    left = arrays.types[arrays.fields.index("task_left")]
-    if not left.mutable:  # engine/slot.py: Seen
+    if _is_seen(state):
         raise TypingError("the code of a policy is the same whether segments may end early or not")
-    return bool(left.dtype != types.int8)
+    return bool(_type_of_left(state).dtype != types.int8)
 
 
 def writes_held(model: Any, state: Any, *others: Any) -> bool:
-    """Whether all that tasks hold is written down, because it may be undone or logged."""
-    return has_gangs(model) or ends_early(model, state)
+    """Whether all that tasks hold is written down, because it may be undone or logged: what policies try out, too."""
+    return has_gangs(model) or _is_seen(state) or ends_early(model, state)
+
+
+def _is_seen(state: Any) -> bool:
+    """Whether it is a state for the code of policies (``engine/slot.py``: ``Seen``)."""
+    return not _type_of_left(state).mutable
+
+
+def _type_of_left(state: Any) -> Any:
+    arrays = state.target
+    return arrays.types[arrays.fields.index("task_left")]
 
 
 def notes_changes(model: Any, state: Any, *others: Any) -> bool:
