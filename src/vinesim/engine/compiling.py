@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from vinesim.engine.contract import BrokenContract
@@ -19,20 +19,14 @@ def told_when_compiling(name: str, on_message: Callable[[str], None] | None) -> 
     if on_message is None or "numba" not in sys.modules:  # nothing can be compiled
         yield
         return
-    from numba.core import event
-
     words = f"compiling the policy {name} for this machine: a few seconds, until its code or VineSim changes"
     to_say = [partial(on_message, words)]
 
-    class Teller(event.Listener):
-        def on_start(self, event: Any) -> None:
-            while to_say:
-                to_say.pop()()
+    def say() -> None:
+        while to_say:
+            to_say.pop()()
 
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Teller()):
+    with _hearing(say, lambda: None):
         yield
 
 
@@ -42,24 +36,45 @@ def timing_compilation() -> Iterator[Callable[[], float]]:
     if "numba" not in sys.modules:
         yield lambda: 0.0
         return
+    thread, begun, total = threading.get_ident(), [], 0.0
+
+    def begin() -> None:
+        if threading.get_ident() == thread:
+            begun.append(time.perf_counter())
+
+    def end() -> None:
+        nonlocal total
+        if threading.get_ident() == thread:
+            since = begun.pop()
+            total += 0.0 if begun else time.perf_counter() - since
+
+    with _hearing(begin, end):
+        yield lambda: total
+
+
+def _hearing(begin: Callable[[], None], end: Callable[[], None]) -> Any:
+    """Let both be called as Numba begins to compile something, and as it ends."""
     from numba.core import event
 
-    class Clock(event.Listener):
-        depth, begun, total, thread = 0, 0.0, 0.0, threading.get_ident()
+    return event.install_listener("numba:compile", _listener()(begin, end))
+
+
+@cache
+def _listener() -> Any:
+    """The class is made once, not for each run: each would be a cycle."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def __init__(self, begin: Callable[[], None], end: Callable[[], None]):
+            self._begin, self._end = begin, end
 
         def on_start(self, event: Any) -> None:
-            if threading.get_ident() == self.thread:
-                self.begun = time.perf_counter() if self.depth == 0 else self.begun
-                self.depth += 1
+            self._begin()
 
         def on_end(self, event: Any) -> None:
-            if threading.get_ident() == self.thread:
-                self.depth -= 1
-                self.total += time.perf_counter() - self.begun if self.depth == 0 else 0.0
+            self._end()
 
-    clock = Clock()
-    with event.install_listener("numba:compile", clock):
-        yield lambda: clock.total
+    return Listener
 
 
 class NotCompiled(PolicyError):

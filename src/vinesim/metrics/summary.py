@@ -130,8 +130,7 @@ def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, An
     @cache
     def part(measure: str, name: str) -> Any:
         if measure == "active":
-            of_alike = np.ones(len(tables.capacity))
-            return part("allocated", name) if is_one else _part(tables, tables.unit_active, of_alike, name, method)
+            return _part(tables, tables.unit_active, np.ones(len(tables.capacity)), name, method)
         return _part(tables, tables.unit_utilization, tables.capacity, name, method)
 
     for name in PARTS:
@@ -141,7 +140,8 @@ def _utilization(tables: Tables, method: Method, record: Record) -> dict[str, An
         found |= _by_resource(tables, tables.unit_utilization)
     for measure in ("allocated", "active"):
         names = [name for name in PARTS if record(f"utilization.{measure}.{name}")]
-        found |= {measure: {name: part(measure, name) for name in names}} if names else {}
+        same = "allocated" if is_one else measure
+        found |= {measure: {name: part(same, name) for name in names}} if names else {}
     return found
 
 
