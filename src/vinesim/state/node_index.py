@@ -160,6 +160,8 @@ def last(model, state, task, p, low, high):
         if found > 0:
             back = i - highest(np.uint64(found))
             row, end = row - back, end - (back << shift)
+            if end <= begin:
+                break
             if shift > 0:
                 row, shift = node_tree.below(row) + node_tree.LAST, shift - node_tree.BITS
                 continue
