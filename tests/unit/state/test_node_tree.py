@@ -42,10 +42,11 @@ def test_rows_are_numbered_level_by_level(n_levels):
 
 
 def scenario(n_nodes: int, policy: str, options: dict[str, str], n_tasks: int = 400) -> vs.Scenario:
-    """Nodes of a CPU, 2 GPUs and memory, 12 a rack, on which tasks of three shapes often wait."""
+    """Nodes of a CPU, 2 GPUs and memory, on which tasks of three shapes often wait. Racks of 10 begin within rows of
+    the tree."""
     random = np.random.default_rng(n_nodes)
     node = np.repeat(np.arange(n_nodes), 4)
-    center = vs.Datacenter(np.tile([0, 1, 1, 2], n_nodes), node // 12, node % 12, TYPES)
+    center = vs.Datacenter(np.tile([0, 1, 1, 2], n_nodes), node // 10, node % 10, TYPES)
     shape, near = random.integers(0, 3, n_tasks), random.integers(0, n_nodes, n_tasks)
     nothing = np.zeros(n_tasks)
     work = vs.Workload(
@@ -54,8 +55,8 @@ def scenario(n_nodes: int, policy: str, options: dict[str, str], n_tasks: int = 
         arrival_us=np.cumsum(random.exponential(12.0 / n_nodes, n_tasks)),
         operations=random.exponential(20.0, n_tasks),
         data_bytes=nothing,
-        data_rack=near // 12,
-        data_shelf=near % 12,
+        data_rack=near // 10,
+        data_shelf=near % 10,
         preferred_type=nothing - 1,
         demand=np.array([1.0, 0.5, 1.0])[shape],
         units=np.array([1, 1, 2])[shape],
