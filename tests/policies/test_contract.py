@@ -576,9 +576,34 @@ def test_a_policy_that_cannot_be_compiled_says_what_to_do():
     with pytest.raises(vs.PolicyError) as error:
         vs.simulate(scenario(Uncompilable), engine="compiled")
     text = str(error.value)
-    assert text.startswith("policy uncompilable cannot be compiled: ")
+    assert re.match(rf"policy uncompilable cannot be compiled: {re.escape(__file__)}:\d+: it makes a list", text)
     assert "compiled = False" in text
     assert "--engine reference" in text
+
+
+WRONG_LINES = {
+    "x = float(can_start(model, state, 0, 0))": "there is no float(bool)",
+    "x = model.nothing_of_it[0]": "Unknown attribute 'nothing_of_it' of type model",
+    "x = first_free(model, state)": "missing a required argument: 'task'; it takes (model, state, task, ",
+    "x = max(room(model, state, u) for u in range(3))": "The use of yield in a closure is unsupported.",
+    "x = np.argsort(view.scratch.last)": "Numba cannot compile this",
+}
+
+
+@pytest.mark.parametrize("line", WRONG_LINES)
+def test_what_cannot_be_compiled_is_told_with_its_line(line, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dataclasses import dataclass\nimport numpy as np\nfrom vinesim.policies import *\n\n"
+        '@dataclass(frozen=True)\nclass Mine(OnlinePolicy):\n    scratch = {"last": ("f8", "units")}\n\n'
+        f"    @staticmethod\n    def decide(model, state, view):\n        {line}\n        return nothing()\n"
+    )
+    with pytest.raises(vs.PolicyError) as error:
+        vs.simulate(scenario(f"{file}:Mine"), engine="compiled")
+    where, source, advice = str(error.value).splitlines()
+    assert where.startswith(f"policy Mine cannot be compiled: {file}:11: {WRONG_LINES[line]}")
+    assert source == f"    {line}"
+    assert "--engine reference" in advice
 
 
 @dataclass(frozen=True)
@@ -596,7 +621,8 @@ def test_both_engines_refuse_a_unit_that_is_no_whole_number():
     with pytest.raises(vs.PolicyError, match=r"^policy HalfUnit.decide: .* by whole numbers, found 0\.5$"):
         vs.simulate(scenario(HalfUnit), engine="reference")
     with pytest.raises(
-        vs.PolicyError, match=r"^policy half_unit cannot be compiled: a task, a unit or a score is no whole number"
+        vs.PolicyError,
+        match=r"^policy half_unit cannot be compiled: \S+:\d+: a task, a unit or a score is no whole number",
     ):
         vs.simulate(scenario(HalfUnit), engine="compiled")
 

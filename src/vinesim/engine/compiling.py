@@ -93,22 +93,10 @@ def announce_compilation(policy: Policy, on_message: Callable[[str], None] | Non
     except Exception as wrong:
         if "numba" not in type(wrong).__module__:
             raise
+        from vinesim.engine.compile_errors import words_of
+
         raise NotCompiled(
-            f"policy {name} cannot be compiled: {_first_lines(wrong)}\n"
+            f"policy {name} cannot be compiled: {words_of(wrong)}\n"
             "Use numbers, arrays and the queries only, and no new arrays; or set compiled = False and run it with "
             "--engine reference."
         ) from None
-
-
-def _first_lines(error: Exception) -> str:
-    """Return what Numba says is wrong, without its advice."""
-    if "attribute 'task' of type" in str(error) or "expected Action" in str(error):
-        return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
-    if "built-in function or_" in str(error):  # of start, drop ... in state/indexed.py, and scores
-        return "a task, a unit or a score is no whole number; int(...) makes one"
-    if "NRT required" in str(error):
-        return "it makes a list, an array or another new object"
-    if "Untyped global name" in str(error):
-        return str(error)[str(error).index("Untyped global name") :].splitlines()[0]
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return "\n".join(lines[:12])

@@ -1,0 +1,77 @@
+"""What Numba says of a policy that it cannot compile, for whoever wrote it: which line, and what is wrong there.
+
+Numba tells a story of a hundred lines, from the innermost cause outwards, with all that it has tried on the way. Little
+of it is about the policy: the file and the line that come first of those that are neither Numba's nor the engine's, and
+the words just before.
+"""
+
+import linecache
+import re
+from pathlib import Path
+
+import numba
+
+PLACE = re.compile(
+    r'(?:During: [^\n]* at|Raised from) (?P<file>\S+) \((?P<line>\d+)\)|File "(?P<of>[^"]+)", line (?P<at>\d+)'
+)
+BEGIN = re.compile(r"Failed in nopython mode pipeline[^\n]*\n")
+END = re.compile(r"^\s*(?:There are|During|File|raised from|- Of which|Raised from)|\. Raised from", re.MULTILINE)
+WRONG_CALL = re.compile(r"to signature '(?P<signature>.*?)' due to \"TypeError: (?P<why>.*?)\"", re.DOTALL)
+NO_CALL = re.compile(r"No implementation of function .*?>>> (?P<call>.*)", re.DOTALL)
+TYPE = re.compile(r"(?:Reference|ArraysType)\((Model|State|Scratch|Options)\w*(?: \w+)?\)")
+OTHERS = (Path(numba.__file__).parent, *(Path(__file__).parents[1] / name for name in ("engine", "state")))
+
+
+def words_of(error: Exception) -> str:
+    """Return what is wrong, after the file and line where that is known, and with the line's text."""
+    story = str(error)
+    place = next((found for found in PLACE.finditer(story) if not _is_of_others(found)), None)
+    known = _known(story)
+    if place is None:
+        return known or "\n".join(line for line in story.splitlines() if line.strip())[:600]
+    file, line = _file_of(place), int(place["line"] or place["at"])
+    source = linecache.getline(str(file), line).strip()
+    what = known or _what(story[: place.start()])
+    return f"{file}:{line}: {what}" + (f"\n    {source}" if source else "")
+
+
+def _file_of(place: re.Match[str]) -> Path:
+    return Path(place["file"] or place["of"]).resolve()
+
+
+def _is_of_others(place: re.Match[str]) -> bool:
+    file = _file_of(place)
+    return any(file.is_relative_to(other) for other in OTHERS) or not file.is_file()
+
+
+def _known(story: str) -> str | None:
+    """What is often wrong, in words of its own."""
+    if "attribute 'task' of type" in story or "expected Action" in story:
+        return "decide must return start(...), wait_until(...) or nothing(), on every way through it"
+    if "built-in function or_" in story:  # of start, drop ... in state/indexed.py, and scores
+        return "a task, a unit or a score is no whole number; int(...) makes one"
+    if "NRT required" in story:
+        return "it makes a list, an array or another new object"
+    if "Untyped global name" in story:
+        return story[story.index("Untyped global name") :].splitlines()[0]
+    return None
+
+
+def _what(story: str) -> str:
+    """Return the innermost cause of what is told before the place where it went wrong."""
+    if any(_is_of_others(place) for place in PLACE.finditer(story)):
+        return "Numba cannot compile this"  # and says of its own parts why
+    begin = list(BEGIN.finditer(story))
+    told = story[begin[-1].end() :] if begin else story
+    end = END.search(told)
+    told = TYPE.sub(lambda found: found[1].lower(), told[: end.start()] if end else told)
+    if found := WRONG_CALL.search(told):
+        return f"{found['why']}; it takes {found['signature']}"
+    if found := NO_CALL.search(told):
+        return f"there is no {_line(found['call'])}"
+    return _line(told)
+
+
+def _line(words: str) -> str:
+    """Return words on one line, with the values that are known in place of their types."""
+    return " ".join(re.sub(r"Literal\[\w+\]\((.*?)\)", r"\1", words).split())[:300]
