@@ -1,15 +1,19 @@
 """All that a policy may ask, asked on both engines: what they are told decides, so a difference shows in the result."""
 
+import inspect
 import os
 
 import pytest
 
+import vinesim.policies as public
 from tests.gangs import gang_scenario
 from tests.partitions import partition_scenario
+from tests.policies.kinds import inquisitive
 from tests.policies.kinds.inquisitive import Inquisitive, Interrupting
 from tests.properties.equivalence import Refused, run, unlike
 from tests.real_nodes import real_scenario
 from tests.strategies import Limits, seeded_scenario
+from vinesim.state import queries
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
 N_SCENARIOS = int(os.environ.get("VINESIM_SCENARIOS", "30"))
@@ -39,3 +43,10 @@ def test_the_engines_tell_a_policy_the_same(policy, kind):
         assert unlike(compiled, run(case, "reference")) == [], seed
         n_runs += not isinstance(compiled, Refused)
     assert n_runs > N_SCENARIOS / 2
+
+
+def test_all_that_a_policy_may_ask_is_asked():
+    for name in public.__all__:
+        query = getattr(queries, name, None)
+        if inspect.isfunction(query) and "state" in inspect.signature(query).parameters:
+            assert f"{name}(" in inspect.getsource(inquisitive), name

@@ -21,6 +21,7 @@ from vinesim.policies import (
     first_free,
     first_free_at,
     first_interrupted,
+    first_pending,
     first_withdrawn,
     fits,
     following,
@@ -122,7 +123,7 @@ def hear_of_task(model: Any, state: Any, heard: Any, task: int) -> None:
 
 def hear_of_pending(model: Any, state: Any, heard: Any, task: int) -> None:
     add(heard, group_size(model, state, task) + 10.0 * joinable(model, state, task, 3))
-    add(heard, following(model, state, task))
+    add(heard, following(model, state, task) + 100.0 * first_pending(model, state, group(model, state, task)))
     add(heard, is_within_quotas(model, state, task))
     add(heard, fastest_free(model, state, task) + 100.0 * closest_free(model, state, task))
     add(heard, random_below(state, 5) + 10.0 * random_free(model, state, task))
