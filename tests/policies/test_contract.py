@@ -1,5 +1,6 @@
 """The policy contract, proved by one small policy of each kind on both engines, and by policies that break it."""
 
+import linecache
 import os
 import re
 import subprocess
@@ -604,6 +605,29 @@ def test_what_cannot_be_compiled_is_told_with_its_line(line, tmp_path):
     assert where.startswith(f"policy Mine cannot be compiled: {file}:11: {WRONG_LINES[line]}")
     assert source == f"    {line}"
     assert "--engine reference" in advice
+
+
+CELL = """@dataclass(frozen=True)
+class Cell(OnlinePolicy):
+    @staticmethod
+    def decide(model, state, view):
+        x = float(can_start(model, state, 0, 0))
+        return nothing()
+"""
+
+
+@pytest.mark.parametrize(("is_known", "where"), [(True, "{file}:5: "), (False, "")])
+def test_it_is_told_of_a_notebook_too_and_where_no_text_is_known(is_known, where, monkeypatch):
+    """A notebook keeps the text of its cells in linecache, for no file."""
+    file = "/a/notebook/cell.py"
+    if is_known:
+        monkeypatch.setitem(linecache.cache, file, (len(CELL), None, CELL.splitlines(keepends=True), file))
+    names = {**vars(vs.policies), "dataclass": dataclass, "__name__": "__main__"}
+    exec(compile(CELL, file, "exec"), names)
+    with pytest.raises(vs.PolicyError) as error:
+        vs.simulate(scenario(names["Cell"]), engine="compiled")
+    first = str(error.value).splitlines()[0]
+    assert first == f"policy Cell cannot be compiled: {where.format(file=file)}there is no float(bool)"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def words_of(error: Exception) -> str:
     place = next((found for found in PLACE.finditer(story) if not _is_of_others(found)), None)
     known = _known(story)
     if place is None:
-        return known or "\n".join(line for line in story.splitlines() if line.strip())[:600]
+        return known or _cause(story)
     file, line = _file_of(place), int(place["line"] or place["at"])
     source = linecache.getline(str(file), line).strip()
     what = known or _what(story[: place.start()])
@@ -41,7 +41,7 @@ def _file_of(place: re.Match[str]) -> Path:
 
 def _is_of_others(place: re.Match[str]) -> bool:
     file = _file_of(place)
-    return any(file.is_relative_to(other) for other in OTHERS) or not file.is_file()
+    return any(file.is_relative_to(other) for other in OTHERS) or not linecache.getlines(str(file))
 
 
 def _known(story: str) -> str | None:
@@ -58,9 +58,14 @@ def _known(story: str) -> str | None:
 
 
 def _what(story: str) -> str:
-    """Return the innermost cause of what is told before the place where it went wrong."""
+    """Return the cause, of what is told before the place where it went wrong."""
     if any(_is_of_others(place) for place in PLACE.finditer(story)):
         return "Numba cannot compile this"  # and says of its own parts why
+    return _cause(story)
+
+
+def _cause(story: str) -> str:
+    """Return the innermost cause."""
     begin = list(BEGIN.finditer(story))
     told = story[begin[-1].end() :] if begin else story
     end = END.search(told)
