@@ -11,15 +11,17 @@ from pathlib import Path
 
 import numba
 
+from vinesim.engine.machine_code import PACKAGE
+
 PLACE = re.compile(
     r'(?:During: [^\n]* at|Raised from) (?P<file>\S+) \((?P<line>\d+)\)|File "(?P<of>[^"]+)", line (?P<at>\d+)'
 )
 BEGIN = re.compile(r"Failed in nopython mode pipeline[^\n]*\n")
-END = re.compile(r"^\s*(?:There are|During|File|raised from|- Of which|Raised from)|\. Raised from", re.MULTILINE)
+END = re.compile(r"^\s*(?:There are|During|File|- Of which|[Rr]aised from)|\. Raised from", re.MULTILINE)
 WRONG_CALL = re.compile(r"to signature '(?P<signature>.*?)' due to \"TypeError: (?P<why>.*?)\"", re.DOTALL)
 NO_CALL = re.compile(r"No implementation of function .*?>>> (?P<call>.*)", re.DOTALL)
 TYPE = re.compile(r"(?:Reference|ArraysType)\((Model|State|Scratch|Options)\w*(?: \w+)?\)")
-OTHERS = (Path(numba.__file__).parent, *(Path(__file__).parents[1] / name for name in ("engine", "state")))
+OTHERS = (Path(numba.__file__).parent, PACKAGE / "engine", PACKAGE / "state")
 
 
 def words_of(error: Exception) -> str:

@@ -84,35 +84,42 @@ def copy_bytes(typing_context, to, source, n_bytes):
     return types.void(types.int64, types.int64, types.int64), codegen
 
 
+def _type_of(reference: Any, name: str) -> Any:
+    """The type of an array, by the type of the reference to the model or the state that has it."""
+    arrays = reference.target
+    return arrays.types[arrays.fields.index(name)]
+
+
+def _is_given(reference: Any, name: str) -> bool:
+    """Whether what an array is about is there: it is of 8-bit numbers where it is not."""
+    return bool(_type_of(reference, name).dtype != types.int8)
+
+
 def holds_several(model: Any, *others: Any) -> bool:
-    """Whether tasks hold several units, by the type of a model's reference: 8-bit numbers where they do not."""
-    arrays = model.target
-    return bool(arrays.types[arrays.fields.index("kind_units")].dtype != types.int8)
+    """Whether tasks hold several units, by the type of a model's reference."""
+    return _is_given(model, "kind_units")
 
 
 def has_gangs(model: Any, *others: Any) -> bool:
     """Whether tasks of a job may start together, in the same way."""
-    arrays = model.target
-    return bool(arrays.types[arrays.fields.index("job_gang")].dtype != types.int8)
+    return _is_given(model, "job_gang")
 
 
 def is_partitioned(model: Any, *others: Any) -> bool:
     """Whether jobs have partitions, in the same way."""
-    arrays = model.target
-    return bool(arrays.types[arrays.fields.index("job_partition")].dtype != types.int8)
+    return _is_given(model, "job_partition")
 
 
 def has_speed_curves(model: Any, *others: Any) -> bool:
     """Whether task types have speed curves of their own, in the same way."""
-    arrays = model.target
-    return bool(arrays.types[arrays.fields.index("type_curve")].dtype != types.int8)
+    return _is_given(model, "type_curve")
 
 
 def ends_early(model: Any, state: Any, *others: Any) -> bool:
     """Whether segments may end before their tasks are done, in the same way by the type of a state's reference."""
     if _is_seen(state):
         raise TypingError("the code of a policy is the same whether segments may end early or not")
-    return bool(_type_of_left(state).dtype != types.int8)
+    return _is_given(state, "task_left")
 
 
 def writes_held(model: Any, state: Any, *others: Any) -> bool:
@@ -122,18 +129,12 @@ def writes_held(model: Any, state: Any, *others: Any) -> bool:
 
 def _is_seen(state: Any) -> bool:
     """Whether it is a state for the code of policies (``engine/slot.py``: ``Seen``)."""
-    return not _type_of_left(state).mutable
-
-
-def _type_of_left(state: Any) -> Any:
-    arrays = state.target
-    return arrays.types[arrays.fields.index("task_left")]
+    return not _type_of(state, "task_left").mutable
 
 
 def notes_changes(model: Any, state: Any, *others: Any) -> bool:
     """Whether changes of nodes are noted, in the same way by the type of a state's reference."""
-    arrays = state.target
-    return bool(arrays.types[arrays.fields.index("node_change")].dtype != types.int8)
+    return _is_given(state, "node_change")
 
 
 def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **options: Any) -> Any:
