@@ -57,6 +57,16 @@ def is_possible(case: vs.Scenario, task: int) -> bool:
     return False
 
 
+def one_of_a_type_at_a_node(center: vs.Datacenter, seed: int) -> vs.Datacenter:
+    """The datacenter with the units of each type but one at nodes of their own, so that companions need not be looked
+    for."""
+    kind = center.unit_type
+    number = np.array([np.count_nonzero(kind[:unit] == kind[unit]) for unit in range(center.n_units)])
+    node = np.where(kind == seed % (int(kind.max()) + 1), 2 * center.rack + center.shelf, number)
+    n_racks, n_shelves = max(center.n_racks, 2), max(center.n_shelves, int(node.max()) // 2 + 1)
+    return replace(center, rack=node % 2, shelf=node // 2, n_racks=n_racks, n_shelves=n_shelves)
+
+
 def real_scenario(
     seed: int,
     policy: Any = "high",
@@ -74,6 +84,7 @@ def real_scenario(
     base = replace(base, workload=replace(base.workload, placed=None))
     if not has_outages:  # which name nodes
         center = replace(center, rack=center.rack % 2, shelf=center.shelf % 2)
+        center = one_of_a_type_at_a_node(center, seed) if seed % 3 == 0 else center
     if dice.integer(0, 1):
         factor = np.array([dice.pick((1.0, 1.0, 2.0, 1.5)) for _ in range(center.n_units)])
         center = replace(center, capacity=center.unit_capacity * factor)

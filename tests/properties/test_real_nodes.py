@@ -78,6 +78,37 @@ def test_all_that_must_hold_of_every_result_holds(name):
         assert violations(case, done, policies()[name]()) == [], seed
 
 
+def with_companions(seed, policy):
+    """Tasks with up to three companions, on nodes most of which have one unit of each; some have two, or none."""
+    random = np.random.default_rng(seed)
+    types = [vs.ProcessorType("GPU"), *(vs.ProcessorType(name, capacity=4.0) for name in ("CPU", "MEM", "DISK"))]
+    names = ["GPU", "CPU", "MEM", "DISK"][: 2 + seed % 3]
+    n_units = [[random.integers(1, 4), *random.choice([1, 1, 1, 1, 2, 0], len(names) - 1)] for _ in range(5)]
+    n_units[0][1:] = [1] * (len(names) - 1)
+    units = [
+        (p, v // 3, v % 3) for v, row in enumerate(n_units) for p, n in zip(names, row, strict=True) for _ in range(n)
+    ]
+    n = 40
+    work = vs.Workload(
+        [0] * n, np.arange(n + 1), np.cumsum(random.exponential(1.0, n)), random.exponential(5.0, n), *np.zeros((3, n)),
+        [-1] * n, task_types=(vs.TaskType("T"),), priority=random.integers(0, 3, n).astype(float),
+        units=np.where(random.random(n) < 0.2, n_units[0][0], 1), lead_types=[0] * n, lead_sets=(("GPU",),),
+        companions={name: random.choice([0.0, 0.1, 1.3, 4.0], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]},
+    )  # fmt: skip
+    affinity = [[1.0], [0.0], [0.0], [0.0]]
+    return vs.Scenario(vs.Datacenter.of(units, types), work, policy, affinity=affinity, seed=seed)
+
+
+@pytest.mark.parametrize("name", ["high", "priority", "easy_backfill"])
+def test_both_engines_agree_on_companions_of_which_nodes_have_one_several_or_none(name):
+    n_held = 0
+    for seed in range(N_SCENARIOS):
+        case = with_companions(seed, name)
+        assert differences(case) == [], seed
+        n_held += len(vs.simulate(case, engine="compiled").outcome.held.row)
+    assert n_held > 30 * N_SCENARIOS
+
+
 def test_what_no_node_can_hold_is_refused_before_the_run():
     n_refused = 0
     for seed in range(100):

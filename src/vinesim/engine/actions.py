@@ -180,7 +180,7 @@ def perform(model, state, action, may_overcommit):
 def begin_one(model, state, task, unit, n_tasks):
     """Start a task on a unit, with the n_tasks - 1 that are linked behind it. Returns whether its end is a finite
     number."""
-    run = state.run[0]
+    run, kind = state.run[0], queries.task_type(model, state, task)
     transfer = queries.transfer_us(model, state, task, unit)
     execution = queries.execution_us(model, state, task, unit)
     execution *= progress.share_left(model, state, task)
@@ -195,11 +195,11 @@ def begin_one(model, state, task, unit, n_tasks):
     if is_wrong and (finish_us < np.inf or not progress.never_ends(model, state, task)):
         sharing.note_out_of_time(state, task, unit, transfer + execution)
         return False
+    load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     state.task_unit[task] = unit
     state.task_init_us[task] = now
     state.task_start_us[task] = start_us
     state.task_finish_us[task] = finish_us
-    load = state.unit_load[unit] + queries.demand(model, state, task, unit)
     if sharing.is_shared(model, state, unit):
         if not sharing.start(model, state, task, unit, load, transfer + execution):
             return False
@@ -207,7 +207,7 @@ def begin_one(model, state, task, unit, n_tasks):
         event_queue.push(state, task)
     set_load(model, state, unit, load)
     count_task(model, state, task, unit, 1)
-    hold_rest(model, state, task, unit)
+    hold_rest(model, state, task, kind, unit)
     count_held(model, state, task, unit, 1)
     return True
 

@@ -41,7 +41,7 @@ def fetch_node(model, state, task):
     """Fetch what a finish will read of its node, and of the index of nodes."""
     node = not_negative(model.unit_node[not_negative(state.task_unit[task])])
     fetch(model.node_begin, node * model.affinity.shape[0])
-    fetch(state.node_beside, node * model.companion_type.shape[0])
+    fetch(state.node_beside, node)
     fetch(state.held_unit, model.task_held[task])
     if state.node_room.shape[0] > 0:
         row = node_tree.leaf(state.node_room.shape[0], node)

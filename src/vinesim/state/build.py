@@ -15,7 +15,7 @@ from vinesim.state.demand import amount_of, amounts, demands
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
 from vinesim.state.gang_room import check_gangs, gangs_of
 from vinesim.state.groups import number_groups
-from vinesim.state.layout import OF_REQUEST, Model
+from vinesim.state.layout import ASKED, OF_REQUEST, SOLES, Model
 from vinesim.state.node_rooms import ranked
 from vinesim.state.numbering import coded, first_rows
 from vinesim.state.partitions import over_quota, partition_columns, quotas_of
@@ -198,7 +198,8 @@ def _without_vectors(n_task_types: int) -> dict[str, np.ndarray]:
         "kind_types": np.empty((0, 0), np.uint64),
         "companion_type": NOTHING_I4,
         "node_sole": NOTHING_I4,
-        "kind_beside": NOTHING_F8,
+        "kind_beside": np.empty(0, ASKED),
+        "kind_with_more": NOTHING_I4,
         "kind_rank": np.empty((0, 0), np.int16),
         "kind_asks": NOTHING_I4,
         "asked": NOTHING_F8,
@@ -272,6 +273,7 @@ def _vectors(
     by_use = np.argsort(-used, kind="stable")
     n_held = (classes.units - 1 + n_companions)[classes.of_task]
     companion_type = by_use[used[by_use] > 0].astype(np.int32)
+    asked = _asked(classes, companion_type)
     return {
         "kind_task_type": classes.task_type,
         "kind_units": classes.units.astype(np.int32),
@@ -290,9 +292,20 @@ def _vectors(
         "kind_types": bit_levels.of_rows(classes.can_lead),
         "companion_type": companion_type,
         "node_sole": _sole_units(unit_node, unit_type, n_nodes, companion_type),
-        "kind_beside": np.ascontiguousarray(classes.companion[:, companion_type]).ravel(),
+        "kind_beside": asked,
+        "kind_with_more": np.flatnonzero(asked["has_more"]).astype(np.int32),
         **ranked(classes.companion, companion_type),
     }
+
+
+def _asked(classes: DemandClasses, companion_type: np.ndarray) -> np.ndarray:
+    """[T] of ASKED."""
+    asked = np.zeros(len(classes.units), ASKED)
+    amounts = classes.companion[:, companion_type]
+    for name, amount in zip(("first", "second"), amounts.T, strict=False):
+        asked[name], asked[f"n_{name}"] = amount, amount > 0
+    asked["has_more"] = (classes.units > 1) | (amounts[:, SOLES:] > 0).any(axis=1)
+    return asked
 
 
 def _read_only(column: np.ndarray) -> np.ndarray:

@@ -172,7 +172,7 @@ def _hold(model, state, member, unit):
     state.gang_unit[i], state.gang_before[i] = unit, state.unit_load[unit]
     state.node_members[model.unit_node[unit]] += 1
     set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, member, unit))
-    hold_rest(model, state, member, unit)
+    hold_rest(model, state, member, queries.task_type(model, state, member), unit)
 
 
 @kernel

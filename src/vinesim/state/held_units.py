@@ -22,7 +22,7 @@ def held_units(model: Model, state: State) -> np.ndarray:
     kind, node = kinds_of_tasks(model, task), model.unit_node[state.task_unit[task]]
     place = model.task_held[task] + model.kind_units[kind] - 1
     for c in range(n):
-        asks, sole = model.kind_beside[kind * n + c] > 0, model.node_sole[node * n + c]
+        asks, sole = model.kind_companion[kind, model.companion_type[c]] > 0, model.node_sole[node * n + c]
         follows = asks & (sole >= 0)
         found[place[follows]] = sole[follows]
         place = place + asks

@@ -3,12 +3,10 @@
 import numpy as np
 
 from vinesim.state import node_index, queries
-from vinesim.state.bits import insert, remove
+from vinesim.state.bits import contains, insert, remove
 from vinesim.state.compiled_form import with_changes_noted, with_held_written, with_several_units
 from vinesim.state.kernel import inlined, kernel, not_negative
-from vinesim.state.layout import FULL
-
-NOT_KNOWN = -1.0  # as the load up to which a unit has ample room
+from vinesim.state.layout import FULL, SOLES
 
 
 @inlined
@@ -90,29 +88,92 @@ def is_in_use(model, state, unit):
     return state.unit_tasks[unit] > 0 or state.unit_held[unit] > 0
 
 
-def _holds_no_more(model, state, task, unit):
+def _holds_no_more(model, state, task, kind, unit):
     pass
 
 
 @with_several_units(without=_holds_no_more)
-def hold_rest(model, state, task, unit):
-    """Let a task that starts on a unit hold the rest of its lead and its companions."""
-    kind, node, n = queries.task_type(model, state, task), not_negative(model.unit_node[unit]), np.int64(0)
-    if model.kind_units[kind] > 1:
-        _hold_lead(model, state, task, unit)
-    n_companions = model.companion_type.shape[0]
-    first, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
-    for c in range(n_companions):
-        amount = model.kind_beside[asked + c]
-        if amount > 0.0:
-            beside = state.node_beside[first + c]
-            if beside.unit >= 0:
-                _note_sole(model, state, task, n, beside.unit)
-                _hold(model, state, not_negative(beside.unit), amount, beside.ample)
-            else:
-                _hold_of_several(model, state, task, node, c, n)
-            n += 1
+def hold_rest(model, state, task, kind, unit):
+    """Let a task of a type that starts on a unit hold the rest of its lead and its companions."""
+    node = not_negative(model.unit_node[unit])
+    asked, beside, keep_room = model.kind_beside[kind], state.node_beside[node], False
+    if beside.are_sole:
+        first, second = not_negative(beside.first), not_negative(beside.second)
+        _note_soles(model, state, task, first, second)
+        keep_room = _take(state, first, asked.first, asked.n_first) < beside.first_full
+        keep_room &= _take(state, second, asked.second, asked.n_second) < beside.second_full
+    if not keep_room:
+        _hold_more(model, state, task, unit, _index_soles(model, state, node))
+    elif asked.has_more:
+        _hold_more(model, state, task, unit, SOLES)
+    note_change(model, state, unit)
     node_index.note_change(state, node)
+
+
+def _held_no_more(model, state, task, unit):
+    pass
+
+
+@with_several_units(without=_held_no_more)
+def release_rest(model, state, task, unit):
+    """Free what a task that leaves its unit held beside it."""
+    kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
+    asked, beside, keep_room = model.kind_beside[kind], state.node_beside[node], False
+    if beside.are_sole:
+        first, second = not_negative(beside.first), not_negative(beside.second)
+        keep_room = _give_back(state, first, asked.first, asked.n_first) < beside.first_full
+        keep_room &= _give_back(state, second, asked.second, asked.n_second) < beside.second_full
+    if not keep_room:
+        _release_more(model, state, task, unit, _index_soles(model, state, node))
+    elif asked.has_more:
+        _release_more(model, state, task, unit, SOLES)
+    note_change(model, state, unit)
+    node_index.note_change(state, node)
+
+
+@inlined
+def _take(state, unit, amount, n):
+    """Let n tasks, one or none, hold an amount of a unit; of a unit that no task is to hold, the amount is 0. Returns
+    the load after it."""
+    load = state.unit_load[unit] + amount
+    state.unit_load[unit] = load
+    state.unit_held[unit] += n
+    return load
+
+
+@inlined
+def _give_back(state, unit, amount, n):
+    """Free the same. Returns the load before it."""
+    load, n_holders = state.unit_load[unit], state.unit_held[unit] - n
+    state.unit_held[unit] = n_holders
+    state.unit_load[unit] = load - amount if n_holders + state.unit_tasks[unit] > 0 else 0.0
+    return load
+
+
+@kernel
+def _index_soles(model, state, node):
+    """Bring the index of units with room up to date for the first two companions at a node. Returns how many companions
+    are held or freed there by now: none, if the node has not just one unit of each of these two."""
+    beside, everywhere = state.node_beside[node], not_negative(model.affinity.shape[0])
+    if not beside.are_sole:
+        return np.int64(0)
+    for unit in (not_negative(beside.first), not_negative(beside.second)):
+        index_room(model, state, unit, contains(state.free, everywhere, unit))
+    return np.int64(SOLES)
+
+
+def _follow(model, state, task, first, second):
+    pass
+
+
+@with_held_written(without=_follow, inline=False)
+def _note_soles(model, state, task, first, second):
+    """Note on which units the first two companions of a task are, though they follow from its node."""
+    asked, place = model.kind_beside[queries.task_type(model, state, task)], _first_companion(model, state, task)
+    if asked.n_first > 0:
+        _note(state, place, first)
+    if asked.n_second > 0:
+        _note(state, place + asked.n_first, second)
 
 
 @inlined
@@ -130,27 +191,40 @@ def _first_companion(model, state, task):
     return model.task_held[task] + model.kind_units[queries.task_type(model, state, task)] - 1
 
 
-def _follows(model, state, task, n, unit):
-    pass
-
-
-@with_held_written(without=_follows)
-def _note_sole(model, state, task, n, unit):
-    """Note on which unit the n-th companion of a task is, though it follows from the node."""
-    _note(state, _first_companion(model, state, task) + n, unit)
+@kernel
+def _hold_more(model, state, task, unit, begin):
+    """Let a task hold the rest of its lead, and its companions from ``begin`` on."""
+    kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
+    if model.kind_units[kind] > 1:
+        _hold_lead(model, state, task, unit)
+    place = _first_companion(model, state, task)
+    for c in range(model.companion_type.shape[0]):
+        p = np.int64(model.companion_type[c])
+        amount = model.kind_companion[kind, p]
+        if amount > 0.0:
+            if c >= begin:
+                other = not_negative(queries.companion_unit(model, state, node, p, amount))
+                _note(state, place, other)
+                _hold(model, state, other, amount)
+            place += 1
 
 
 @kernel
-def _hold_of_several(model, state, task, node, c, n):
-    """Let a task hold its n-th companion, of several units of the type at the node."""
-    p = np.int64(model.companion_type[c])
-    amount = model.kind_companion[queries.task_type(model, state, task), p]
-    unit = not_negative(queries.companion_unit(model, state, node, p, amount))
-    _note(state, _first_companion(model, state, task) + n, unit)
-    _hold(model, state, unit, amount, NOT_KNOWN)
+def _release_more(model, state, task, unit, begin):
+    """Free the same."""
+    kind = queries.task_type(model, state, task)
+    if model.kind_units[kind] > 1:
+        _release_lead(model, state, task)
+    place = _first_companion(model, state, task)
+    for c in range(model.companion_type.shape[0]):
+        amount = model.kind_companion[kind, model.companion_type[c]]
+        if amount > 0.0:
+            if c >= begin:
+                _release(model, state, not_negative(np.int64(state.held_unit[not_negative(place)])), amount)
+            place += 1
 
 
-@kernel
+@inlined
 def _hold_lead(model, state, task, unit):
     """Let a task hold the rest of its lead."""
     kind, own = queries.task_type(model, state, task), np.int64(unit)
@@ -164,77 +238,33 @@ def _hold_lead(model, state, task, unit):
             amount = node_index.share_of(model, other, share)
             if queries.has_room_for(model, state, other, amount):
                 _note(state, n, other)
-                _hold(model, state, other, amount, NOT_KNOWN)
+                _hold(model, state, other, amount)
                 missing, n = missing - 1, n + 1
         i += 1
 
 
 @inlined
-def _hold(model, state, unit, amount, ample):
-    """Let a task hold an amount of a unit beside the one that it runs on; the unit has room for it. Up to the load
-    ``ample``, it has more room."""
-    before = state.unit_load[unit]
-    load = before + amount
-    state.unit_held[unit] += 1
-    state.unit_load[unit] = load
-    _note_load(model, state, unit, before, load, load <= ample)
-
-
-@inlined
-def _release(model, state, unit, amount, ample):
-    """Free an amount of a unit that a task has held beside its own."""
-    before, n_holders = state.unit_load[unit], state.unit_held[unit] - 1
-    is_held = (n_holders > 0) | (state.unit_tasks[unit] > 0)
-    load = before - amount if is_held else 0.0
-    state.unit_held[unit] = n_holders
-    state.unit_load[unit] = load
-    _note_load(model, state, unit, before, load, before <= ample)
-
-
-@inlined
-def _note_load(model, state, unit, before, load, is_ample):
-    """Update the index of units with room, unless the unit has room before and after, and note the change."""
-    if not is_ample:
-        full = state.unit_open[unit] * FULL
-        if (before < full) != (load < full):
-            _change_room_rarely(model, state, unit, load < full)
-    note_change(model, state, unit)
-
-
-@kernel
-def _change_room_rarely(model, state, unit, has_room):
-    """Do the same as ``_change_room``, but as a call: that is rare here."""
-    _change_room(model, state, unit, has_room)
-
-
-@with_several_units(without=_holds_no_more)
-def release_rest(model, state, task, unit):
-    """Free what a task that leaves its unit held beside it."""
-    kind, node, n = queries.task_type(model, state, task), not_negative(model.unit_node[unit]), np.int64(0)
-    if model.kind_units[kind] > 1:
-        _release_lead(model, state, task)
-    n_companions = model.companion_type.shape[0]
-    first, asked = not_negative(node * n_companions), not_negative(kind * n_companions)
-    for c in range(n_companions):
-        amount = model.kind_beside[asked + c]
-        if amount > 0.0:
-            beside = state.node_beside[first + c]
-            other = beside.unit
-            if other < 0:  # what it holds is looked up only where it does not follow from the node
-                other = np.int64(state.held_unit[_first_companion(model, state, task) + n])
-            _release(model, state, not_negative(other), amount, beside.ample)
-            n += 1
-    node_index.note_change(state, node)
-
-
-@kernel
 def _release_lead(model, state, task):
     """Free the rest of a task's lead."""
     kind, begin, held = queries.task_type(model, state, task), np.int64(model.task_held[task]), state.held_unit
     share = model.kind_share[kind]
     for i in range(begin, begin + model.kind_units[kind] - 1):
         other = not_negative(held[not_negative(i)])
-        _release(model, state, other, node_index.share_of(model, other, share), NOT_KNOWN)
+        _release(model, state, other, node_index.share_of(model, other, share))
+
+
+@inlined
+def _hold(model, state, unit, amount):
+    """Let a task hold an amount of a unit beside the one that it runs on; the unit has room for it."""
+    state.unit_held[unit] += 1
+    set_load(model, state, unit, state.unit_load[unit] + amount)
+
+
+@inlined
+def _release(model, state, unit, amount):
+    """Free an amount of a unit that a task has held beside its own."""
+    state.unit_held[unit] -= 1
+    set_load(model, state, unit, state.unit_load[unit] - amount if is_in_use(model, state, unit) else 0.0)
 
 
 def _has_no_index(model, state, unit):

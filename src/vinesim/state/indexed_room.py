@@ -10,7 +10,7 @@ from vinesim.state.bits import at_or_after
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
 from vinesim.state.indexed_tasks import data_node
 from vinesim.state.kernel import has_gangs, inlined, kernel, not_negative
-from vinesim.state.layout import FULL, OVERFULL
+from vinesim.state.layout import FULL, OVERFULL, SOLES
 
 
 @compiled_form_of(queries.demand, without=queries.demand)
@@ -37,31 +37,37 @@ def nothing_else(model: Any, state: Any, task: int, unit: int) -> bool:
 
 @compiled_form_of(queries.rest_fits, without=nothing_else)
 def rest_fits(model, state, task, unit):
-    kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
+    node = not_negative(model.unit_node[unit])
+    beside = state.node_beside[node]
+    is_ample = (
+        state.unit_load[not_negative(beside.first)] <= beside.first_ample
+        and state.unit_load[not_negative(beside.second)] <= beside.second_ample
+    )
+    if is_ample and model.kind_with_more.shape[0] == 0:
+        return True
+    kind = queries.task_type(model, state, task)
+    if is_ample and not model.kind_beside[kind].has_more:
+        return True
     if model.kind_units[kind] > 1 and not _rest_of_lead_fits(model, state, task, unit):
         return False
-    n = model.companion_type.shape[0]
-    for i in range(node * n, (node + 1) * n):
-        beside = state.node_beside[not_negative(i)]
-        if beside.unit < 0 or not state.unit_load[not_negative(beside.unit)] <= beside.ample:
-            return _companions_fit(model, state, kind, node)
-    return True
+    return (is_ample and model.companion_type.shape[0] <= SOLES) or _companions_fit(model, state, kind, node)
 
 
 @kernel
 def _companions_fit(model, state, kind, node):
     """Whether a node has room for the companions of a class."""
-    n = model.companion_type.shape[0]
-    first, asked = not_negative(node * n), not_negative(kind * n)
-    for c in range(n):
-        amount = model.kind_beside[asked + c]
-        if amount > 0.0:
-            unit = state.node_beside[first + c].unit
-            if unit < 0:
-                if queries.companion_unit(model, state, np.int64(node), np.int64(model.companion_type[c]), amount) < 0:
-                    return False
-            elif not queries.has_room_for(model, state, not_negative(unit), amount):
-                return False
+    asked, beside, begin = model.kind_beside[kind], state.node_beside[node], np.int64(0)
+    if beside.are_sole:
+        first, second, begin = not_negative(beside.first), not_negative(beside.second), np.int64(SOLES)
+        if asked.n_first > 0 and not queries.has_room_for(model, state, first, asked.first):
+            return False
+        if asked.n_second > 0 and not queries.has_room_for(model, state, second, asked.second):
+            return False
+    for c in range(begin, model.companion_type.shape[0]):
+        p = np.int64(model.companion_type[c])
+        amount = model.kind_companion[kind, p]
+        if amount > 0.0 and queries.companion_unit(model, state, np.int64(node), p, amount) < 0:
+            return False
     return True
 
 

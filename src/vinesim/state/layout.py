@@ -24,6 +24,17 @@ MOST_SCORE = 2**31 - 1
 FINISH, ARRIVAL, PERIOD, SAMPLING, TIMER, OUTAGE = range(6)  # events, in the order in which equal times are handled
 NOTHING, START, DROP, PREEMPT, MOVE = range(5)  # kinds of actions; from PREEMPT on they end a segment
 RESUME, CHECKPOINT, RESTART = range(3)  # what a preempted task keeps: all, all up to its last checkpoint, nothing
+SOLES = 2  # companions that are held without looking for their units, where a node has just one unit of each
+ASKED = np.dtype(  # what a class asks for beside the unit that it runs on
+    [
+        ("first", "f8"),  # the amounts of the first two companions, 0: nothing
+        ("second", "f8"),
+        ("n_first", "i8"),  # 1 where it asks for any, else 0
+        ("n_second", "i8"),
+        ("has_more", "i8"),  # whether it asks for more than these: of other companions, or further units of the lead
+    ],
+    align=True,
+)
 
 
 class Model(NamedTuple):
@@ -117,7 +128,8 @@ class Model(NamedTuple):
     kind_shape: np.ndarray  # [T] int32: of the lead of each class; or [0]
     kind_types: np.ndarray  # [T, P / 64] uint64: the types that it can be of, one bit each; or [0, 0]
     companion_type: np.ndarray  # [C] int32: processor types of companions, the most frequent first
-    kind_beside: np.ndarray  # [T C] float64: what each class asks of each companion, 0: nothing; or [0]
+    kind_beside: np.ndarray  # [T] of ASKED, or [0]
+    kind_with_more: np.ndarray  # int32: the classes that ask for more than that
     kind_rank: np.ndarray  # [T, max(C, 1)] int16: rank of the amount of each companion, 0: none; or [0, 0]
     kind_asks: np.ndarray  # [T C] int32: how many of the amounts asked of each companion are up to its own; or [0]
     asked: np.ndarray  # amounts of the companions that any class asks for, ascending for each; or [0]
@@ -183,10 +195,15 @@ ENDED = np.dtype(  # a row of the log of early ends; see model.result.EarlyEnds
 )
 
 
-BESIDE = np.dtype(  # of a companion at a node
+BESIDE = np.dtype(  # the first two companions at a node; where there are fewer, any unit of it, of which none is asked
     [
-        ("unit", "i8"),  # the node's unit of its type if it has just one, else -1
-        ("ample", "f8"),  # its load up to which there is room for any amount that a class asks for; -1: not known
+        ("are_sole", "i4"),  # whether the node has just one unit of the type of each
+        ("first", "i4"),  # these units, else 0
+        ("second", "i4"),
+        ("first_full", "f8"),  # the load from which on a unit has no room; -1: not known
+        ("second_full", "f8"),
+        ("first_ample", "f8"),  # the load up to which it has room for any amount that a class asks for; -1: not known
+        ("second_ample", "f8"),
     ],
     align=True,
 )
@@ -261,7 +278,7 @@ class State(NamedTuple):
     # UNFIT: it has none; state/least_busy.py; or [0, 0]
     node_busy_1: np.ndarray  # [P, V / 64] int32: the highest of each 64 of these; or [0, 0]
     node_busy_2: np.ndarray  # [P, V / 4096] int32: the highest of each 64 of those; or [0, 0]
-    node_beside: np.ndarray  # [V C] of BESIDE: the companions at each node; it does not change
+    node_beside: np.ndarray  # [V] of BESIDE; it does not change
     node_offers: np.ndarray  # [V, S P / 64] uint64: types of which a node has room for such a lead, as kind_types;
     # state/node_offers.py; or [0, 0]
     node_fitting: np.ndarray  # [V C] int32: how many of the amounts asked of each companion it has room for; or [0]

@@ -21,18 +21,31 @@ def empty_rooms(model: Model) -> np.ndarray:
 
 
 def beside(model: Model, capacities_stay: bool) -> np.ndarray:
-    """[V C] of BESIDE: the companions at each node; what is ample follows from the capacities, if these stay."""
-    n = len(model.companion_type)
-    found = np.zeros(len(model.node_sole), BESIDE)
-    found["unit"], found["ample"] = model.node_sole, -1.0
-    if capacities_stay and n > 0:
-        is_sole = found["unit"] >= 0
-        capacity = np.where(is_sole, model.unit_capacity[found["unit"]], 0.0)
-        largest = np.tile(model.asked[model.asked_first[1:] - 1], len(found) // n)
-        ample = np.minimum(capacity * OVERFULL - largest, capacity * FULL) * (1.0 - SLACK)  # below, whatever is rounded
-        is_ample = is_sole & (ample >= 0.0) & (ample < capacity * FULL) & (ample + largest <= capacity * OVERFULL)
-        found["ample"][is_ample] = ample[is_ample]
+    """[V] of BESIDE; what loads leave room follows from the capacities, if these stay."""
+    n, n_nodes = len(model.companion_type), len(model.node_rack)
+    found = np.zeros(n_nodes if len(model.kind_units) else 0, BESIDE)
+    sole = model.node_sole.reshape(len(found), n)
+    found["are_sole"] = (sole >= 0).all(axis=1)
+    is_sole = found["are_sole"] > 0
+    for c, name in enumerate(("first", "second")):
+        if c < n:
+            found[name] = np.where(is_sole, sole[:, c], 0)
+            full, ample = _limits(model.unit_capacity[found[name]], model.asked[model.asked_first[c + 1] - 1])
+            is_known = is_sole & capacities_stay
+            found[f"{name}_full"], found[f"{name}_ample"] = np.where(is_known, (full, ample), -1.0)
+        else:
+            found[name] = found["first"]
+            found[f"{name}_full"] = found[f"{name}_ample"] = np.inf
     return found
+
+
+def _limits(capacity: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
+    """The loads from which on units have no room, and up to which they have room for any amount that is asked; -1:
+    none."""
+    full = capacity * FULL
+    ample = np.minimum(capacity * OVERFULL - largest, full) * (1.0 - SLACK)  # below, whatever is rounded
+    is_ample = (ample >= 0.0) & (ample < full) & (ample + largest <= capacity * OVERFULL)
+    return full, np.where(is_ample, ample, -1.0)
 
 
 def ranked(companion: np.ndarray, companion_type: np.ndarray) -> dict[str, np.ndarray]:

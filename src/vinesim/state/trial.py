@@ -155,7 +155,7 @@ def _occupies_one(model, state, task, unit):
 
 @with_several_units(without=_occupies_one, inline=False)
 def _occupy_rest(model, state, task, unit):
-    hold_rest(model, state, task, unit)
+    hold_rest(model, state, task, queries.task_type(model, state, task), unit)
     for i in range(model.task_held[task], model.task_held[task + 1]):
         other = np.int64(state.held_unit[i])
         _note(state, other, state.held_before[i])
