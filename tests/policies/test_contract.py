@@ -584,7 +584,7 @@ def test_a_policy_that_cannot_be_compiled_says_what_to_do():
 
 WRONG_LINES = {
     "x = float(can_start(model, state, 0, 0))": "there is no float(bool)",
-    "x = model.nothing_of_it[0]": "Unknown attribute 'nothing_of_it' of type model",
+    "x = model.task_job.nothing_of_it": "Unknown attribute 'nothing_of_it' of type",
     "x = first_free(model, state)": "missing a required argument: 'task'; it takes (model, state, task, ",
     "x = max(room(model, state, u) for u in range(3))": "The use of yield in a closure is unsupported.",
     "x = np.argsort(view.scratch.last)": "Numba cannot compile this",

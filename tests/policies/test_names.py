@@ -57,6 +57,7 @@ def write(folder, **parts: str) -> str:
         ({"decide": "FACTR > 1"}, "mine.py:22", "found FACTR. Did you mean FACTOR?"),
         ({"decide": "queries.oldest_pendin(model, state)"}, "mine.py:22", "found queries.oldest_pendin. Did you mean"),
         ({"decide": "math.flor(1.0)"}, "mine.py:22", "found math.flor. Did you mean floor?"),
+        ({"decide": "model.task_jobs[0]"}, "mine.py:22", "found model.task_jobs. Did you mean task_job?"),
         ({"decide": "view.nov_us > 1"}, "mine.py:22", "found view.nov_us. Did you mean now_us?"),
         ({"decide": "view.options.patienc"}, "mine.py:22", "one of patience, mode, found view.options.patienc. Did"),
         ({"decide": "view.scratch.lst[0]"}, "mine.py:22", "one of last, found view.scratch.lst. Did you mean last?"),
@@ -90,7 +91,9 @@ def test_batch_policies_are_checked_too(tmp_path):
         resolve(f"{write(tmp_path, place='FACTR')}:Batches")
 
 
-@pytest.mark.parametrize("decide", ["view.scratch.last[0] > 0", "len(str(abs(-1))) > 9"])
+@pytest.mark.parametrize(
+    "decide", ["view.scratch.last[0] > 0", "model.task_job.shape[0] > state.now_us", "len(str(abs(-1))) > 9"]
+)
 def test_what_is_there_is_no_problem(tmp_path, decide):
     resolve(f"{write(tmp_path, decide=decide)}:Mine")
 

@@ -10,6 +10,7 @@ import numpy as np
 from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scalars import as_found, is_number
 from vinesim.model.workload import Workload
 
 
@@ -32,12 +33,12 @@ class Application:
         where, problems = f"application {self.name}", []
         for what in ("relative_deadline_us", "average_load"):
             value = getattr(self, what)
-            if not (0 < value < math.inf):
-                problems.append(Problem(f"{where}, {what}", "a finite number above 0", f"{value}"))
+            if not (is_number(value) and 0 < value < math.inf):
+                problems.append(Problem(f"{where}, {what}", "a finite number above 0", as_found(value)))
         for what in ("max_consolidated", "gang_size"):
             value = getattr(self, what)
-            if value != int(value) or not 1 <= value < 2**31:
-                problems.append(Problem(f"{where}, {what}", "a whole number, 1 or more", f"{value}"))
+            if not (is_number(value) and 1 <= value < 2**31 and value == int(value)):
+                problems.append(Problem(f"{where}, {what}", "a whole number, 1 or more", as_found(value)))
         nodes = tuple((int(rack), int(shelf)) for rack, shelf in self.nodes)
         if len(set(nodes)) < len(nodes):
             problems.append(Problem(f"{where}, nodes", "each node once", f"{len(nodes) - len(set(nodes))} again"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scalars import as_found, is_number
 from vinesim.model.speed_curves import ANY_TASK, Rates, curves_of, full_speed, plain_rates, throughput, wrong_rates
 
 CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a power curve
@@ -64,14 +65,14 @@ class ProcessorType:
 
     def __post_init__(self) -> None:
         problems = [
-            Problem(f"processor type {self.name}, {what}", "a finite number above 0", f"{value}")
+            Problem(f"processor type {self.name}, {what}", "a finite number above 0", as_found(value))
             for what, value in (("capacity", self.capacity), ("parallelism", self.parallelism))
-            if value is not None and not 0 < value < math.inf
+            if value is not None and not (is_number(value) and 0 < value < math.inf)
         ]
         problems += [
-            Problem(f"processor type {self.name}, {what}", "a finite number, 0 or more", f"{value}")
+            Problem(f"processor type {self.name}, {what}", "a finite number, 0 or more", as_found(value))
             for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
-            if (value := getattr(self, what)) is not None and not 0 <= value < math.inf
+            if (value := getattr(self, what)) is not None and not (is_number(value) and 0 <= value < math.inf)
         ]
         problems += self._wrong_curve() + self._wrong_rates()
         if problems:

@@ -9,6 +9,7 @@ from vinesim.model.arrays import as_column
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scalars import as_found, is_number
 
 MAX_RACKS = 10_000_000
 
@@ -89,8 +90,15 @@ class Datacenter:
         cls, units: Iterable[tuple[str, int, int]], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
     ) -> "Datacenter":
         """Build from (type name, rack, shelf) rows, e.g. ``Datacenter.of([("GPU", 0, 1)])``."""
-        rows = list(units)
-        codes = codes_of(processor_types)
+        rows, codes = list(units), codes_of(processor_types)
+        expected = "a row of type, rack and shelf"
+        wrong = [
+            Problem(f"datacenter.units[{i}]", expected, as_found(row))
+            for i, row in enumerate(rows)
+            if not (isinstance(row, Sequence) and len(row) == 3 and is_number(row[1]) and is_number(row[2]))
+        ]
+        if wrong:
+            raise InputError(wrong)
         unknown = [
             Problem(f"datacenter.units[{i}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
             for i, (name, _, _) in enumerate(rows)
@@ -100,8 +108,8 @@ class Datacenter:
             raise InputError(unknown)
         return cls(
             np.array([codes[name] for name, _, _ in rows], np.int32),
-            np.array([rack for _, rack, _ in rows], np.int32),
-            np.array([shelf for _, _, shelf in rows], np.int32),
+            np.array([rack for _, rack, _ in rows]),
+            np.array([shelf for _, _, shelf in rows]),
             tuple(processor_types),
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
 from vinesim.model.outage import Running
+from vinesim.model.scalars import as_found, is_number
 
 Kind = Literal["exponential", "weibull", "constant"]
 
@@ -61,13 +62,17 @@ def wrong_failures(failures: Sequence[Failures], center: Datacenter) -> Iterator
     for i, one in enumerate(failures):
         where = f"failures[{i}]"
         for name, times, least in (("until", one.until, "above 0"), ("repair", one.repair, "0 or more")):
-            if not (math.isfinite(times.mean_us) and times.mean_us >= 0) or (name == "until" and times.mean_us == 0):
-                yield Problem(f"{where}.{name}.mean", f"a finite time, {least}", f"{times.mean_us:g} us")
+            if not isinstance(times, Times):
+                yield Problem(f"{where}.{name}", "a distribution, such as Times(mean_us=1e9)", as_found(times))
+                continue
+            is_time = is_number(times.mean_us) and 0 <= times.mean_us < math.inf
+            if not is_time or (name == "until" and times.mean_us == 0):
+                yield Problem(f"{where}.{name}.mean", f"a finite time, {least}", f"{as_found(times.mean_us)} us")
             if times.distribution not in get_args(Kind):
                 yield Problem(f"{where}.{name}.distribution", "one of " + ", ".join(get_args(Kind)), times.distribution)
-            if not (math.isfinite(times.shape) and times.shape > 0):
-                yield Problem(f"{where}.{name}.shape", "a number above 0", f"{times.shape:g}")
-            if times.shape != 1.0 and times.distribution != "weibull":
+            if not (is_number(times.shape) and 0 < times.shape < math.inf):
+                yield Problem(f"{where}.{name}.shape", "a number above 0", as_found(times.shape))
+            elif times.shape != 1.0 and times.distribution != "weibull":
                 found = f"{times.shape:g} for the distribution {times.distribution}"
                 yield Problem(f"{where}.{name}.shape", "none: only weibull has a shape", found)
         if one.running not in get_args(Running):

@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass
 
 from vinesim.model.errors import InputError, InputWarning, Problem
+from vinesim.model.scalars import as_found, is_number
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,12 @@ class Network:
         problems = []
         for name in ("local", "intra_rack", "inter_rack"):
             value = getattr(self, name)
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                problems.append(Problem(f"network.{name}", "a bandwidth above 0, or null for free", f"{value}"))
+            if value is not None and not (is_number(value) and 0 < value < math.inf):
+                problems.append(Problem(f"network.{name}", "a bandwidth above 0, or null for free", as_found(value)))
         for name in ("hop_latency_us", "hops_intra", "hops_inter"):
             value = getattr(self, name)
-            if not (value >= 0 and math.isfinite(value)):
-                problems.append(Problem(f"network.{name}", "a finite number, 0 or more", f"{value}"))
+            if not (is_number(value) and 0 <= value < math.inf):
+                problems.append(Problem(f"network.{name}", "a finite number, 0 or more", as_found(value)))
         if problems:
             raise InputError(problems)
 

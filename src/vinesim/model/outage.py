@@ -9,6 +9,7 @@ import numpy as np
 
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
+from vinesim.model.scalars import as_found, is_number
 
 Running = Literal["requeue", "finish"]
 
@@ -32,7 +33,12 @@ def wrong_outages(outages: Sequence[Outage], center: Datacenter) -> Iterator[Pro
     """Yield what is wrong with them: times, nodes that do not exist, overlapping outages of one node."""
     nodes = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if outages else set()
     last: dict[tuple[int, int], tuple[int, Outage]] = {}
-    for i, outage in sorted(enumerate(outages), key=lambda item: item[1].down_us):
+    for i, outage in enumerate(outages):
+        for what, value in (("down", outage.down_us), ("up", outage.up_us)):
+            if not is_number(value):
+                yield Problem(f"outages[{i}].{what}", "a time, us", as_found(value))
+    timed = [(i, one) for i, one in enumerate(outages) if is_number(one.down_us) and is_number(one.up_us)]
+    for i, outage in sorted(timed, key=lambda item: item[1].down_us):
         where, node = f"outages[{i}]", (outage.rack, outage.shelf)
         if node not in nodes:
             yield Problem(where, "a (rack, shelf) with a unit", f"{node}")

@@ -12,6 +12,7 @@ import numpy as np
 from vinesim.model.arrays import as_column
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
+from vinesim.model.scalars import as_found, is_number
 from vinesim.model.workload import NO_PARTITION, Workload
 
 
@@ -35,7 +36,8 @@ class Partition:
                 raise InputError([Problem(f"partition {self.name}: nodes", "rows of rack and shelf", "others")])
             object.__setattr__(self, "nodes", flat.reshape(-1, 2))
         for name in ("quota", "user_quota"):
-            object.__setattr__(self, name, {types: float(most) for types, most in getattr(self, name).items()})
+            quotas = getattr(self, name).items()
+            object.__setattr__(self, name, {types: float(q) if is_number(q) else q for types, q in quotas})
 
     def has(self, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
         """[n] bool: which of these places are nodes of the partition."""
@@ -92,7 +94,7 @@ def _wrong_quotas(where: str, one: Partition, center: Datacenter, work: Workload
             if unknown:
                 expected = "processor types of the datacenter: " + ", ".join(known)
                 yield Problem(f"{where}.{kind}", expected, repr(unknown[0]))
-            if not (most > 0 and math.isfinite(most)):
-                yield Problem(f"{where}.{kind}.{types}", "a finite number above 0", f"{most:g}")
+            if not (is_number(most) and 0 < most < math.inf):
+                yield Problem(f"{where}.{kind}.{types}", "a finite number above 0", as_found(most))
     if one.user_quota and work.user is None:
         yield Problem(f"{where}.user_quota", "jobs with users", "none", "Give the jobs a column user.")

@@ -23,6 +23,7 @@ from vinesim.model.failure import Failures, wrong_failures
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.partition import Partition, wrong_partitions
+from vinesim.model.scalars import as_found, is_number, is_whole
 from vinesim.model.speed_curves import unknown_task_types
 from vinesim.model.workload import NO_PARTITION, NOT_PLACED, Workload
 
@@ -109,8 +110,7 @@ class Scenario:
         if "period_us" not in self.options:
             return
         value = self.options["period_us"]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or self.period_us not in (PERIOD_US, value):
+        if not is_number(value) or self.period_us not in (PERIOD_US, value):
             found = repr(value)[:60] + ("" if self.period_us == PERIOD_US else f" beside period_us={self.period_us:g}")
             problem = Problem("options.period_us", "the period as period_us of the scenario, us", found)
             raise InputError([problem])
@@ -177,20 +177,22 @@ class Scenario:
         if self.preemption not in PREEMPTION:
             problems.append(Problem("preemption", "one of " + ", ".join(PREEMPTION), repr(self.preemption)))
         problems += self._wrong_placed()
-        if self.sampling_us is not None and not (self.sampling_us > 0 and math.isfinite(self.sampling_us)):
-            problems.append(Problem("sampling_us", "a time above 0, or none for off", f"{self.sampling_us}"))
-        elif self.sampling_us is not None:
+        has_horizon = is_number(self.horizon_us) and self.horizon_us > 0
+        if self.sampling_us is not None and not (is_number(self.sampling_us) and 0 < self.sampling_us < math.inf):
+            problems.append(Problem("sampling_us", "a time above 0, or none for off", as_found(self.sampling_us)))
+        elif self.sampling_us is not None and has_horizon:
             least_us = min(float(work.arrival_us[-1]), self.horizon_us)  # the run takes at least this long
             if least_us / self.sampling_us > MAX_SAMPLES:
                 expected = f"an interval that gives at most {MAX_SAMPLES:,} samples"
                 found = f"{self.sampling_us:g} us in a run of {least_us:g} us or more"
                 problems.append(Problem("sampling_us", expected, found, "Sample less often."))
-        if not 0 < self.period_us < math.inf:
-            problems.append(Problem("period_us", "a time above 0", f"{self.period_us}"))
-        if not self.horizon_us > 0:
-            problems.append(Problem("horizon_us", "a time above 0", f"{self.horizon_us}"))
-        if not 0 <= self.seed < 2**63:
-            problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", f"{self.seed}"))
+        if not has_horizon:
+            problems.append(Problem("horizon_us", "a time above 0", as_found(self.horizon_us)))
+        if not (is_number(self.period_us) and 0 < self.period_us < math.inf):
+            problems.append(Problem("period_us", "a time above 0", as_found(self.period_us)))
+        if not (is_whole(self.seed) and 0 <= self.seed < 2**63):
+            found = str(self.seed) if is_whole(self.seed) else as_found(self.seed)
+            problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", found))
         if problems:
             raise InputError(problems)
 

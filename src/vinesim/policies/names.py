@@ -1,7 +1,7 @@
 """Find undefined names in a policy's functions from their byte code, before anything runs or compiles.
 
-Checked are names of the module and of its modules' contents, and what a decision reads of ``view.options``,
-``view.scratch`` and ``view`` itself. Attributes of anything else are left to the run.
+Checked are names of the module and of its modules' contents, and what a decision reads of ``model``, ``view``,
+``view.options`` and ``view.scratch``. Attributes of anything else are left to the run.
 """
 
 import builtins
@@ -19,10 +19,10 @@ from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.model.errors import Problem
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Policy
 from vinesim.policies.declarations import functions_of
-from vinesim.state.layout import View
+from vinesim.state.layout import Model, View
 
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
-Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view.options, view.options.mode ...
+Parts = Mapping[tuple[str, ...], Collection[Any]]  # what can be read of view, view.options, view.options.mode ...
 
 
 def unknown_names(policy: Policy) -> list[Problem]:
@@ -44,12 +44,20 @@ def unknown_names(policy: Policy) -> list[Problem]:
     for function in functions_of(rule):
         if Path(function.__code__.co_filename).parent != own:
             continue
-        view = function.__code__.co_varnames[2] if parts and function is rule else None
-        for line, name, known in _faults(function, function.__code__, view, parts):
+        known_of = _of_arguments(function.__code__, parts) if parts and function is rule else {}
+        for line, name, known in _faults(function, function.__code__, known_of):
             where = f"{_short(function.__code__.co_filename)}:{line}"
             expected = f"one of {', '.join(known)}" if 0 < len(known) < 20 else "a name that is defined"
             found[Problem(where, expected, name, did_you_mean(name.rpartition(".")[2], known))] = None
     return list(found)
+
+
+def _of_arguments(code: CodeType, parts: Parts) -> Parts:
+    """What can be read of the arguments of ``decide``, whatever they are called there; the state differs between the
+    engines."""
+    model, _, view = code.co_varnames[:3]
+    of_view = {(view, *path): known for path, known in parts.items()}
+    return {(model,): Model._fields, (view,): View._fields, **of_view}
 
 
 def _short(file: str) -> str:
@@ -58,30 +66,26 @@ def _short(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
-def _faults(
-    function: FunctionType, code: CodeType, view: str | None, parts: Parts
-) -> Iterator[tuple[int, str, Collection[str]]]:
+def _faults(function: FunctionType, code: CodeType, known_of: Parts) -> Iterator[tuple[int, str, Collection[str]]]:
     """Yield (line, name, known names) of each undefined name in a code object and those nested in it."""
     names = ChainMap(function.__globals__, vars(builtins))
     for line, path in _paths(code, code.co_linetable):
-        yield from _fault(line, path, view, parts, names)
+        yield from _fault(line, path, known_of, names)
     for inner in code.co_consts:
         if inspect.iscode(inner):
-            yield from _faults(function, inner, None, parts)
+            yield from _faults(function, inner, {})
 
 
 def _fault(
-    line: int, path: tuple[str, ...], view: str | None, parts: Parts, names: Mapping[str, Any]
+    line: int, path: tuple[str, ...], known_of: Parts, names: Mapping[str, Any]
 ) -> Iterator[tuple[int, str, Collection[str]]]:
     kind, first, *rest = path
     if kind == "local":
-        if first == view and rest:
-            if rest[0] not in View._fields:
-                yield line, f"{first}.{rest[0]}", View._fields
-            for i in (1, 2):
-                if len(rest) > i and (known := parts.get(tuple(rest[:i]))) is not None and rest[i] not in known:
-                    yield line, ".".join((first, *rest[: i + 1])), known
-                    break
+        for i in range(len(rest)):
+            known = known_of.get((first, *rest[:i]))
+            if known is not None and rest[i] not in known:
+                yield line, ".".join((first, *rest[: i + 1])), known
+                break
         return
     if first not in names:
         yield line, first, names

@@ -1,0 +1,49 @@
+"""Numbers given from Python that are none, or of no use: each is an input error that names the argument."""
+
+import pytest
+
+import vinesim as vs
+from vinesim.model.application import Application
+from vinesim.model.failure import Failures, Times
+
+
+def scenario(**parts):
+    work = vs.Workload([0], [0, 1], [0.0], [1.0], [0.0], [0], [0], [-1], task_types=(vs.TaskType("T"),))
+    return vs.Scenario(vs.Datacenter.of([("CPU", 0, 0)], [vs.ProcessorType("CPU")]), work, affinity=[[1.0]], **parts)
+
+
+ROW, ABOVE, TIME = "a row of type, rack and shelf", "a finite number above 0", "a finite time, 0 or more"
+WRONG = [
+    (lambda: vs.Datacenter.of([("GPU", 0), 7]),
+     f"datacenter.units[0]: expected {ROW}, found ('GPU', 0)", f"datacenter.units[1]: expected {ROW}, found 7"),
+    (lambda: vs.Datacenter.of([("GPU", "a", 0)]), f"datacenter.units[0]: expected {ROW}, found ('GPU', 'a', 0)"),
+    (lambda: vs.Datacenter.of([("GPU", 0.5, 0)]), "datacenter.rack[0]: expected a whole number"),
+    (lambda: vs.Network(inter_rack="fast", hops_intra=True),
+     "network.inter_rack: expected a bandwidth above 0, or null for free, found 'fast'",
+     "network.hops_intra: expected a finite number, 0 or more, found True"),
+    (lambda: vs.ProcessorType("X", capacity="8"), f"processor type X, capacity: expected {ABOVE}, found '8'"),
+    (lambda: vs.ProcessorType("X", price=[1]),
+     "processor type X, price: expected a finite number, 0 or more, found [1]"),
+    (lambda: Application("a", "soon", gang_size=1.5),
+     f"application a, relative_deadline_us: expected {ABOVE}, found 'soon'",
+     "application a, gang_size: expected a whole number, 1 or more, found 1.5"),
+    (lambda: scenario(seed=1.5, horizon_us="late", sampling_us="often", period_us=None),
+     "sampling_us: expected a time above 0, or none for off, found 'often'",
+     "horizon_us: expected a time above 0, found 'late'",
+     "period_us: expected a time above 0, found None",
+     "seed: expected an integer from 0 to 2^63 - 1, found 1.5"),
+    (lambda: scenario(outages=[vs.Outage(0, 0, "noon"), vs.Outage(0, 0, -1.0)]),
+     "outages[0].down: expected a time, us, found 'noon'", f"outages[1].down: expected {TIME}, found -1"),
+    (lambda: scenario(failures=[Failures(5, Times("1 h"))]),
+     "failures[0].until: expected a distribution, such as Times(mean_us=1e9), found 5",
+     f"failures[0].repair.mean: expected {TIME}, found '1 h' us"),
+    (lambda: scenario(partitions=[vs.Partition("p", quota={"CPU": "all"})]),
+     f"partitions[0].quota.CPU: expected {ABOVE}, found 'all'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "told"), [(make, told) for make, *told in WRONG])
+def test_each_is_named_with_what_was_found(make, told):
+    with pytest.raises(vs.InputError) as error:
+        make()
+    assert [line for line in told if line not in str(error.value)] == []
