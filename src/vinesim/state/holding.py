@@ -103,7 +103,7 @@ def hold_rest(model, state, task, kind, unit):
         keep_room = _take(state, first, asked.first, asked.n_first) < beside.first_full
         keep_room &= _take(state, second, asked.second, asked.n_second) < beside.second_full
     if not keep_room:
-        _hold_more(model, state, task, unit, _index_soles(model, state, node))
+        _hold_others(model, state, task, unit)
     elif asked.has_more:
         _hold_more(model, state, task, unit, SOLES)
     note_change(model, state, unit)
@@ -124,7 +124,7 @@ def release_rest(model, state, task, unit):
         keep_room = _give_back(state, first, asked.first, asked.n_first) < beside.first_full
         keep_room &= _give_back(state, second, asked.second, asked.n_second) < beside.second_full
     if not keep_room:
-        _release_more(model, state, task, unit, _index_soles(model, state, node))
+        _release_others(model, state, task, unit)
     elif asked.has_more:
         _release_more(model, state, task, unit, SOLES)
     note_change(model, state, unit)
@@ -189,6 +189,19 @@ def _note(state, place, unit):
 def _first_companion(model, state, task):
     """Return the place of a task's first companion."""
     return model.task_held[task] + model.kind_units[queries.task_type(model, state, task)] - 1
+
+
+@kernel
+def _hold_others(model, state, task, unit):
+    """Let a task hold the rest of its lead and its companions, where the first two of these are not held yet or have
+    left the index of units with room as it was."""
+    _hold_more(model, state, task, unit, _index_soles(model, state, not_negative(model.unit_node[unit])))
+
+
+@kernel
+def _release_others(model, state, task, unit):
+    """Free the same, where the first two companions are not freed yet or have left the index as it was."""
+    _release_more(model, state, task, unit, _index_soles(model, state, not_negative(model.unit_node[unit])))
 
 
 @kernel
