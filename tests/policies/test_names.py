@@ -92,7 +92,13 @@ def test_batch_policies_are_checked_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "decide", ["view.scratch.last[0] > 0", "model.task_job.shape[0] > state.now_us", "len(str(abs(-1))) > 9"]
+    "decide",
+    [
+        "view.scratch.last[0] > 0",
+        "model.task_job.shape[0] > state.now_us",
+        "len(model._asdict()) > 200",
+        "len(str(abs(-1))) > 9",
+    ],
 )
 def test_what_is_there_is_no_problem(tmp_path, decide):
     resolve(f"{write(tmp_path, decide=decide)}:Mine")

@@ -12,6 +12,7 @@ from tests.policies.kinds.overcommit import Pile
 from tests.properties.equivalence import differences, mostly_slow
 from tests.real_nodes import is_possible, real_scenario, wrong
 from tests.strategies import with_policy
+from vinesim.model.workload import ANYWHERE, NO_GANG, RACK
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import policies
 
@@ -78,35 +79,45 @@ def test_all_that_must_hold_of_every_result_holds(name):
         assert violations(case, done, policies()[name]()) == [], seed
 
 
-def with_companions(seed, policy):
+def with_companions(seed, policy, has_gangs, has_outages):
     """Tasks with up to three companions, on nodes most of which have one unit of each; some have two, or none."""
     random = np.random.default_rng(seed)
     types = [vs.ProcessorType("GPU"), *(vs.ProcessorType(name, capacity=4.0) for name in ("CPU", "MEM", "DISK"))]
     names = ["GPU", "CPU", "MEM", "DISK"][: 2 + seed % 3]
     n_units = [[random.integers(1, 4), *random.choice([1, 1, 1, 1, 2, 0], len(names) - 1)] for _ in range(5)]
-    n_units[0][1:] = [1] * (len(names) - 1)
+    n_units[0] = [3] + [1] * (len(names) - 1)
     units = [
         (p, v // 3, v % 3) for v, row in enumerate(n_units) for p, n in zip(names, row, strict=True) for _ in range(n)
     ]
-    n = 40
+    n, of_job = 40, 2 if has_gangs else 1
+    n_jobs, most = n // of_job, 1.3 if has_gangs else 4.0
     work = vs.Workload(
-        [0] * n, np.arange(n + 1), np.cumsum(random.exponential(1.0, n)), random.exponential(5.0, n), *np.zeros((3, n)),
-        [-1] * n, task_types=(vs.TaskType("T"),), priority=random.integers(0, 3, n).astype(float),
-        units=np.where(random.random(n) < 0.2, n_units[0][0], 1), lead_types=[0] * n, lead_sets=(("GPU",),),
-        companions={name: random.choice([0.0, 0.1, 1.3, 4.0], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]},
+        [0] * n_jobs, np.arange(0, n + 1, of_job), np.cumsum(random.exponential(of_job, n_jobs)),
+        random.exponential(5.0, n), *np.zeros((3, n)), [-1] * n, task_types=(vs.TaskType("T"),),
+        priority=random.integers(0, 3, n_jobs).astype(float),
+        units=np.where(random.random(n) < 0.2, 1 if has_gangs else 3, 1), lead_types=[0] * n, lead_sets=(("GPU",),),
+        companions={name: random.choice([0.0, 0.1, 1.3, most], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]},
+        gang_within=random.choice([NO_GANG, RACK, ANYWHERE], n_jobs) if has_gangs else None,
     )  # fmt: skip
-    affinity = [[1.0], [0.0], [0.0], [0.0]]
-    return vs.Scenario(vs.Datacenter.of(units, types), work, policy, affinity=affinity, seed=seed)
+    outages = [vs.Outage(0, 0, 8.0, 12.0), vs.Outage(0, 1, 10.0, 30.0)] if has_outages else []
+    center, affinity = vs.Datacenter.of(units, types), [[1.0], [0.0], [0.0], [0.0]]
+    return vs.Scenario(center, work, policy, affinity=affinity, seed=seed, outages=outages)
 
 
-@pytest.mark.parametrize("name", ["high", "priority", "easy_backfill"])
-def test_both_engines_agree_on_companions_of_which_nodes_have_one_several_or_none(name):
-    n_held = 0
+@pytest.mark.parametrize(
+    ("name", "has_gangs", "has_outages"),
+    [("high", False, False), ("easy_backfill", False, False), ("priority", False, True), ("srtf", True, True)],
+)
+def test_both_engines_agree_on_companions_of_which_nodes_have_one_several_or_none(name, has_gangs, has_outages):
+    n_held = n_lost = 0
     for seed in range(N_SCENARIOS):
-        case = with_companions(seed, name)
+        case = with_companions(seed, name, has_gangs, has_outages)
         assert differences(case) == [], seed
-        n_held += len(vs.simulate(case, engine="compiled").outcome.held.row)
+        done = vs.simulate(case, engine="compiled").outcome
+        n_held += len(done.held.row)
+        n_lost += 0 if done.early_held is None else len(done.early_held.row)
     assert n_held > 30 * N_SCENARIOS
+    assert (n_lost > 0) == has_outages
 
 
 def test_what_no_node_can_hold_is_refused_before_the_run():

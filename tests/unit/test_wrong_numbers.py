@@ -1,5 +1,9 @@
 """Numbers given from Python that are none, or of no use: each is an input error that names the argument."""
 
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 import vinesim as vs
@@ -17,6 +21,7 @@ WRONG = [
     (lambda: vs.Datacenter.of([("GPU", 0), 7]),
      f"datacenter.units[0]: expected {ROW}, found ('GPU', 0)", f"datacenter.units[1]: expected {ROW}, found 7"),
     (lambda: vs.Datacenter.of([("GPU", "a", 0)]), f"datacenter.units[0]: expected {ROW}, found ('GPU', 'a', 0)"),
+    (lambda: vs.Datacenter.of([(["GPU"], 0, 0)]), f"datacenter.units[0]: expected {ROW}, found (['GPU'], 0, 0)"),
     (lambda: vs.Datacenter.of([("GPU", 0.5, 0)]), "datacenter.rack[0]: expected a whole number"),
     (lambda: vs.Network(inter_rack="fast", hops_intra=True),
      "network.inter_rack: expected a bandwidth above 0, or null for free, found 'fast'",
@@ -24,6 +29,17 @@ WRONG = [
     (lambda: vs.ProcessorType("X", capacity="8"), f"processor type X, capacity: expected {ABOVE}, found '8'"),
     (lambda: vs.ProcessorType("X", price=[1]),
      "processor type X, price: expected a finite number, 0 or more, found [1]"),
+    (lambda: vs.ProcessorType("X", price=-10**400), "found -1000"),
+    (lambda: vs.ProcessorType("X", rates=[1.0, 0.5], capacity="2"), f"X, capacity: expected {ABOVE}, found '2'"),
+    (lambda: vs.ProcessorType("X", power_curve_w=["a"] * 11), "X, power_curve_w: expected 11 powers"),
+    (lambda: vs.Network(inter_rack=Fraction(-1, 2)), "network.inter_rack: expected a bandwidth "
+     "above 0, or null for free, found -1/2"),
+    (lambda: Application("a", 1.0, nodes=[(0, 0)], gang_size="2"), "gang_size: expected a whole number, 1 or more, "
+     "found '2'"),
+    (lambda: Application("a", 1.0, max_consolidated=1.0000001), "found 1.0000001"),
+    (lambda: scenario(seed=1.0), "seed: expected an integer from 0 to 2^63 - 1, found 1.0"),
+    (lambda: scenario(period_us="x", options={"period_us": 5}), "options.period_us: expected the period as "
+     "period_us of the scenario, us, found 5 beside period_us='x'"),
     (lambda: Application("a", "soon", gang_size=1.5),
      f"application a, relative_deadline_us: expected {ABOVE}, found 'soon'",
      "application a, gang_size: expected a whole number, 1 or more, found 1.5"),
@@ -40,6 +56,25 @@ WRONG = [
     (lambda: scenario(partitions=[vs.Partition("p", quota={"CPU": "all"})]),
      f"partitions[0].quota.CPU: expected {ABOVE}, found 'all'"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("units", [
+    np.array([["GPU", 1, 0]], dtype=object),
+    np.array([("GPU", 1, 0)], [("type", "U9"), ("rack", "i4"), ("shelf", "i4")]),
+    [["GPU", "1", "0"]],
+    [("GPU", np.int64(1), 0.0)],
+])  # fmt: skip
+def test_rows_of_units_may_be_of_any_kind(units):
+    center = vs.Datacenter.of(units)
+    assert (center.count_by_type(), center.rack.tolist(), center.shelf.tolist()) == ({"GPU": 1}, [1], [0])
+
+
+def test_numbers_may_be_of_any_kind():
+    case = scenario(horizon_us=Decimal(3), seed=np.int64(7))
+    assert case.horizon_us == 3
+    assert vs.Partition("p", quota={"CPU": "3", "GPU": Decimal(2)}).quota == {"CPU": 3.0, "GPU": 2.0}
+    assert vs.ProcessorType("X", capacity=np.array(3.0)).capacity == 3
+    assert vs.Network(inter_rack=Decimal("1e9"), hop_latency_us=Fraction(1, 2)).tier_bandwidth[2] == 1e9
 
 
 @pytest.mark.parametrize(("make", "told"), [(make, told) for make, *told in WRONG])

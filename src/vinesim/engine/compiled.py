@@ -38,7 +38,7 @@ class CompiledRun:
         """``bind`` returns the loop for a policy's function; without it, the policy is inlined."""
         self.model = model
         made = bind(policy.decide, loop_for(len(model.kind_units) > 0))
-        self.state = build_state(model, seed, ends_early=ends_early, capacities_stay=not ends_early, **made.keeps)
+        self.state = build_state(model, seed, ends_early=ends_early, **made.keeps)
         self._decide = policy.decide
         self._loop = made.loop
         self._options = build_options(policy.values_of_options())

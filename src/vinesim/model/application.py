@@ -42,7 +42,7 @@ class Application:
         nodes = tuple((int(rack), int(shelf)) for rack, shelf in self.nodes)
         if len(set(nodes)) < len(nodes):
             problems.append(Problem(f"{where}, nodes", "each node once", f"{len(nodes) - len(set(nodes))} again"))
-        if nodes and len(nodes) < self.gang_size:
+        if not problems and nodes and len(nodes) < self.gang_size:
             problems.append(Problem(f"{where}, nodes", f"{self.gang_size} or more, one per task", f"{len(nodes)}"))
         if problems:
             raise InputError(problems)

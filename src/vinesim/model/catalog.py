@@ -74,7 +74,7 @@ class ProcessorType:
             for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
             if (value := getattr(self, what)) is not None and not (is_number(value) and 0 <= value < math.inf)
         ]
-        problems += self._wrong_curve() + self._wrong_rates()
+        problems = problems or self._wrong_curve() + self._wrong_rates()
         if problems:
             raise InputError(problems)
         if self.power_curve_w is not None:
@@ -95,7 +95,7 @@ class ProcessorType:
         if curve is None:
             return []
         problems = []
-        if len(curve) != len(CURVE_SHARES) or not all(0 <= power < math.inf for power in curve):
+        if len(curve) != len(CURVE_SHARES) or not all(is_number(power) and 0 <= power < math.inf for power in curve):
             expected = f"{len(CURVE_SHARES)} powers, finite, 0 or more: at 0 %, 10 % ... 100 %"
             problems.append(Problem(f"{name}, power_curve_w", expected, f"{list(curve)}"))
         if self.dynamic_power_w is not None:

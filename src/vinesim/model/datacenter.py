@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +10,18 @@ from vinesim.model.arrays import as_column
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType, codes_of
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found, is_number
+from vinesim.model.scalars import as_found
 
 MAX_RACKS = 10_000_000
+
+
+def _row(given: Any) -> tuple[str, float, float] | None:
+    """Return the type, rack and shelf of a row, numbers also from texts; None if it is no such row."""
+    try:
+        name, rack, shelf = given
+        return (name, float(rack), float(shelf)) if isinstance(name, str) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +100,11 @@ class Datacenter:
         cls, units: Iterable[tuple[str, int, int]], processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES
     ) -> "Datacenter":
         """Build from (type name, rack, shelf) rows, e.g. ``Datacenter.of([("GPU", 0, 1)])``."""
-        rows, codes = list(units), codes_of(processor_types)
-        expected = "a row of type, rack and shelf"
-        wrong = [
-            Problem(f"datacenter.units[{i}]", expected, as_found(row))
-            for i, row in enumerate(rows)
-            if not (isinstance(row, Sequence) and len(row) == 3 and is_number(row[1]) and is_number(row[2]))
-        ]
-        if wrong:
-            raise InputError(wrong)
+        given, codes = list(units), codes_of(processor_types)
+        rows = [row for row in map(_row, given) if row is not None]
+        if len(rows) < len(given):
+            wrong, expected = [i for i, row in enumerate(given) if _row(row) is None], "a row of type, rack and shelf"
+            raise InputError([Problem(f"datacenter.units[{i}]", expected, as_found(given[i])) for i in wrong])
         unknown = [
             Problem(f"datacenter.units[{i}]", "one of " + ", ".join(codes), repr(name), "Define the type first.")
             for i, (name, _, _) in enumerate(rows)

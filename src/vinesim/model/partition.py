@@ -5,15 +5,24 @@ Source: Slurm's partitions, GrpTRES and MaxTRESPerUser; Kubernetes' ResourceQuot
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from vinesim.model.arrays import as_column
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found, is_number
+from vinesim.model.scalars import as_found
 from vinesim.model.workload import NO_PARTITION, Workload
+
+
+def _as_float(value: Any) -> Any:
+    """Return a number, or a text that is one, as a float; anything else as it is."""
+    with suppress(TypeError, ValueError, OverflowError):
+        return float(value)
+    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +46,7 @@ class Partition:
             object.__setattr__(self, "nodes", flat.reshape(-1, 2))
         for name in ("quota", "user_quota"):
             quotas = getattr(self, name).items()
-            object.__setattr__(self, name, {types: float(q) if is_number(q) else q for types, q in quotas})
+            object.__setattr__(self, name, {types: _as_float(most) for types, most in quotas})
 
     def has(self, rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
         """[n] bool: which of these places are nodes of the partition."""
@@ -94,7 +103,7 @@ def _wrong_quotas(where: str, one: Partition, center: Datacenter, work: Workload
             if unknown:
                 expected = "processor types of the datacenter: " + ", ".join(known)
                 yield Problem(f"{where}.{kind}", expected, repr(unknown[0]))
-            if not (is_number(most) and 0 < most < math.inf):
+            if not (isinstance(most, float) and 0 < most < math.inf):
                 yield Problem(f"{where}.{kind}.{types}", "a finite number above 0", as_found(most))
     if one.user_quota and work.user is None:
         yield Problem(f"{where}.user_quota", "jobs with users", "none", "Give the jobs a column user.")

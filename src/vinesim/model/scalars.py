@@ -1,19 +1,24 @@
-"""Single numbers that a user gives from Python: what is one, and how an error shows what was given."""
+"""Single numbers that a user gives from Python: which values are numbers, and how an error shows a value."""
 
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, of Python or of NumPy. A truth value is none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    """Whether a value is a number of Python or NumPy, or an array of no dimension with one; True and False are not."""
+    if isinstance(value, Real | Decimal):
+        return not isinstance(value, bool)
+    return getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None) is not None and value.dtype.kind in "iuf"
 
 
 def is_whole(value: Any) -> bool:
-    """Whether it is a whole number."""
+    """Whether it is a whole number, of a type for whole numbers."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def as_found(value: Any) -> str:
     """Return a value as an error shows it."""
-    return f"{value:g}" if is_number(value) else repr(value)[:60]
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return (str(value) if is_number(value) else repr(value))[:60]

@@ -111,13 +111,14 @@ class Scenario:
             return
         value = self.options["period_us"]
         if not is_number(value) or self.period_us not in (PERIOD_US, value):
-            found = repr(value)[:60] + ("" if self.period_us == PERIOD_US else f" beside period_us={self.period_us:g}")
+            beside = "" if self.period_us == PERIOD_US else f" beside period_us={as_found(self.period_us)}"
+            found = repr(value)[:60] + beside
             problem = Problem("options.period_us", "the period as period_us of the scenario, us", found)
             raise InputError([problem])
         rest = {name: value for name, value in self.options.items() if name != "period_us"}
         object.__setattr__(self, "options", rest)
         object.__setattr__(self, "period_us", float(value))
-        text = f"the period belongs to the scenario: give Scenario period_us={value:g} instead of an option"
+        text = f"the period belongs to the scenario: give Scenario period_us={as_found(value)} instead of an option"
         warnings.warn(text, InputWarning, stacklevel=4)
 
     def _check(self) -> None:
@@ -191,8 +192,7 @@ class Scenario:
         if not (is_number(self.period_us) and 0 < self.period_us < math.inf):
             problems.append(Problem("period_us", "a time above 0", as_found(self.period_us)))
         if not (is_whole(self.seed) and 0 <= self.seed < 2**63):
-            found = str(self.seed) if is_whole(self.seed) else as_found(self.seed)
-            problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", found))
+            problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", repr(self.seed)[:60]))
         if problems:
             raise InputError(problems)
 

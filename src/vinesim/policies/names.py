@@ -56,8 +56,9 @@ def _of_arguments(code: CodeType, parts: Parts) -> Parts:
     """What can be read of the arguments of ``decide``, whatever they are called there; the state differs between the
     engines."""
     model, _, view = code.co_varnames[:3]
-    of_view = {(view, *path): known for path, known in parts.items()}
-    return {(model,): Model._fields, (view,): View._fields, **of_view}
+    found = {(model,): dir(Model), (view,): View._fields, **{(view, *path): known for path, known in parts.items()}}
+    changed = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("STORE_FAST")}
+    return {path: known for path, known in found.items() if path[0] not in changed}
 
 
 def _short(file: str) -> str:

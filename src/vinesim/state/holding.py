@@ -193,20 +193,20 @@ def _first_companion(model, state, task):
 
 @kernel
 def _hold_others(model, state, task, unit):
-    """Let a task hold the rest of its lead and its companions, where the first two of these are not held yet or have
-    left the index of units with room as it was."""
+    """Let a task hold the rest of its lead and its companions. The first two of these are not held yet, or are held but
+    the index of units with room does not know it."""
     _hold_more(model, state, task, unit, _index_soles(model, state, not_negative(model.unit_node[unit])))
 
 
 @kernel
 def _release_others(model, state, task, unit):
-    """Free the same, where the first two companions are not freed yet or have left the index as it was."""
+    """Free the same; in the same way."""
     _release_more(model, state, task, unit, _index_soles(model, state, not_negative(model.unit_node[unit])))
 
 
 @kernel
 def _hold_more(model, state, task, unit, begin):
-    """Let a task hold the rest of its lead, and its companions from ``begin`` on."""
+    """Let a task hold the rest of its lead, and its companions from number ``begin`` on."""
     kind, node = queries.task_type(model, state, task), not_negative(model.unit_node[unit])
     if model.kind_units[kind] > 1:
         _hold_lead(model, state, task, unit)

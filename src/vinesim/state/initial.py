@@ -29,15 +29,14 @@ def build_state(
     counts_tasks: bool = False,
     indexes_nodes: bool = True,
     sets_offers: bool = False,
-    capacities_stay: bool = False,
 ) -> State:
     """Return the state before the first event: every unit idle, no job arrived.
 
     ``counts_free`` keeps the counts of units with room that make ``random_free`` fast; ``ends_early`` keeps what is
     needed where segments may end before their tasks are done; ``scores_nodes`` the scores of nodes, ``counts_kinds``
     how many tasks of each type run on each node, and ``counts_tasks`` how many in all, if there are many nodes;
-    ``indexes_nodes`` the index of nodes with room, where tasks hold several units. ``capacities_stay`` says that no
-    unit goes down, and ``sets_offers`` that the policy may change what units offer.
+    ``indexes_nodes`` the index of nodes with room, where tasks hold several units. ``sets_offers`` says that the policy
+    may change what units offer.
     """
     n_units, n_tasks, n_types = len(model.unit_type), len(model.task_operations), len(model.affinity)
     n_groups = len(model.group_task_type)
@@ -139,7 +138,7 @@ def build_state(
         node_busy=busy[0],
         node_busy_1=busy[1],
         node_busy_2=busy[2],
-        node_beside=beside(model, capacities_stay and not sets_offers),
+        node_beside=beside(model, not sets_offers),
         node_offers=np.zeros((n_nodes, n_offers) if keeps_offers else (0, 0), np.uint64),
         node_fitting=np.zeros(n_nodes * len(model.companion_type) if keeps_offers else 0, np.int32),
         node_kinds=np.zeros((n_nodes, n_kinds) if counts_kinds else (0, 0), np.int32),

@@ -195,14 +195,14 @@ ENDED = np.dtype(  # a row of the log of early ends; see model.result.EarlyEnds
 )
 
 
-BESIDE = np.dtype(  # the first two companions at a node; where there are fewer, any unit of it, of which none is asked
+BESIDE = np.dtype(  # the first two companions at a node; where there are fewer, a unit of which nothing is asked
     [
         ("are_sole", "i4"),  # whether the node has just one unit of the type of each
         ("first", "i4"),  # these units, else 0
         ("second", "i4"),
-        ("first_full", "f8"),  # the load from which on a unit has no room; -1: not known
+        ("first_full", "f8"),  # the load from which on a unit has no room; -1: not known, infinite: nothing is asked
         ("second_full", "f8"),
-        ("first_ample", "f8"),  # the load up to which it has room for any amount that a class asks for; -1: not known
+        ("first_ample", "f8"),  # the load up to which it has room for any amount that a class asks for; in the same way
         ("second_ample", "f8"),
     ],
     align=True,
@@ -278,7 +278,7 @@ class State(NamedTuple):
     # UNFIT: it has none; state/least_busy.py; or [0, 0]
     node_busy_1: np.ndarray  # [P, V / 64] int32: the highest of each 64 of these; or [0, 0]
     node_busy_2: np.ndarray  # [P, V / 4096] int32: the highest of each 64 of those; or [0, 0]
-    node_beside: np.ndarray  # [V] of BESIDE; it does not change
+    node_beside: np.ndarray  # [V] of BESIDE, or [0]; it does not change
     node_offers: np.ndarray  # [V, S P / 64] uint64: types of which a node has room for such a lead, as kind_types;
     # state/node_offers.py; or [0, 0]
     node_fitting: np.ndarray  # [V C] int32: how many of the amounts asked of each companion it has room for; or [0]

@@ -21,7 +21,8 @@ def empty_rooms(model: Model) -> np.ndarray:
 
 
 def beside(model: Model, capacities_stay: bool) -> np.ndarray:
-    """[V] of BESIDE; what loads leave room follows from the capacities, if these stay."""
+    """[V] of BESIDE; what loads leave room follows from the capacities, if these stay. All units of a node that is down
+    are down, so that the lead of a task has no room there."""
     n, n_nodes = len(model.companion_type), len(model.node_rack)
     found = np.zeros(n_nodes if len(model.kind_units) else 0, BESIDE)
     sole = model.node_sole.reshape(len(found), n)
