@@ -80,7 +80,8 @@ def test_all_that_must_hold_of_every_result_holds(name):
 
 
 def with_companions(seed, policy, has_gangs, has_outages):
-    """Tasks with up to three companions, on nodes most of which have one unit of each; some have two, or none."""
+    """Tasks with up to three companions, on nodes most of which have one unit of each; some have two, or none. A
+    quarter of the tasks run on the cores that are companions of the others."""
     random = np.random.default_rng(seed)
     types = [vs.ProcessorType("GPU"), *(vs.ProcessorType(name, capacity=4.0) for name in ("CPU", "MEM", "DISK"))]
     names = ["GPU", "CPU", "MEM", "DISK"][: 2 + seed % 3]
@@ -91,16 +92,19 @@ def with_companions(seed, policy, has_gangs, has_outages):
     ]
     n, of_job = 40, 2 if has_gangs else 1
     n_jobs, most = n // of_job, 1.3 if has_gangs else 4.0
+    runs_on_cores = random.random(n) < 0.25
+    beside = {name: random.choice([0.0, 0.1, 1.3, most], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]}
+    beside["CPU"][runs_on_cores] = 0.0
     work = vs.Workload(
         [0] * n_jobs, np.arange(0, n + 1, of_job), np.cumsum(random.exponential(of_job, n_jobs)),
         random.exponential(5.0, n), *np.zeros((3, n)), [-1] * n, task_types=(vs.TaskType("T"),),
         priority=random.integers(0, 3, n_jobs).astype(float),
-        units=np.where(random.random(n) < 0.2, 1 if has_gangs else 3, 1), lead_types=[0] * n, lead_sets=(("GPU",),),
-        companions={name: random.choice([0.0, 0.1, 1.3, most], n, p=[0.3, 0.3, 0.3, 0.1]) for name in names[1:]},
+        units=np.where(~runs_on_cores & (random.random(n) < 0.2), 1 if has_gangs else 3, 1), demand=[1.0] * n,
+        lead_types=runs_on_cores.astype(int), lead_sets=(("GPU",), ("CPU",)), companions=beside,
         gang_within=random.choice([NO_GANG, RACK, ANYWHERE], n_jobs) if has_gangs else None,
     )  # fmt: skip
     outages = [vs.Outage(0, 0, 8.0, 12.0), vs.Outage(0, 1, 10.0, 30.0)] if has_outages else []
-    center, affinity = vs.Datacenter.of(units, types), [[1.0], [0.0], [0.0], [0.0]]
+    center, affinity = vs.Datacenter.of(units, types), [[1.0], [0.5], [0.0], [0.0]]
     return vs.Scenario(center, work, policy, affinity=affinity, seed=seed, outages=outages)
 
 
