@@ -118,7 +118,7 @@ class Scenario:
         rest = {name: value for name, value in self.options.items() if name != "period_us"}
         object.__setattr__(self, "options", rest)
         object.__setattr__(self, "period_us", float(value))
-        text = f"the period belongs to the scenario: give Scenario period_us={as_found(value)} instead of an option"
+        text = f"the period belongs to the scenario: give Scenario period_us={float(value):g} instead of an option"
         warnings.warn(text, InputWarning, stacklevel=4)
 
     def _check(self) -> None:
