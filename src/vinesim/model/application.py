@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found, is_number
+from vinesim.model.scalars import as_found, is_above_0, is_number
 from vinesim.model.workload import Workload
 
 
@@ -33,7 +33,7 @@ class Application:
         where, problems = f"application {self.name}", []
         for what in ("relative_deadline_us", "average_load"):
             value = getattr(self, what)
-            if not (is_number(value) and 0 < value < math.inf):
+            if not is_above_0(value):
                 problems.append(Problem(f"{where}, {what}", "a finite number above 0", as_found(value)))
         for what in ("max_consolidated", "gang_size"):
             value = getattr(self, what)

@@ -4,13 +4,12 @@ Source: VineSim report, section 5.2.1 (codes), section 6 (meaning of the task ty
 Table 1 (servers).
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scalars import as_found, is_number
+from vinesim.model.scalars import as_found, is_0_or_more, is_above_0
 from vinesim.model.speed_curves import ANY_TASK, Rates, curves_of, full_speed, plain_rates, throughput, wrong_rates
 
 CURVE_SHARES = tuple(step / 10 for step in range(11))  # the utilisations of a power curve
@@ -67,12 +66,12 @@ class ProcessorType:
         problems = [
             Problem(f"processor type {self.name}, {what}", "a finite number above 0", as_found(value))
             for what, value in (("capacity", self.capacity), ("parallelism", self.parallelism))
-            if value is not None and not (is_number(value) and 0 < value < math.inf)
+            if value is not None and not is_above_0(value)
         ]
         problems += [
             Problem(f"processor type {self.name}, {what}", "a finite number, 0 or more", as_found(value))
             for what in ("price", "idle_power_w", "dynamic_power_w", "sleep_power_w")
-            if (value := getattr(self, what)) is not None and not (is_number(value) and 0 <= value < math.inf)
+            if (value := getattr(self, what)) is not None and not is_0_or_more(value)
         ]
         problems = problems or self._wrong_curve() + self._wrong_rates()
         if problems:
@@ -95,7 +94,7 @@ class ProcessorType:
         if curve is None:
             return []
         problems = []
-        if len(curve) != len(CURVE_SHARES) or not all(is_number(power) and 0 <= power < math.inf for power in curve):
+        if len(curve) != len(CURVE_SHARES) or not all(map(is_0_or_more, curve)):
             expected = f"{len(CURVE_SHARES)} powers, finite, 0 or more: at 0 %, 10 % ... 100 %"
             problems.append(Problem(f"{name}, power_curve_w", expected, f"{list(curve)}"))
         if self.dynamic_power_w is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import Problem
 from vinesim.model.outage import Running
-from vinesim.model.scalars import as_found, is_number
+from vinesim.model.scalars import as_found, is_0_or_more, is_above_0
 
 Kind = Literal["exponential", "weibull", "constant"]
 
@@ -65,12 +65,11 @@ def wrong_failures(failures: Sequence[Failures], center: Datacenter) -> Iterator
             if not isinstance(times, Times):
                 yield Problem(f"{where}.{name}", "a distribution, such as Times(mean_us=1e9)", as_found(times))
                 continue
-            is_time = is_number(times.mean_us) and 0 <= times.mean_us < math.inf
-            if not is_time or (name == "until" and times.mean_us == 0):
+            if not is_0_or_more(times.mean_us) or (name == "until" and times.mean_us == 0):
                 yield Problem(f"{where}.{name}.mean", f"a finite time, {least}", f"{as_found(times.mean_us)} us")
             if times.distribution not in get_args(Kind):
                 yield Problem(f"{where}.{name}.distribution", "one of " + ", ".join(get_args(Kind)), times.distribution)
-            if not (is_number(times.shape) and 0 < times.shape < math.inf):
+            if not is_above_0(times.shape):
                 yield Problem(f"{where}.{name}.shape", "a number above 0", as_found(times.shape))
             elif times.shape != 1.0 and times.distribution != "weibull":
                 found = f"{times.shape:g} for the distribution {times.distribution}"

@@ -1,5 +1,6 @@
 """Single numbers that a user gives from Python: which values are numbers, and how an error shows a value."""
 
+import math
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -10,6 +11,16 @@ def is_number(value: Any) -> bool:
     if isinstance(value, Real | Decimal):
         return not isinstance(value, bool)
     return getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None) is not None and value.dtype.kind in "iuf"
+
+
+def is_above_0(value: Any) -> bool:
+    """Whether it is a finite number above 0."""
+    return is_number(value) and 0 < value < math.inf
+
+
+def is_0_or_more(value: Any) -> bool:
+    """Whether it is a finite number, 0 or more."""
+    return is_number(value) and 0 <= value < math.inf
 
 
 def is_whole(value: Any) -> bool:

@@ -23,7 +23,7 @@ from vinesim.model.failure import Failures, wrong_failures
 from vinesim.model.network import PAPER, Network
 from vinesim.model.outage import Outage, wrong_outages
 from vinesim.model.partition import Partition, wrong_partitions
-from vinesim.model.scalars import as_found, is_number, is_whole
+from vinesim.model.scalars import as_found, is_above_0, is_number, is_whole
 from vinesim.model.speed_curves import unknown_task_types
 from vinesim.model.workload import NO_PARTITION, NOT_PLACED, Workload
 
@@ -179,7 +179,7 @@ class Scenario:
             problems.append(Problem("preemption", "one of " + ", ".join(PREEMPTION), repr(self.preemption)))
         problems += self._wrong_placed()
         has_horizon = is_number(self.horizon_us) and self.horizon_us > 0
-        if self.sampling_us is not None and not (is_number(self.sampling_us) and 0 < self.sampling_us < math.inf):
+        if self.sampling_us is not None and not is_above_0(self.sampling_us):
             problems.append(Problem("sampling_us", "a time above 0, or none for off", as_found(self.sampling_us)))
         elif self.sampling_us is not None and has_horizon:
             least_us = min(float(work.arrival_us[-1]), self.horizon_us)  # the run takes at least this long
@@ -189,7 +189,7 @@ class Scenario:
                 problems.append(Problem("sampling_us", expected, found, "Sample less often."))
         if not has_horizon:
             problems.append(Problem("horizon_us", "a time above 0", as_found(self.horizon_us)))
-        if not (is_number(self.period_us) and 0 < self.period_us < math.inf):
+        if not is_above_0(self.period_us):
             problems.append(Problem("period_us", "a time above 0", as_found(self.period_us)))
         if not (is_whole(self.seed) and 0 <= self.seed < 2**63):
             problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", repr(self.seed)[:60]))
