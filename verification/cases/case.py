@@ -1,0 +1,43 @@
+"""A case: a question with one right answer, and the function that asks it."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reported fault."""
+
+    name: str
+    right: str  # the right answer
+    ask: Callable[[Path], str]  # in an empty folder: what is seen, in the words of ``right``
+    seconds: float  # it is stopped, and counts as wrong, after that
+
+
+CASES: list[Case] = []
+
+
+def case(name: str, right: str, seconds: float = 60.0) -> Callable[[Callable[[Path], str]], Callable[[Path], str]]:
+    """Declare a case: the decorated function gets an empty folder and returns what it saw."""
+
+    def declare(ask: Callable[[Path], str]) -> Callable[[Path], str]:
+        CASES.append(Case(name, right, ask, seconds))
+        return ask
+
+    return declare
+
+
+def vinesim(folder: Path, *words: str, seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """Run the command ``vinesim`` in ``folder``; its exit code and its text."""
+    command = [sys.executable, "-m", "vinesim", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
+
+
+def write(folder: Path, **files: str) -> None:
+    """Write text files into ``folder``; a name's last ``_`` is the dot of its ending: ``jobs_csv`` is jobs.csv."""
+    for name, text in files.items():
+        stem, _, ending = name.rpartition("_")
+        (folder / f"{stem}.{ending}").write_text(text)
