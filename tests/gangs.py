@@ -39,9 +39,14 @@ def with_gangs(case: vs.Scenario, dice: SeededDice) -> vs.Scenario:
         "tasks_per_node": np.array([dice.pick((0, 0, 1, 2, 3)) for _ in range(n_jobs)]),
         "placed": None,
     }
+    counts, per_node = np.diff(work.job_first), columns["tasks_per_node"]
+    is_divided = (per_node > 0) & (counts % np.maximum(per_node, 1) == 0)
+    is_divided &= (columns["gang_within"] != NODE) | (counts == per_node)
+    columns["gang_nodes"] = np.where(is_divided & (dice.integer(0, 1) == 1), counts // np.maximum(per_node, 1), 0)
     while True:
         single = columns["gang_within"] == NO_GANG
-        columns["gang_spread"][single], columns["tasks_per_node"][single] = False, 0
+        for name in ("gang_spread", "tasks_per_node", "gang_nodes"):
+            columns[name][single] = 0
         found = replace(case, workload=replace(work, **columns))
         try:
             build_model(found)

@@ -57,7 +57,7 @@ def partition_scenario(
 
 def without_gangs(work: vs.Workload, jobs: np.ndarray) -> vs.Workload:
     """The workload where some jobs are no gangs."""
-    columns = {"gang_within": NO_GANG, "gang_spread": False, "tasks_per_node": 0}
+    columns = {"gang_within": NO_GANG, "gang_spread": False, "tasks_per_node": 0, "gang_nodes": 0}
     told = {name: np.array(getattr(work, name)) for name in columns if getattr(work, name) is not None}
     for name, column in told.items():
         column[jobs] = columns[name]

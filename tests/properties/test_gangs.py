@@ -118,3 +118,7 @@ def wrong(case, done):
         limit = 0 if work.tasks_per_node is None else int(work.tasks_per_node[job])
         if limit and max(nodes.count(node) for node in nodes) > limit:
             yield f"job {job} has more than {limit} tasks at a node"
+        if work.gang_nodes is not None and work.gang_nodes[job]:
+            number = [(task - int(work.job_first[job])) // limit for task in tasks]
+            if len(set(zip(number, nodes, strict=True))) != len(set(number)) or len(set(nodes)) != len(set(number)):
+                yield f"job {job} does not have each {limit} of its tasks at a node"

@@ -21,7 +21,7 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import event_queue, queries
 from vinesim.state.bits import insert, remove
 from vinesim.state.compiled_form import with_gangs
-from vinesim.state.gang_members import forget_places, next_member, unit_of_member
+from vinesim.state.gang_members import at_step, forget_places, next_member, next_step, unit_of_member
 from vinesim.state.gangs import settle
 from vinesim.state.holding import (
     count_task,
@@ -223,12 +223,14 @@ def begin(model, state, task, unit, n_tasks):
         forget_places(model, state)
         return _begin_member(model, state, task, unit, n_tasks)
     settle(model, state, task, unit)
-    member = np.int64(task)
-    while member >= 0:
-        following = next_member(model, state, member)
+    if not _begin_member(model, state, task, unit_of_member(model, state, task), n_tasks):
+        return False
+    step = next_step(model, state, task, -1)
+    while step >= 0:
+        member = at_step(model, task, step)
         if not _begin_member(model, state, member, unit_of_member(model, state, member), n_tasks):
             return False
-        member = following
+        step = next_step(model, state, task, step)
     forget_places(model, state)
     return True
 

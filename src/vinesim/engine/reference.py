@@ -45,11 +45,11 @@ def start(state: ReferenceState, action: Action, may_overcommit: bool) -> None:
     started = [task]
     if action.n_tasks > 1:
         started = [t for t in state.pending if state.group_of(t) == group][: action.n_tasks]
+    members = [task, *attached_to(state, task)]
     units = state.place_of(task, unit) if is_of_gang(state, task) else [unit]
     assert units is not None
-    members = [[one, *attached_to(state, one)] if len(units) > 1 else [one] for one in started]
-    for as_one, of_member in zip(zip(*members, strict=True), units, strict=True):
-        begin(state, list(as_one), of_member)
+    for member, own in zip(members, units, strict=True):
+        begin(state, [one + member - task for one in started], own)
     for one in started:
         state.pending.remove(one)
 

@@ -2,28 +2,37 @@
 
 A gang is a job whose tasks start at one instant or not at all. Only its first unstarted task is pending; the others are
 attached to it. The policy names a unit for that task, the others are placed here: within the node or rack of that unit
-or anywhere, on units of the same type as far as they can run there, at most ``tasks_per_node`` at a node.
+or anywhere, on units of the same type as far as they can run there, at most ``tasks_per_node`` at a node. At a node a
+task takes the first unit with room.
+
+- If the job has a number of nodes, the tasks of each of them go to one node together, each of these to another node,
+  the first one with room for all of its tasks.
+- Packed, the node of the named unit comes first. If all tasks demand the same, the nodes that offer room for most of
+  the rest come next, ties in order of the nodes. Otherwise each task goes to the first node with room.
+- Spread, each node gets one task, round by round.
+- Tasks that demand different things are placed largest first (``state/gang_order.py``), and their places are searched
+  for: where one of them finds none, the one before it goes to its next node with room, and so on.
+
 A request of an application has each task on a node of its own that holds the application's data, all on units of one
 type: of the nodes with room, each task after the first takes the least busy one, the first of several.
-Packed, the node of the first task is filled first; if all demand the same, those that offer room for most of the rest
-come next, ties in order of the nodes; otherwise each task goes to the first node with room. Spread, each node gets one
-task, round by round. At a node a task takes the first unit with room.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any
 
 from vinesim.model.workload import NO_GANG, NODE, RACK
 from vinesim.state import queries
-from vinesim.state.layout import ATTACHED, OF_REQUEST
+from vinesim.state.layout import ATTACHED, MOST_DEAD_ENDS, OF_REQUEST
 from vinesim.state.places import gang_of
 
 
 def attached_to(state: Any, task: int) -> list[int]:
-    """The tasks that start with a pending task."""
-    _, end = gang_of(state.model, task)
-    return [other for other in range(task + 1, end) if state.task_unit[other] == ATTACHED]
+    """The tasks that start with a pending task, in the order in which they are placed."""
+    first, end = gang_of(state.model, task)
+    order = state.model.gang_order[first:end].tolist() if len(state.model.gang_order) else range(task + 1, end)
+    return [other for other in order if state.task_unit[other] == ATTACHED]
 
 
 def is_of_gang(state: Any, task: int) -> bool:
@@ -48,8 +57,8 @@ class Place:
     def __init__(self, state: Any, task: int, unit: int):
         self.state, self.model, self.task = state, state.model, task
         self.p = int(self.model.unit_type[unit])
-        job, node = self.model.task_job[task], int(self.model.unit_node[unit])
-        within = self.model.job_gang[job]
+        self.job, node = self.model.task_job[task], int(self.model.unit_node[unit])
+        within = self.model.job_gang[self.job]
         self.home, self.nodes = node, range(len(self.model.node_rack))
         if within == NODE:
             self.nodes = range(node, node + 1)
@@ -58,13 +67,15 @@ class Place:
             self.nodes = range(self.model.rack_node[rack], self.model.rack_node[rack + 1])
         self.members = attached_to(state, task)
         self.is_request = within == OF_REQUEST
-        self.limit = 1 if self.is_request else int(self.model.job_per_node[job]) or len(self.members) + 1
-        self.is_spread = not self.is_request and bool(self.model.job_spread[job])
-        self.count = dict.fromkeys(self.nodes, 0)
-        self.units: list[int] = []
+        self.has_nodes = not self.is_request and bool(self.model.job_nodes[self.job] > 0)
+        self.is_spread = self.has_nodes or (not self.is_request and bool(self.model.job_spread[self.job]))
+        limit = 1 if self.is_request or self.has_nodes else int(self.model.job_per_node[self.job])
+        self.limit = limit or len(self.members) + 1  # of items at a node: of tasks, or of all tasks for one node
+        self.count = dict.fromkeys(self.nodes, 0)  # node -> items
+        self.units: dict[int, int] = {}  # task -> its unit
 
     def find(self, unit: int) -> list[int] | None:
-        """The unit of the task and of each member, None if they have no room together."""
+        """The units of the task and of those that are attached to it, None if they have no room together."""
         state = self.state
         if self.model.affinity[self.p, state.task_type_of(self.task)] <= 0:
             return None
@@ -74,15 +85,94 @@ class Place:
             if not queries.fits_itself(self.model, state, self.task, unit):
                 return None
             self._hold(self.task, unit)
-            is_found = self._balance() if self.is_request else self._spread() if self.is_spread else self._pack()
-        return self.units if is_found else None
+            self.count[self.home] = 1
+            if not self._place_rest():
+                return None
+        return [self.units[task] for task in (self.task, *self.members)]
+
+    def _place_rest(self) -> bool:
+        """Hold the tasks that are attached. Returns whether all have room."""
+        if self.is_request:
+            return self._balance()
+        if not self.is_spread and self._are_alike([self.task] * len(self.members), self.members):
+            return self._pack_alike()
+        items = [list(tasks) for _, tasks in groupby(self.members, self._item_of)]
+        own = [item for item in items if self._item_of(item[0]) == self._item_of(self.task)]
+        if own and not all(self._hold_at(task, self.home) for task in own[0]):
+            return False
+        return self._search([item for item in items if item not in own])
+
+    def _item_of(self, task: int) -> int:
+        """The number of what goes to one node together: all tasks for one of the job's nodes if they are numbered, else
+        each task."""
+        place = task - int(self.model.job_first[self.job])
+        return place // int(self.model.job_per_node[self.job]) if self.has_nodes else place
+
+    def _search(self, items: list[list[int]]) -> bool:
+        """Hold each item at a node, those that come first at their first possible place. Returns whether all are held.
+
+        If an item has no place, the one before it goes to its next one. Items that demand the same are in the order of
+        their places; if one of them has none at once, it has none either where those like it are elsewhere.
+        """
+        places: list[tuple[int, Before]] = []  # of the items held, and how all was before each
+        begin, is_new, n_dead_ends = 0, True, 0
+        while len(places) < len(items):
+            item, before = items[len(places)], Before(self)
+            place = self._hold_from(item, begin)
+            if place is not None:
+                places.append((place, before))
+                is_new, begin = True, 0
+                if len(places) < len(items) and self._are_alike(item, items[len(places)]):
+                    begin = place + self.is_spread
+                continue
+            n_dead_ends += 1
+            n_back = 1
+            while is_new and n_back <= len(places) and self._are_alike(items[len(places) - n_back], item):
+                n_back += 1
+            if n_dead_ends > MOST_DEAD_ENDS or n_back > len(places):
+                return False
+            place, before = places[-n_back]
+            before.restore()
+            del places[-n_back:]
+            is_new, begin = False, place + 1
+        return True
+
+    def _hold_from(self, item: list[int], begin: int) -> int | None:
+        """Hold an item at the first place with room, from number ``begin`` on. Returns its number.
+
+        Packed, the places are the nodes, that of the named unit first; spread, those without items, then those with
+        one, and so on.
+        """
+        others = [node for node in self.nodes if node != self.home]
+        nodes = list(self.nodes) if self.is_spread else [self.home, *others]
+        n_rounds = min(self.limit, 1 + max(self.count.values())) if self.is_spread else 1
+        for place in range(begin, n_rounds * len(nodes)):
+            n_items, node = place // len(nodes), nodes[place % len(nodes)]
+            is_open = self.count[node] == n_items if self.is_spread else self.count[node] < self.limit
+            if is_open and self._hold_all_at(item, node):
+                return place
+        return None
+
+    def _hold_all_at(self, item: list[int], node: int) -> bool:
+        """Hold the tasks of an item at a node, or none. Returns whether they have room."""
+        before = Before(self)
+        if all(self._hold_at(task, node) for task in item):
+            self.count[node] += 1
+            return True
+        before.restore()
+        return False
+
+    def _hold_at(self, task: int, node: int) -> bool:
+        """Hold a task at a node. Returns whether it has room."""
+        unit = self._unit_at(task, node)
+        if unit >= 0:
+            self._hold(task, unit)
+        return unit >= 0
 
     def _hold(self, task: int, unit: int) -> None:
-        state = self.state
-        self.count[int(self.model.unit_node[unit])] += 1
-        self.units.append(unit)
-        state.unit_load[unit] += queries.demand(self.model, state, task, unit)
-        state.hold_rest(task, unit)
+        self.units[task] = unit
+        self.state.unit_load[unit] += queries.demand(self.model, self.state, task, unit)
+        self.state.hold_rest(task, unit)
 
     def _unit_at(self, task: int, node: int) -> int:
         """The first unit at a node where a task has room: of the type of the first task's, or if it cannot run there of
@@ -94,20 +184,6 @@ class Place:
                 if queries.fits_itself(model, self.state, task, unit):
                     return unit
         return -1
-
-    def _takes(self, task: int, node: int, most: int) -> bool:
-        """Hold the task at a node with less than ``most`` members. Returns whether it has room."""
-        unit = self._unit_at(task, node) if self.count[node] < most else -1
-        if unit >= 0:
-            self._hold(task, unit)
-        return unit >= 0
-
-    def _spread(self) -> bool:
-        for task in self.members:
-            rounds = range(1, self.limit + 1)
-            if not any(self._takes(task, node, level) for level in rounds for node in self.nodes):
-                return False
-        return True
 
     def _balance(self) -> bool:
         model, state = self.model, self.state
@@ -122,37 +198,52 @@ class Place:
             ]
             if not free:
                 return False
-            self._hold(task, min(free, key=lambda unit: queries.node_tasks(model, state, model.unit_node[unit])))
+            unit = min(free, key=lambda unit: queries.node_tasks(model, state, model.unit_node[unit]))
+            self._hold(task, unit)
+            self.count[int(model.unit_node[unit])] += 1
         return True
 
-    def _pack(self) -> bool:
-        if not self._are_alike():
-            nodes = [self.home, *self.nodes]
-            return all(any(self._takes(task, node, self.limit) for node in nodes) for task in self.members)
-        left = list(self.members)
-        while left and self._takes(left[0], self.home, self.limit):
-            left.pop(0)
+    def _pack_alike(self) -> bool:
+        """The node of the named unit is filled, then those that offer room for most of the rest."""
+        left = self._fill(self.members, self.home)
         offers = {node: self._offer(left, node) for node in self.nodes if node != self.home}
         for node in sorted(offers, key=lambda node: -offers[node]):
-            while left and self._takes(left[0], node, self.limit):
-                left.pop(0)
+            left = self._fill(left, node)
         return not left
 
-    def _are_alike(self) -> bool:
+    def _fill(self, left: list[int], node: int) -> list[int]:
+        """Hold tasks at a node while it takes them. Returns the rest."""
+        for i, task in enumerate(left):
+            if self.count[node] == self.limit or not self._hold_all_at([task], node):
+                return left[i:]
+        return []
+
+    def _offer(self, left: list[int], node: int) -> int:
+        """How many of the rest a node has room for."""
+        before = Before(self)
+        n = len(left) - len(self._fill(left, node))
+        before.restore()
+        return n
+
+    def _are_alike(self, some: list[int], others: list[int]) -> bool:
+        """Whether tasks demand the same, one by one."""
         demands = self.model.task_demand
 
         def asked(task: int) -> tuple[int, str]:
             return self.state.task_type_of(task), str(demands[task]) if len(demands) else ""
 
-        return all(asked(task) == asked(self.task) for task in self.members)
+        return list(map(asked, some)) == list(map(asked, others))
 
-    def _offer(self, left: list[int], node: int) -> int:
-        """How many of the rest a node has room for."""
-        n, count = len(self.units), self.count[node]
-        with as_before(self.state):
-            for task in left:
-                if not self._takes(task, node, self.limit):
-                    break
-        offer, self.count[node] = len(self.units) - n, count
-        del self.units[n:]
-        return offer
+
+class Before:
+    """What a trial held at some time."""
+
+    def __init__(self, place: Place):
+        state = self.state = place.state
+        self.place, self.units, self.count = place, dict(place.units), dict(place.count)
+        self.loads, self.held, self.held_by = list(state.unit_load), dict(state.held), list(state.held_by)
+
+    def restore(self) -> None:
+        """Hold that again, with the very loads of then."""
+        self.place.units, self.place.count = self.units, self.count
+        self.state.unit_load, self.state.held, self.state.held_by = self.loads, self.held, self.held_by

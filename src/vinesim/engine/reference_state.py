@@ -101,7 +101,7 @@ class ReferenceState:
         if not is_of_gang(self, task):
             return [0]
         first = int(self.model.job_first[self.model.task_job[task]])
-        return [other - first for other in (task, *attached_to(self, task))]
+        return sorted(other - first for other in (task, *attached_to(self, task)))
 
     def place_of(self, task: int, unit: int) -> list[int] | None:
         """The units of a pending task and of those that are attached to it, None if there is no room for them."""

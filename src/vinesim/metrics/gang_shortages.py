@@ -17,6 +17,7 @@ class Gang:
     within: str  # where they have to be: "node", "rack" or "anywhere"
     per_node: int  # the most at one node
     is_alike: bool  # whether all demand the same
+    n_nodes: int = 0  # the number of nodes with that many tasks each; 0: any number
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,15 @@ def _most(
 
 
 def _offer(place: Place, gang: Gang) -> int:
-    """Return for how many tasks there is room at a node, each on the first units with room."""
+    """Return for how many tasks there is room at a node, each on the first units with room; 0 if that is less than all
+    tasks of one of the gang's nodes."""
     parts = [[_copy(unit) for unit in units] for units in place.parts]
     most, n = min(gang.n_tasks, gang.per_node), 0
     while n < most:
         for c, units in enumerate(parts):
             free = [unit for unit in units if unit.has_room][: place.wanted(c)]
             if len(free) < place.wanted(c):
-                return n
+                return 0 if gang.n_nodes else n
             for unit in free:
                 unit.load += unit.needed
         n += 1

@@ -20,6 +20,7 @@ class Asked(NamedTuple):
     companions: dict[str, float]  # what it holds of one unit of other types
     within: int  # within what the tasks of its job start together, of model.workload; NO_GANG: they do not
     per_node: int  # the most of them at one node, 0: any number
+    n_nodes: int  # the number of nodes with that many tasks each, 0: any number
     task_type: int
 
     def may_run_on(self, record: ExplainRecord, processor_type: int) -> bool:
@@ -34,7 +35,7 @@ def asked_by(record: ExplainRecord, task: int, task_type: int) -> Asked:
     code = int(record.lead[task])
     lead_types = [] if code == ANY_LEAD else record.lead_sets[code]
     beside = {name: float(values[task]) for name, values in record.companions.items() if values[task] > 0}
-    gang = int(record.gang[task]), int(record.tasks_per_node[task])
+    gang = int(record.gang[task]), int(record.tasks_per_node[task]), int(record.gang_nodes[task])
     return Asked(float(record.demand[task]), int(record.n_units[task]), lead_types, beside, *gang, task_type)
 
 

@@ -328,7 +328,7 @@ def _gang(asked: Asked, members: list[Asked]) -> Gang | None:
     if asked.within == NO_GANG or len(members) == 1:
         return None
     is_alike = all(repr(member) == repr(asked) for member in members)  # a demand may be NaN
-    return Gang(len(members), WITHIN[asked.within], asked.per_node or len(members), is_alike)
+    return Gang(len(members), WITHIN[asked.within], asked.per_node or len(members), is_alike, asked.n_nodes)
 
 
 def _waits(arrival_us: float, until_us: float, lost_runs: list[LostRun]) -> list[tuple[float, float]]:

@@ -177,7 +177,9 @@ def gang_lines(found: Waiting, rows: int) -> list[str]:
     if gang is None:
         return []
     where = {"node": " on one node", "rack": " in one rack", "anywhere": ""}[gang.within]
+    where = " on one node" if gang.n_nodes == 1 else where
     limit = f", at most {gang.per_node:,} on a node" if gang.per_node < gang.n_tasks else ""
+    limit = f", {gang.per_node:,} on each of {gang.n_nodes:,} nodes" if gang.n_nodes > 1 else limit
     lines = [f"{gang.n_tasks:,} tasks start together{where}{limit}."]
     if not gang.is_alike:
         lines.append("They demand different things; below all count as if they demanded what this one does.")

@@ -48,6 +48,7 @@ COLUMNS = {
     "gang_within": (np.int8, "jobs"),
     "gang_spread": (np.bool_, "jobs"),
     "tasks_per_node": (np.int32, "jobs"),
+    "gang_nodes": (np.int32, "jobs"),
     "checkpoint_us": (np.float64, "tasks"),
     "restart_us": (np.float64, "tasks"),
     "placed": (np.int32, "tasks"),
@@ -98,6 +99,8 @@ class Workload:
     gang_within: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int8: NO_GANG, NODE, RACK, ANYWHERE
     gang_spread: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] bool: over the nodes; else packed
     tasks_per_node: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [J] int32: the most at one; 0: any
+    # [J] int32: the gang has exactly that many nodes, with tasks_per_node tasks on each; 0: any number of nodes
+    gang_nodes: np.ndarray | None = field(default=None, metadata=IF_GIVEN)
     checkpoint_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64: work between checkpoints
     restart_us: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] float64: what resuming takes
     placed: np.ndarray | None = field(default=None, metadata=IF_GIVEN)  # [N] int32: unit that runs it at 0, NOT_PLACED
@@ -126,12 +129,14 @@ class Workload:
             asked = {name: amount for name, amount in self.companions.items() if amount.any()}
             object.__setattr__(self, "companions", asked or None)
         if self.gang_within is None or (self.gang_within == NO_GANG).all():
-            for name in ("gang_within", "gang_spread", "tasks_per_node"):
+            for name in ("gang_within", "gang_spread", "tasks_per_node", "gang_nodes"):
                 object.__setattr__(self, name, None)
         if self.gang_spread is not None and not self.gang_spread.any():
             object.__setattr__(self, "gang_spread", None)
-        if self.tasks_per_node is not None and not self.tasks_per_node.any():
-            object.__setattr__(self, "tasks_per_node", None)
+        for name in ("tasks_per_node", "gang_nodes"):
+            numbers = getattr(self, name)
+            if numbers is not None and not numbers.any():
+                object.__setattr__(self, name, None)
         if self.lead_types is None or (self.lead_types == ANY_LEAD).all():
             object.__setattr__(self, "lead_types", None)
             object.__setattr__(self, "lead_sets", ())
@@ -286,6 +291,14 @@ class Workload:
             problems.append(
                 Problem(f"workload.tasks_per_node[{j}]", "0, as the job is no gang", str(per_node[j]), remedy)
             )
+        nodes = np.zeros(self.n_jobs, np.int64) if self.gang_nodes is None else self.gang_nodes.astype(np.int64)
+        counts = np.diff(self.job_first)
+        for j in np.flatnonzero((nodes != 0) & (nodes * per_node != counts))[:5]:
+            expected = f"a number so that nodes x tasks_per_node is {counts[j]}, the tasks of the job"
+            problems.append(Problem(f"workload.gang_nodes[{j}]", expected, f"{nodes[j]} x {per_node[j]}"))
+        for j in np.flatnonzero((nodes > 1) & (within == NODE))[:5]:
+            expected = "1, as the tasks are to be within one node"
+            problems.append(Problem(f"workload.gang_nodes[{j}]", expected, str(nodes[j])))
         if self.placed is not None and not problems:
             in_gang = np.repeat((within != NO_GANG) & (np.diff(self.job_first) > 1), np.diff(self.job_first))
             for t in np.flatnonzero((self.placed != NOT_PLACED) & in_gang)[:5]:

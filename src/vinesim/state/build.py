@@ -13,6 +13,7 @@ from vinesim.model.workload import NO_GANG, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts, demands
 from vinesim.state.demand_classes import DemandClasses, classes_of, unmet
+from vinesim.state.gang_order import BY_NUMBER, placing_order
 from vinesim.state.gang_room import check_gangs, gangs_of
 from vinesim.state.groups import number_groups
 from vinesim.state.layout import ASKED, OF_REQUEST, SOLES, Model
@@ -100,6 +101,9 @@ def build_model(scenario: Scenario, groups: Sequence[str] = (), unit_order: np.n
         job_withdraw_us=NOTHING_F8 if work.withdraw_us is None else work.withdraw_us,
         withdrawn_job=_withdrawn(work),
         **_gangs(work, on_nodes),
+        gang_order=BY_NUMBER
+        if work.gang_within is None
+        else placing_order(work, classes, affinity.T > 0, unit_type, capacity),
         **partition_columns(scenario, quotas, node_rack, node_shelf),
         job_priority=NOTHING_F8 if work.priority is None else work.priority,
         job_user=NOTHING_I4 if work.user is None else work.user,
@@ -241,15 +245,17 @@ def _sole_units(unit_node: np.ndarray, unit_type: np.ndarray, n_nodes: int, comp
 def _gangs(work: Workload, requests: np.ndarray | None) -> dict[str, np.ndarray]:
     """Return the columns about jobs whose tasks start together; ``requests`` are those of applications, [J] bool."""
     if work.gang_within is None:
-        nothing = {"job_spread": np.empty(0, bool), "job_per_node": NOTHING_I4}
+        nothing = {"job_spread": np.empty(0, bool)}
+        nothing |= dict.fromkeys(("job_per_node", "job_nodes"), NOTHING_I4)
         if requests is not None:
             return {"job_gang": np.where(requests, OF_REQUEST, NO_GANG).astype(np.int32), **nothing}
         return {"job_gang": np.empty(0, np.int8), **nothing}  # by this type loops are compiled: state/kernel.py
-    is_spread, per_node = work.gang_spread, work.tasks_per_node
+    is_spread, per_node, nodes = work.gang_spread, work.tasks_per_node, work.gang_nodes
     return {
         "job_gang": gangs_of(work),
         "job_spread": np.zeros(work.n_jobs, bool) if is_spread is None else is_spread,
         "job_per_node": np.zeros(work.n_jobs, np.int32) if per_node is None else per_node,
+        "job_nodes": np.zeros(work.n_jobs, np.int32) if nodes is None else nodes,
     }
 
 

@@ -1,4 +1,7 @@
-"""The tasks that are attached to a gang, and their units in the place that was found for it: compiled."""
+"""The tasks that are attached to a gang, and their units in the place that was found for it: compiled.
+
+They are placed one after another, in steps: step i is the i-th task of the job in ``gang_order``.
+"""
 
 import numpy as np
 
@@ -16,6 +19,23 @@ def next_member(model, state, task):
     while other < end and state.task_unit[other] != ATTACHED:
         other += 1
     return other if other < end else np.int64(-1)
+
+
+@inlined
+def at_step(model, task, step):
+    """Return the task of the gang that is placed in a step."""
+    place = model.job_first[model.task_job[task]] + step
+    return np.int64(model.gang_order[place]) if model.gang_order.shape[0] > 0 else np.int64(place)
+
+
+@inlined
+def next_step(model, state, task, step):
+    """Return the next step, after ``step``, of a task that is attached to the gang; -1 if there is none."""
+    job = model.task_job[task]
+    n, step = np.int64(model.job_first[job + 1] - model.job_first[job]), np.int64(step) + 1
+    while step < n and state.task_unit[at_step(model, task, step)] != ATTACHED:
+        step += 1
+    return step if step < n else np.int64(-1)
 
 
 @inlined

@@ -36,7 +36,8 @@ def gang_codes(work: Workload, classes: DemandClasses | None, requests: np.ndarr
         spread = work.gang_spread is not None and bool(work.gang_spread[job])
         per_node = 0 if work.tasks_per_node is None else int(work.tasks_per_node[job])
         of_members = [of_task[first:end].tolist() for of_task in asked]
-        key = (int(work.gang_within[job]), spread, per_node, end - first, *map(tuple, of_members))
+        n_nodes = 0 if work.gang_nodes is None else int(work.gang_nodes[job])
+        key = (int(work.gang_within[job]), spread, per_node, n_nodes, end - first, *map(tuple, of_members))
         number = codes.setdefault(key, 2 * len(codes) + 1)
         code[first], code[first + 1 : end] = number, number + 1
     return code
@@ -54,11 +55,11 @@ def check_gangs(model: Model) -> None:
         group = model.task_group[first:end] if len(model.task_group) else np.zeros(end - first, np.int32)
         kinds = model.group_task_type[group]
         demand = model.task_demand[first:end] if len(model.task_demand) else np.full(end - first, np.inf)
-        within, per_node = int(model.job_gang[job]), int(model.job_per_node[job])
+        shape = int(model.job_gang[job]), int(model.job_per_node[job]), int(model.job_nodes[job])
         partition = int(model.job_partition[job]) if len(model.job_partition) else -1
-        key = within, per_node, partition, kinds.tobytes(), demand.tobytes()
+        key = shape, partition, kinds.tobytes(), demand.tobytes()
         if key not in known:  # logs have many gangs alike
-            known[key] = _too_many(model, partition, within, per_node, kinds, demand)
+            known[key] = _too_many(model, partition, shape, kinds, demand)
         if known[key]:
             remedy = "Make the gang smaller or the datacenter larger."
             found = f"a gang of {end - first} tasks, job {job}"
@@ -69,24 +70,29 @@ def check_gangs(model: Model) -> None:
         raise InputError(problems)
 
 
-def _too_many(model: Model, partition: int, within: int, per_node: int, kinds: np.ndarray, demand: np.ndarray) -> str:
-    """Return how many of the tasks of a gang have room together, in words; nothing if all do. Of the tasks, ``kinds``
-    and ``demand`` [n] are given."""
+def _too_many(model: Model, partition: int, shape: tuple[int, int, int], kinds: np.ndarray, demand: np.ndarray) -> str:
+    """Return how many of the tasks of a gang have room together, in words; nothing if all do. ``shape`` is within what
+    they are, the most at a node and, if that is how many are at each, the number of nodes; of the tasks, ``kinds`` and
+    ``demand`` [n] are given."""
+    within, per_node, n_nodes = shape
     is_there = np.ones(len(model.node_rack), bool) if partition < 0 else model.partition_node[partition]
     for kind in sorted(set(kinds.tolist())):
         mine = np.flatnonzero(kinds == kind)
         share = float(np.where(np.isnan(demand[mine]), -1.0, demand[mine]).min())
-        most = _most(model, is_there, within, per_node or len(kinds), kind, share if share >= 0 else np.nan)
+        fewest = per_node if n_nodes and len(mine) == len(kinds) else 1
+        limits = per_node or len(kinds), fewest
+        most = _most(model, is_there, within, limits, kind, share if share >= 0 else np.nan)
         if most < len(mine):
             place = WITHIN.get(within, "the datacenter")
-            at_most = f", at most {per_node} a node" if per_node else ""
-            return f"at most {most} such tasks together: what {place} has room for{at_most}"
+            of_node = f", {per_node} on each node" if n_nodes else f", at most {per_node} a node" if per_node else ""
+            return f"at most {most} such tasks together: what {place} has room for{of_node}"
     return ""
 
 
-def _most(model: Model, is_there: np.ndarray, within: int, per_node: int, kind: int, share: float) -> int:
+def _most(model: Model, is_there: np.ndarray, within: int, limits: tuple[int, int], kind: int, share: float) -> int:
     """Return how many tasks of one kind an empty node, rack or datacenter can hold on units of one type, of the nodes
-    ``is_there`` [V]."""
+    ``is_there`` [V]; ``limits`` are the most at one node, and the fewest where there are any."""
+    per_node, fewest = limits
     sizes = np.unique(model.unit_capacity)
     fitting = np.array([_fitting(share, float(size)) for size in sizes])
     most, n_units = 0, 1 if len(model.kind_units) == 0 else int(model.kind_units[kind])
@@ -95,7 +101,7 @@ def _most(model: Model, is_there: np.ndarray, within: int, per_node: int, kind: 
         mine = model.unit_type == p
         held = fitting[np.searchsorted(sizes, model.unit_capacity[mine])]
         of_node = np.bincount(model.unit_node[mine], held, n_nodes).astype(np.int64) // n_units
-        of_node = np.where(is_there, np.minimum(of_node, per_node), 0)
+        of_node = np.where(is_there & (of_node >= fewest), np.minimum(of_node, per_node), 0)
         if within == NODE:
             found = of_node.max(initial=0)
         elif within == RACK:

@@ -12,15 +12,17 @@ from vinesim.state.compiled_form import compiled_form_of, with_partitions
 from vinesim.state.gang_members import (
     all_alike,
     are_alike,
+    at_step,
     forget_earlier_places,
     forget_places,
     next_member,
+    next_step,
     unit_of_member,
 )
 from vinesim.state.holding import hold_rest, index_room, note_change, renew_node, set_load
 from vinesim.state.indexed_room import forget_found
-from vinesim.state.kernel import has_gangs, kernel
-from vinesim.state.layout import ATTACHED, FULL, OF_REQUEST, OVERFULL, PENDING
+from vinesim.state.kernel import has_gangs, inlined, kernel
+from vinesim.state.layout import ATTACHED, FULL, MOST_DEAD_ENDS, OF_REQUEST, OVERFULL, PENDING
 from vinesim.state.request_gangs import find_units, request_fits
 
 
@@ -44,12 +46,14 @@ def gang_fits(model, state, task, unit):
     if run.gang_refused == task and run.gang_refused_type == p and run.gang_refused_place == place:
         return False
     run.gang_task = -1
+    if not all_alike(model, state, task) and _lacks_a_place(model, state, task, unit, p):
+        run.gang_refused, run.gang_refused_type, run.gang_refused_place = task, p, place
+        return False
     is_found = _try(model, state, task, unit, p)
     _release_all(model, state, task)
     if is_found:
         run.gang_task, run.gang_anchor = task, unit
-    elif _is_simple(model, state, task, p) and all_alike(model, state, task):
-        # then it does not matter on which unit of the type the first member runs
+    elif _is_refused_everywhere(model, state, task, p):
         run.gang_refused, run.gang_refused_type, run.gang_refused_place = task, p, place
     return is_found
 
@@ -89,12 +93,13 @@ def note_place(model, state, rows, task, unit):
         places.note_rows(model, state, rows, task, unit)
     elif queries.gang_fits(model, state, task, unit):
         settle(model, state, task, unit)
-        member = np.int64(task)
+        member, step = np.int64(task), np.int64(-1)
         while member >= 0:
             own = unit_of_member(model, state, member)
             places.note_rows(model, state, rows, member, own)
             _hold(model, state, member, own)
-            member = next_member(model, state, member)
+            step = next_step(model, state, task, step)
+            member = at_step(model, task, step) if step >= 0 else np.int64(-1)
         _release_all(model, state, task)
 
 
@@ -148,6 +153,24 @@ def _is_simple(model, state, task, p):
 
 
 @kernel
+def _is_refused_everywhere(model, state, task, p):
+    """Whether the gang, which had no place, would have none either if its first task ran on another unit of the type
+    in the same node, rack or datacenter: all its nodes or tasks are alike, and it was not the first one's node that had
+    too little room."""
+    if not _is_simple(model, state, task, p) or not all_alike(model, state, task):
+        return False
+    job = model.task_job[task]
+    if model.job_nodes[job] == 0:
+        return True
+    for member in range(model.job_first[job], model.job_first[job + 1]):
+        if member != task and state.task_unit[member] != ATTACHED:
+            return False
+        if _item(model, member) == _item(model, task) and unit_of_member(model, state, member) < 0:
+            return False
+    return True
+
+
+@kernel
 def _unit_at(model, state, member, p, node):
     """Return the first unit at a node where the member has room: of type p, or if it cannot run there, of the fastest
     type that has one; -1 if there is none."""
@@ -166,11 +189,26 @@ def _unit_at(model, state, member, p, node):
 
 
 @kernel
+def _lacks_a_place(model, state, task, unit, p):
+    """Whether some member has no room anywhere even by itself, so that their places need not be searched for."""
+    low, high = _nodes_within(model, task, unit)
+    step = next_step(model, state, task, -1)
+    while step >= 0:
+        member = at_step(model, task, step)
+        node = _next_open(model, state, member, p, low, high)
+        while node >= 0 and _unit_at(model, state, member, p, node) < 0:
+            node = _next_open(model, state, member, p, node + 1, high)
+        if node < 0:
+            return True
+        step = next_step(model, state, task, step)
+    return False
+
+
+@kernel
 def _hold(model, state, member, unit):
     """Let a member hold what it would hold on the unit, for as long as a place is looked for."""
     i = member - model.job_first[model.task_job[member]]
     state.gang_unit[i], state.gang_before[i] = unit, state.unit_load[unit]
-    state.node_members[model.unit_node[unit]] += 1
     set_load(model, state, unit, state.unit_load[unit] + queries.demand(model, state, member, unit))
     hold_rest(model, state, member, queries.task_type(model, state, member), unit)
 
@@ -178,54 +216,166 @@ def _hold(model, state, member, unit):
 @kernel
 def _release(model, state, member):
     """Undo this, with the very loads of before; the member that was held last comes first."""
-    i = member - model.job_first[model.task_job[member]]
-    unit = np.int64(state.gang_unit[i])
+    unit = unit_of_member(model, state, member)
     if model.kind_units.shape[0] > 0:
         for j in range(model.task_held[member + 1] - 1, model.task_held[member] - 1, -1):
             other = np.int64(state.held_unit[j])
             set_load(model, state, other, state.held_before[j])
             state.unit_held[other] -= 1
             state.held_unit[j] = -1
-    set_load(model, state, unit, state.gang_before[i])
-    state.node_members[model.unit_node[unit]] -= 1
+    set_load(model, state, unit, state.gang_before[member - model.job_first[model.task_job[member]]])
     renew_node(model, state, unit)
+
+
+@inlined
+def _is_held(model, state, task, step):
+    """Whether the member of a step, other than the first task, is held."""
+    member = at_step(model, task, step)
+    return state.task_unit[member] == ATTACHED and unit_of_member(model, state, member) >= 0
 
 
 @kernel
 def _release_all(model, state, task):
     """Release all members; their units stay noted."""
-    first = model.job_first[model.task_job[task]]
-    member = model.job_first[model.task_job[task] + 1] - 1
-    while member >= task:
-        is_member = member == task or state.task_unit[member] == ATTACHED
-        if is_member and state.gang_unit[member - first] >= 0:
+    job = model.task_job[task]
+    step = np.int64(model.job_first[job + 1] - model.job_first[job]) - 1
+    while step >= 0:
+        if _is_held(model, state, task, step):
+            member = at_step(model, task, step)
+            state.node_members[model.unit_node[unit_of_member(model, state, member)]] = 0
             _release(model, state, member)
-        member -= 1
+        step -= 1
+    state.node_members[model.unit_node[unit_of_member(model, state, task)]] = 0
+    _release(model, state, task)
 
 
 @kernel
 def _try(model, state, task, unit, p):
     """Hold all members, as far as they have room. Returns whether all have."""
-    job, member = model.task_job[task], np.int64(task)
-    first = model.job_first[job]
-    while member >= 0:
-        state.gang_unit[member - first] = -1
-        member = next_member(model, state, member)
+    job = model.task_job[task]
+    n_tasks = np.int64(model.job_first[job + 1] - model.job_first[job])
+    for i in range(n_tasks):
+        state.gang_unit[i] = -1
     limit = np.int64(model.job_per_node[job])
     if limit == 0:
-        limit = np.int64(model.job_first[job + 1] - first)
+        limit = n_tasks
     low, high = _nodes_within(model, task, unit)
+    home = np.int64(model.unit_node[unit])
     _hold(model, state, task, unit)
-    if model.job_spread[job]:
-        return _spread(model, state, task, p, limit, low, high)
-    if all_alike(model, state, task):
+    state.node_members[home] = 1
+    if model.job_nodes[job] > 0:
+        return _hold_own_item(model, state, task, p, home) and _search(model, state, task, p, np.int64(1), low, high)
+    if not model.job_spread[job] and all_alike(model, state, task):
         return _pack_alike(model, state, task, p, limit, low, high)
-    return _pack(model, state, task, p, limit, low, high)
+    return _search(model, state, task, p, limit, low, high)
+
+
+@inlined
+def _item(model, member):
+    """Return the number of what goes to one node with a member: all tasks for one of the job's nodes if they are
+    numbered, else only itself."""
+    job = model.task_job[member]
+    place = member - model.job_first[job]
+    return place // model.job_per_node[job] if model.job_nodes[job] > 0 else place
+
+
+@kernel
+def _next_of_item(model, state, task, step):
+    """Return the next step of the item that has that step; -1 if there is none."""
+    following = next_step(model, state, task, step)
+    if following >= 0 and _item(model, at_step(model, task, following)) == _item(model, at_step(model, task, step)):
+        return following
+    return np.int64(-1)
+
+
+@kernel
+def _next_item(model, state, task, step):
+    """Return the first step, after ``step``, of an item that is not held; -1 if there is none."""
+    step = next_step(model, state, task, step)
+    while step >= 0 and _is_held(model, state, task, step):
+        step = next_step(model, state, task, step)
+    return step
+
+
+@kernel
+def _item_before(model, state, task, step):
+    """Return the first step of the last item before that of ``step``; -1 if only that of the first task is."""
+    found, own = np.int64(-1), _item(model, task)
+    step -= 1
+    while step >= 0:
+        member = at_step(model, task, step)
+        if state.task_unit[member] == ATTACHED and _item(model, member) != own:
+            if found >= 0 and _item(model, member) != _item(model, at_step(model, task, found)):
+                break
+            found = step
+        step -= 1
+    return found
+
+
+@kernel
+def _are_items_alike(model, state, task, one, other):
+    """Whether the items that begin with two steps demand the same, one by one."""
+    while one >= 0 and other >= 0:
+        if not are_alike(model, state, at_step(model, task, one), at_step(model, task, other)):
+            return False
+        one, other = _next_of_item(model, state, task, one), _next_of_item(model, state, task, other)
+    return one < 0 and other < 0
+
+
+@kernel
+def _release_item(model, state, task, step):
+    """Release the members of the item that begins with a step, or those of them that are held. Returns their node; -1
+    if there are none."""
+    node, last = np.int64(-1), np.int64(step)
+    following = _next_of_item(model, state, task, last)
+    while following >= 0:
+        last = following
+        following = _next_of_item(model, state, task, last)
+    while last >= step:
+        if _is_held(model, state, task, last):
+            member = at_step(model, task, last)
+            node = np.int64(model.unit_node[unit_of_member(model, state, member)])
+            _release(model, state, member)
+            state.gang_unit[member - model.job_first[model.task_job[task]]] = -1
+        last -= 1
+    return node
+
+
+@kernel
+def _hold_rest_of_item(model, state, task, step, p, node):
+    """Hold the members of an item at a node, from a step on, as far as they have room. Returns whether all have."""
+    while step >= 0:
+        member = at_step(model, task, step)
+        unit = _unit_at(model, state, member, p, node)
+        if unit < 0:
+            return False
+        _hold(model, state, member, unit)
+        step = _next_of_item(model, state, task, step)
+    return True
+
+
+@kernel
+def _hold_own_item(model, state, task, p, home):
+    """Do this for the other members of the first task's item."""
+    step, own = next_step(model, state, task, -1), _item(model, task)
+    while step >= 0 and _item(model, at_step(model, task, step)) != own:
+        step = next_step(model, state, task, step)
+    return _hold_rest_of_item(model, state, task, step, p, home)
+
+
+@kernel
+def _hold_item(model, state, task, step, p, node):
+    """Hold all members of an item at a node, or none. Returns whether they have room."""
+    if _hold_rest_of_item(model, state, task, step, p, node):
+        state.node_members[node] += 1
+        return True
+    _release_item(model, state, task, step)
+    return False
 
 
 @kernel
 def _any_holds(state, low, high, n):
-    """Whether any node holds n members or more."""
+    """Whether any node holds n items or more."""
     node = low
     while node < high and state.node_members[node] < n:
         node += 1
@@ -233,47 +383,75 @@ def _any_holds(state, low, high, n):
 
 
 @kernel
-def _spread(model, state, task, p, limit, low, high):
-    """One member a node, round by round, each at the first node with room for it."""
-    level, begin, before = np.int64(1), low, np.int64(task)
-    member = next_member(model, state, task)
-    while member >= 0:
-        if not are_alike(model, state, before, member):  # else no node before has room for it in this round
-            level, begin = np.int64(1), low
-        unit = np.int64(-1)
-        while level <= limit:
-            node = begin
-            while unit < 0 and node < high:
-                if state.node_members[node] < level:
-                    unit = _unit_at(model, state, member, p, node)
-                node += 1
-            if unit >= 0 or not _any_holds(state, low, high, level):
-                break
-            level, begin = level + 1, low
-        if unit < 0:
-            return False
-        _hold(model, state, member, unit)
-        begin, before = np.int64(model.unit_node[unit]) + 1, member
-        member = next_member(model, state, member)
-    return True
+def _hold_from(model, state, task, step, p, begin, limit, low, high):
+    """Hold an item at its first place with room from number ``begin`` on. Returns its number, -1 if there is none.
+
+    Packed, the places are the nodes, that of the first task first; spread, those without items, then those with one,
+    and so on.
+    """
+    member, width = at_step(model, task, step), high - low
+    if not _is_spread(model, task):
+        home = np.int64(model.unit_node[unit_of_member(model, state, task)])
+        if begin == 0 and state.node_members[home] < limit and _hold_item(model, state, task, step, p, home):
+            return np.int64(0)
+        node = _next_open(model, state, member, p, low + max(begin, 1) - 1, high)
+        while node >= 0:
+            is_open = node != home and state.node_members[node] < limit
+            if is_open and _hold_item(model, state, task, step, p, node):
+                return node - low + 1
+            node = _next_open(model, state, member, p, node + 1, high)
+        return np.int64(-1)
+    n_items, node = begin // width, low + begin % width
+    while n_items < limit and (n_items == 0 or _any_holds(state, low, high, n_items)):
+        node = _next_open(model, state, member, p, node, high)
+        while node >= 0:
+            if state.node_members[node] == n_items and _hold_item(model, state, task, step, p, node):
+                return n_items * width + node - low
+            node = _next_open(model, state, member, p, node + 1, high)
+        n_items, node = n_items + 1, low
+    return np.int64(-1)
+
+
+@inlined
+def _is_spread(model, task):
+    job = model.task_job[task]
+    return model.job_spread[job] or model.job_nodes[job] > 0
 
 
 @kernel
-def _pack(model, state, task, p, limit, low, high):
-    """Each member at the node of the first one, or else at the first node with room for it."""
-    home = np.int64(model.unit_node[state.gang_unit[task - model.job_first[model.task_job[task]]]])
-    member = next_member(model, state, task)
-    while member >= 0:
-        unit = _unit_at(model, state, member, p, home) if state.node_members[home] < limit else np.int64(-1)
-        node = low
-        while unit < 0 and node < high:
-            if state.node_members[node] < limit:
-                unit = _unit_at(model, state, member, p, node)
-            node += 1
-        if unit < 0:
+def _number_of_place(model, state, task, node, n_items, low, high):
+    """Return the number of the place of an item at a node that has so many items without it."""
+    if _is_spread(model, task):
+        return n_items * (high - low) + node - low
+    return np.int64(0) if node == model.unit_node[unit_of_member(model, state, task)] else node - low + 1
+
+
+@kernel
+def _search(model, state, task, p, limit, low, high):
+    """Hold each item at a node, those that come first at their first possible place. Returns whether all are held."""
+    item, begin, is_new, n_dead_ends = _next_item(model, state, task, -1), np.int64(0), True, 0
+    while item >= 0:
+        place = _hold_from(model, state, task, item, p, begin, limit, low, high)
+        if place >= 0:
+            following = _next_item(model, state, task, item)
+            begin, is_new = np.int64(0), True
+            if following >= 0 and _are_items_alike(model, state, task, item, following):
+                begin = place + 1 if _is_spread(model, task) else place
+            item = following
+            continue
+        n_dead_ends += 1
+        if n_dead_ends > MOST_DEAD_ENDS:
             return False
-        _hold(model, state, member, unit)
-        member = next_member(model, state, member)
+        before = _item_before(model, state, task, item)
+        while is_new and before >= 0 and _are_items_alike(model, state, task, before, item):
+            state.node_members[_release_item(model, state, task, before)] -= 1
+            before = _item_before(model, state, task, before)
+        if before < 0:
+            return False
+        node = _release_item(model, state, task, before)
+        state.node_members[node] -= 1
+        begin = _number_of_place(model, state, task, node, np.int64(state.node_members[node]), low, high) + 1
+        item, is_new = before, False
     return True
 
 

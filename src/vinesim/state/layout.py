@@ -17,6 +17,7 @@ COLUMNS = 8  # of the index of nodes that are compared at once; their number is 
 FAN, ROOT = 4, 3  # of its rows: those below a row, and the number of the first (state/node_tree.py)
 PENDING, DROPPED = -1, -2  # as a task's unit: not started, or dropped by the policy
 ATTACHED = -3  # as a task's unit: not started, and starts with the pending task of its gang
+MOST_DEAD_ENDS = 1000  # in the search for the place of a gang; after that it counts as having none there
 OF_REQUEST = 4  # as a job's gang: of an application's request, each task on a node of its own, the least busy first
 DOWN = -1.0  # as a unit's capacity, while its node is down: below any load, also one that rounding left just below 0
 UNFIT = -(2**31)  # as the score of a node: the task cannot start there
@@ -72,6 +73,8 @@ class Model(NamedTuple):
     job_gang: np.ndarray  # [J] int32: NO_GANG, within what its tasks start together, or OF_REQUEST; [0] int8 without
     job_spread: np.ndarray  # [J] bool: a gang's tasks are spread over the nodes, not packed; or [0]
     job_per_node: np.ndarray  # [J] int32: the most tasks of a gang at one node, 0 = any number; or [0]
+    job_nodes: np.ndarray  # [J] int32: nodes of a gang, with job_per_node tasks on each, 0 = any number of them; or [0]
+    gang_order: np.ndarray  # [N] int32: the tasks of each job in the order in which they are placed; [0]: by number
     job_partition: np.ndarray  # [J] int32: row of partition_node, 0 = all nodes; [0] int8 without partitions
     partition_node: np.ndarray  # [partitions + 1, V] bool: the nodes of each; or [0, 0]
     job_account: np.ndarray  # [J] int32: jobs of one account count against the same quotas, -1 = against none; or [0]

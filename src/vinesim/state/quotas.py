@@ -5,7 +5,7 @@ import numpy as np
 
 from vinesim.state import queries
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_partitions
-from vinesim.state.gang_members import next_member, unit_of_member
+from vinesim.state.gang_members import at_step, next_step, unit_of_member
 from vinesim.state.kernel import is_partitioned, kernel
 from vinesim.state.layout import OVERFULL, PENDING
 
@@ -31,10 +31,12 @@ def _with_all(model, state, so_far, task, unit, counted):
     """Add what a task would hold of some types on the unit, and its gang in the place that was found last."""
     if model.job_gang[model.task_job[task]] == 0 or state.task_unit[task] != PENDING:
         return _with_one_kernel(model, state, so_far, task, unit, counted)
-    member = np.int64(task)
-    while member >= 0:
+    so_far += queries.counted_amount(model, state, task, unit_of_member(model, state, task), counted)
+    step = next_step(model, state, task, -1)
+    while step >= 0:
+        member = at_step(model, task, step)
         so_far += queries.counted_amount(model, state, member, unit_of_member(model, state, member), counted)
-        member = next_member(model, state, member)
+        step = next_step(model, state, task, step)
     return so_far
 
 
@@ -48,11 +50,13 @@ def _least_of_one(model, state, so_far, task, counted):
 @with_gangs(without=_least_of_one, inline=False)
 def _least_of_all(model, state, so_far, task, counted):
     """Add the least that a pending task and its gang hold of some types."""
-    member = np.int64(task)
-    is_gang = model.job_gang[model.task_job[task]] != 0
-    while member >= 0:
-        so_far += model.kind_least[queries.task_type(model, state, member), counted]
-        member = next_member(model, state, member) if is_gang else np.int64(-1)
+    so_far += model.kind_least[queries.task_type(model, state, task), counted]
+    if model.job_gang[model.task_job[task]] == 0:
+        return so_far
+    step = next_step(model, state, task, -1)
+    while step >= 0:
+        so_far += model.kind_least[queries.task_type(model, state, at_step(model, task, step)), counted]
+        step = next_step(model, state, task, step)
     return so_far
 
 

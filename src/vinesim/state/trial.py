@@ -10,7 +10,7 @@ from vinesim.model.workload import NO_GANG
 from vinesim.state import places, queries
 from vinesim.state.bits import contains
 from vinesim.state.compiled_form import compiled_form_of, with_gangs, with_several_units
-from vinesim.state.gang_members import forget_places, next_member, unit_of_member
+from vinesim.state.gang_members import at_step, forget_places, next_step, unit_of_member
 from vinesim.state.gangs import settle
 from vinesim.state.holding import hold_rest, renew_node, set_load
 from vinesim.state.indexed_room import forget_found
@@ -174,10 +174,12 @@ def _occupy(model, state, task, unit):
         _occupy_one(model, state, task, unit)
         return
     settle(model, state, task, unit)
-    member = np.int64(task)
-    while member >= 0:
+    _occupy_one(model, state, task, unit_of_member(model, state, task))
+    step = next_step(model, state, task, -1)
+    while step >= 0:
+        member = at_step(model, task, step)
         _occupy_one(model, state, member, unit_of_member(model, state, member))
-        member = next_member(model, state, member)
+        step = next_step(model, state, task, step)
 
 
 @compiled_form_of(queries.fastest_free_without, inline=False)

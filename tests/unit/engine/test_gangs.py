@@ -1,5 +1,6 @@
 """Jobs whose tasks start together: where they are placed, who waits, and what ends them."""
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ ENGINES = pytest.mark.parametrize("engine", ["reference"])
 
 
 def case(counts, within=ANYWHERE, policy="high", per_node=0, spread=False, nodes=(2, 2), racks=None, **columns):
-    """Jobs of so many tasks of 10 us at 0, 1, 2 ...; nodes with so many units each."""
+    """Jobs of so many tasks of 10 us at 0, 1, 2 ...; nodes with so many units each, of the given capacity."""
     n_jobs, n = len(counts), sum(counts)
     shelf = np.repeat(np.arange(len(nodes)), nodes)
     rack = np.zeros(len(shelf)) if racks is None else np.repeat(racks, nodes)
@@ -39,7 +40,9 @@ def case(counts, within=ANYWHERE, policy="high", per_node=0, spread=False, nodes
         tasks_per_node=np.broadcast_to(per_node, n_jobs) * (within != NO_GANG),
         **{name: columns.pop(name) for name in list(columns) if name in vs.Workload.__dataclass_fields__},
     )
-    center = vs.Datacenter(np.zeros(len(shelf)), rack, shelf, (vs.ProcessorType("P"),))
+    center = vs.Datacenter(
+        np.zeros(len(shelf)), rack, shelf, (vs.ProcessorType("P"),), capacity=columns.pop("capacity", None)
+    )
     return vs.Scenario(center, work, policy=policy, affinity=[[1.0]], **columns)
 
 
@@ -82,6 +85,97 @@ def test_packed_takes_the_nodes_that_offer_most_and_spread_one_of_each():
 def test_no_more_tasks_than_asked_are_at_a_node():
     assert units(case([4], per_node=1, nodes=(2, 2, 2, 2))) == [0, 2, 4, 6]
     assert units(case([4], per_node=2, nodes=(3, 3))) == [0, 1, 3, 4]
+
+
+def test_a_gang_with_a_number_of_nodes_has_as_many_tasks_on_each_as_asked():
+    """Two units of each of three nodes are busy until 10: there is room for 4 + 4 + 4 tasks, not for 5 on one node."""
+
+    def seen(n_nodes, per_node, nodes=(6, 6, 6)):
+        one = case([6, n_nodes * per_node], per_node=(2, per_node), gang_nodes=[3, n_nodes], nodes=nodes)
+        done = vs.simulate(one, engine="reference")
+        shelf = np.repeat(np.arange(len(nodes)), nodes)[done.tasks["unit"][6:]]
+        return done.tasks["init_us"][6], shelf.tolist()
+
+    assert seen(1, 5) == (10, [0] * 5)
+    assert seen(2, 5) == (10, [0] * 5 + [1] * 5)
+    assert seen(3, 4) == (1, [0] * 4 + [1] * 4 + [2] * 4)
+    assert seen(2, 4, nodes=(5, 6, 6)) == (1, [1] * 4 + [2] * 4)  # though there is room for three on the first node
+    assert seen(1, 3, nodes=(4, 5, 6)) == (1, [1] * 3)
+
+
+def test_what_is_left_of_such_a_gang_goes_to_its_nodes_as_before():
+    """Of 2 + 2 tasks one has finished when an outage interrupts the others: one goes to a node, two to another one."""
+    outages = (vs.Outage(0, 1, 6.0, 8.0), vs.Outage(0, 0, 6.0, 7.0))
+    asked = {"per_node": 2, "gang_nodes": [2], "nodes": (2, 2, 1), "outages": outages, "checkpoint_us": [1.0] * 4}
+    done = vs.simulate(case([4], operations=[10.0, 2.0, 10.0, 10.0], **asked), engine="reference")
+    assert done.tasks["init_us"].tolist() == [7, 0, 7, 7]
+    assert done.tasks["unit"].tolist() == [4, 1, 0, 1]
+
+
+def test_tasks_that_differ_are_placed_largest_first_and_their_places_are_searched_for():
+    sizes = {"nodes": (1, 1, 1), "capacity": [50.0, 30.0, 20.0]}
+    assert units(case([3], demand=[20.0, 30.0, 50.0], **sizes)) == [2, 1, 0]
+    assert units(case([2], demand=[30.0, 50.0], nodes=(1, 1), capacity=[53.0, 31.0])) == [1, 0]
+    # beside the 1, the 6 leaves no room for a 4, and the 5 on the other node none for two of them: the 6 moves there
+    assert units(case([5], demand=[1.0, 6.0, 5.0, 4.0, 4.0], nodes=(1, 1), capacity=[10.0, 10.0])) == [0, 1, 0, 0, 1]
+
+
+def test_a_place_of_tasks_that_differ_is_found_if_there_is_one():
+    """Against all ways to place them: two resources, so that the order of sizes alone is not enough."""
+    n_found = n_searched = 0
+    for seed in range(150):
+        scenario = random_gang(np.random.default_rng(seed))
+        if scenario is None:
+            continue
+        n_searched += 1
+        is_found = vs.simulate(scenario, engine="reference").exit_reason == "ALL_DONE"
+        assert is_found == has_place(scenario), seed
+        n_found += is_found
+    assert 30 < n_found < n_searched - 30
+
+
+def random_gang(random):
+    """One gang of tasks that differ, on nodes with some cores and memory; None if a task fits on no node."""
+    n_nodes, n = int(random.integers(2, 4)), int(random.integers(3, 6))
+    types = (vs.ProcessorType("CPU"), vs.ProcessorType("MEM"))
+    center = vs.Datacenter.of([(kind, 0, node) for node in range(n_nodes) for kind in ("CPU", "MEM")], types)
+    center = replace(center, capacity=random.integers(4, 9, 2 * n_nodes).astype(float))
+    per_node = int(random.choice([0, 0, 2]))
+    work = vs.Workload(
+        *([0], [0, n], [0.0], np.full(n, 10.0), *np.zeros((3, n)), np.full(n, -1)),
+        demand=random.integers(1, 7, n).astype(float),
+        companions={"MEM": random.integers(1, 7, n).astype(float)},
+        lead_types=np.zeros(n, int),
+        lead_sets=(("CPU",),),
+        task_types=(vs.TaskType("T"),),
+        gang_within=[ANYWHERE],
+        gang_spread=[bool(random.integers(0, 2))],
+        tasks_per_node=[per_node],
+        gang_nodes=[n // 2 if per_node and n % 2 == 0 else 0],
+    )
+    try:
+        found = vs.Scenario(center, work, "high", affinity=[[1.0], [0.0]], network=vs.Network(None, None, None, 0.0))
+        vs.simulate(found, engine="reference")
+    except vs.InputError:
+        return None
+    return found
+
+
+def has_place(scenario):
+    """Whether the tasks of the only gang can be distributed over the empty nodes."""
+    work, n = scenario.workload, scenario.workload.n_tasks
+    room = scenario.datacenter.capacity.reshape(-1, 2)
+    needs = np.stack([work.demand, work.companions["MEM"]], axis=1)
+    per_node = n if work.tasks_per_node is None else int(work.tasks_per_node[0])
+    for place in itertools.product(range(len(room)), repeat=n):
+        at = np.array(place)
+        if any((needs[at == node].sum(axis=0) > room[node]).any() for node in place):
+            continue
+        together = [set(place[i : i + per_node]) for i in range(0, n, per_node)]
+        is_divided = all(len(nodes) == 1 for nodes in together) and len(set(place)) == len(together)
+        if np.bincount(at).max() <= per_node and (work.gang_nodes is None or is_divided):
+            return True
+    return False
 
 
 def test_each_task_finishes_by_itself_and_the_job_with_the_last():
@@ -149,6 +243,7 @@ def test_a_policy_starts_a_gang_by_its_first_task_and_moves_none(moves, words):
         (case([1, 3], NODE), "task 1: expected at most 2 such tasks together: what one node has room for"),
         (case([3], RACK, racks=(0, 1)), "task 0: expected at most 2 such tasks together: what one rack has room for"),
         (case([3], per_node=1), "what the datacenter has room for, at most 1 a node, found a gang of 3"),
+        (case([3], per_node=3, gang_nodes=[1]), "at most 0 such tasks together: .*, 3 on each node, found a gang of 3"),
     ],
 )
 def test_a_gang_that_the_empty_datacenter_cannot_hold_is_an_error_before_the_run(scenario, words):
@@ -197,6 +292,10 @@ def test_wrong_columns_are_told():
         replace(work, **wrong)
     with pytest.raises(vs.InputError, match="as the job is no gang"):
         replace(work, gang_within=[0], tasks_per_node=[2])
+    with pytest.raises(vs.InputError, match="nodes x tasks_per_node is 2, the tasks of the job, found 2 x 2"):
+        replace(work, tasks_per_node=[2], gang_nodes=[2])
+    with pytest.raises(vs.InputError, match="1, as the tasks are to be within one node, found 2"):
+        replace(work, gang_within=[NODE], tasks_per_node=[1], gang_nodes=[2])
     with pytest.raises(vs.InputError, match="no task of a gang"):
         replace(work, placed=[0, -1])
 

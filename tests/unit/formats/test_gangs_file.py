@@ -46,6 +46,12 @@ def test_nodes_times_tasks_per_node_are_equal_tasks_of_a_gang(read):
     assert work.operations.tolist() == [2] + [7] * 6 + [1] * 6
     assert work.gang_within.tolist() == [NO_GANG, RACK, ANYWHERE, NODE]
     assert work.tasks_per_node.tolist() == [0, 3, 1, 4]
+    assert work.gang_nodes.tolist() == [0, 2, 2, 1]
+
+
+def test_a_job_with_a_row_for_each_task_says_how_many_nodes_it_has(read):
+    work = read("job,arrival_s,operations,nodes,tasks_per_node", *(f"0,0,{size},2,2" for size in (5, 6, 7, 8)))
+    assert (work.operations.tolist(), work.gang_nodes.tolist(), work.n_jobs) == ([5, 6, 7, 8], [2], 1)
 
 
 def test_empty_columns_are_no_gangs(read):
@@ -57,7 +63,7 @@ def test_a_table_written_and_read_again_is_the_same(read, tmp_path):
     work = read("arrival_s,nodes,tasks_per_node,spread", "0,2,2,spread", "1,,,", "2,3,1,packed")
     write_workload(tmp_path / "again.parquet", work, TYPES)
     again = read_workload(tmp_path / "again.parquet", TYPES)
-    for name in ("job_first", "gang_within", "gang_spread", "tasks_per_node"):
+    for name in ("job_first", "gang_within", "gang_spread", "tasks_per_node", "gang_nodes"):
         assert getattr(again, name).tolist() == getattr(work, name).tolist()
 
 
@@ -70,7 +76,7 @@ def test_a_gang_that_is_too_large_is_told_with_its_line(tmp_path):
     )
     with pytest.raises(vs.InputError) as wrong:
         read_scenario(tmp_path / "s.yaml")
-    words = "jobs.csv:4: expected at most 4 such tasks together: what the datacenter has room for, at most 3 a node"
+    words = "jobs.csv:4: expected at most 0 such tasks together: what the datacenter has room for, 3 on each node"
     assert words in str(wrong.value)
     assert "found a gang of 6 tasks, job 2" in str(wrong.value)
 
@@ -82,7 +88,8 @@ def test_a_gang_that_is_too_large_is_told_with_its_line(tmp_path):
         (("arrival_s,spread", "0,spread"), "jobs.csv:2: expected spread: nothing, as the job has no gang"),
         (("arrival_s,tasks_per_node", "0,", "1,2"), "jobs.csv:3: expected tasks_per_node: nothing, as the job has no"),
         (("arrival_s,nodes", "0,0"), "jobs.csv:2: expected nodes: a whole number, 1 or more, found '0'"),
-        (("job,arrival_s,nodes", "0,0,2", "0,0,2"), "jobs.csv:2: expected nodes: nothing where a job has several rows"),
+        (("job,arrival_s,nodes", *["0,0,2"] * 3), "nodes: a number so that nodes x tasks_per_node is 3, "),
+        (("arrival_s,nodes,gang", "0,2,node"), "jobs.csv:2: expected nodes: 1, as the tasks are to be within one node"),
         (("arrival_s,nodes,tasks_per_node", "0,2000000,9"), "jobs.csv:2: expected nodes: at most 1,000,000 tasks"),
         (("job,arrival_s,gang", "0,0,node", "0,0,rack"), "gang[1]: expected one value per job"),
     ],

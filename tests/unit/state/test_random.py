@@ -13,7 +13,8 @@ from vinesim.state.indexed_random import is_room_alike
 def plain():
     case = gang_scenario(106)
     assert case.workload.demand is None
-    return replace(case, workload=replace(case.workload, gang_within=None, gang_spread=None, tasks_per_node=None))
+    no_gangs = dict.fromkeys(("gang_within", "gang_spread", "tasks_per_node", "gang_nodes"))
+    return replace(case, workload=replace(case.workload, **no_gangs))
 
 
 def partitioned(**quotas):

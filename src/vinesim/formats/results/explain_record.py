@@ -41,6 +41,7 @@ class ExplainRecord:
     lead_sets: list[list[str]]  # processor types of a lead
     gang: np.ndarray  # [N]: within what the tasks of its job start together, of model.workload; 0: they do not
     tasks_per_node: np.ndarray  # [N]: the most of them at one node, 0: any number
+    gang_nodes: np.ndarray  # [N]: the number of nodes on each of which that many start, 0: any number of nodes
     node_lists: list[list[tuple[int, int]]]  # (rack, shelf) of the nodes that hold an application's data
     node_list: np.ndarray  # [N]: of these, or ANY_NODE
     partitions: list[Partition]
@@ -93,6 +94,7 @@ def write_record(folder: Path, scenario: Scenario, failures: Sequence[Outage] = 
         per_node = np.zeros(work.n_jobs, np.int32) if work.tasks_per_node is None else work.tasks_per_node
         counts = np.diff(work.job_first)
         columns |= {"gang": np.repeat(work.gang_within, counts), "tasks_per_node": np.repeat(per_node, counts)}
+        columns |= {} if work.gang_nodes is None else {"gang_nodes": np.repeat(work.gang_nodes, counts)}
     on_nodes = requests_on_nodes(work, scenario.applications, groups)
     if on_nodes is not None:
         is_of_gang = np.repeat(on_nodes, np.diff(work.job_first))
@@ -130,6 +132,7 @@ def read_record(folder: Path) -> ExplainRecord:
             found.get("lead_sets", []),  # none in records of versions without it
             columns.get("gang", np.full(len(columns["demand"]), NO_GANG)),
             columns.get("tasks_per_node", np.zeros(len(columns["demand"]), np.int32)),
+            columns.get("gang_nodes", np.zeros(len(columns["demand"]), np.int32)),
             [[(rack, shelf) for rack, shelf in nodes] for nodes in found.get("node_lists", [])],
             columns.get("node_list", np.full(len(columns["demand"]), ANY_NODE)),
             [Partition(**one) for one in found.get("partitions", [])],

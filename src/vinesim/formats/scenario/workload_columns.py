@@ -57,7 +57,10 @@ LEAD = {
 GANG = {
     "gang": ("VARCHAR", "within what all tasks of the job start together: node, rack or anywhere; null: one by one"),
     "spread": ("VARCHAR", "how they are placed: packed on few nodes, the default, or spread over many"),
-    "tasks_per_node": ("INTEGER", "the most of them at one node; null or 0: any number"),
+    "tasks_per_node": (
+        "INTEGER",
+        "the most of them at one node; null or 0: any number; with nodes: the number on each",
+    ),
 }
 # the same in the words of a job's request; see workload_resources
 REQUESTED = {
@@ -70,7 +73,7 @@ REQUESTED = {
 NODES = {
     "nodes": (
         "INTEGER",
-        "nodes of the job: its row stands for a gang of nodes x tasks_per_node (1 if null) such tasks",
+        "exact number of nodes of the job, a gang with tasks_per_node tasks (1 if null) on each; one row stands for all",
     ),
 }
 OF_REQUEST = tuple(REQUESTED)

@@ -1,4 +1,8 @@
-"""Jobs whose tasks start together, from the columns gang, spread, tasks_per_node and nodes of a table."""
+"""Jobs whose tasks start together, from the columns gang, spread, tasks_per_node and nodes of a table.
+
+One row with ``nodes`` stands for all tasks of its job. Where a job has a row for each task, they all have the same
+number of nodes, and are the tasks of its first node, of its second one, and so on.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +16,12 @@ from vinesim.formats.source.table_source import TableSource
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ANYWHERE, NO_GANG
 
-GANG_COLUMNS = {"gang_within": "gang", "gang_spread": "spread", "tasks_per_node": "tasks_per_node"}  # ours: the file's
+GANG_COLUMNS = {  # ours: the file's
+    "gang_within": "gang",
+    "gang_spread": "spread",
+    "tasks_per_node": "tasks_per_node",
+    "gang_nodes": "nodes",
+}
 MAX_TASKS = 1_000_000  # of one row
 
 
@@ -40,7 +49,6 @@ def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, t
             "Give gang, or nodes.",
         ),
         ("nodes", nodes * per_node > MAX_TASKS, f"at most {MAX_TASKS:,} tasks", "They are nodes x tasks_per_node."),
-        ("nodes", (nodes > 0) & _shares_job(table), "nothing where a job has several rows", "One row stands for all."),
     ]
     problems = []
     for name, is_wrong, expected, remedy in wrong:
@@ -50,8 +58,8 @@ def read_gangs(source: TableSource, table: dict[str, Any], match: Mapping[str, t
         problems += [replace(problem, remedy=remedy) for problem in source.cells(cells)]
     if problems:
         raise InputError(problems)
-    counts = np.where(nodes > 0, nodes * per_node, 1)
-    table |= {"gang_within": within, "gang_spread": spread, "tasks_per_node": per_node}
+    counts = np.where((nodes > 0) & ~_shares_job(table), nodes * per_node, 1)
+    table |= {"gang_within": within, "gang_spread": spread, "tasks_per_node": per_node, "gang_nodes": nodes}
     if (counts > 1).any():
         table.setdefault("job", np.arange(n_rows))
         for name in list(table):

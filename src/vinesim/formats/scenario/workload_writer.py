@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.scenario.workload_cells import list_of
-from vinesim.formats.scenario.workload_columns import COLUMNS, GANG, LEAD, METADATA, OF_JOB, WORDS
+from vinesim.formats.scenario.workload_columns import COLUMNS, GANG, LEAD, METADATA, NODES, OF_JOB, WORDS
 from vinesim.formats.source.database import name_of, text_of
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.table_source import run
@@ -59,14 +59,17 @@ def write_workload(
         per_node = np.zeros(workload.n_jobs, np.int32) if workload.tasks_per_node is None else workload.tasks_per_node
         names |= WORDS
         codes = {"gang": workload.gang_within - 1, "spread": np.where(is_spread, 1, -1), "tasks_per_node": per_node}
+        codes |= {} if workload.gang_nodes is None else {"nodes": workload.gang_nodes}
         for name, code in codes.items():
-            columns[name], tasks[name] = GANG[name][0], np.repeat(code.astype(np.int64), counts)
+            columns[name], tasks[name] = (GANG | NODES)[name][0], np.repeat(code.astype(np.int64), counts)
     select = []
     for name, kind in columns.items():
         if name in names:  # SQL lists count from 1; an index outside the list gives null
             select.append(f"{list_of(names[name])}[{name} + 1] AS {name}")
         elif name.startswith("time_us.") or (name == "demand" and name in tasks):
             select.append(f"CASE WHEN isnan({name_of(name)}) THEN NULL ELSE {name_of(name)} END AS {name_of(name)}")
+        elif name == "nodes":
+            select.append("NULLIF(nodes, 0) AS nodes")
         else:
             select.append(f"{name_of(name) if name in tasks else 'NULL'}::{kind} AS {name_of(name)}")
     tasks["preferred_type"] = np.where(tasks["preferred_type"] < 0, len(processor_types), tasks["preferred_type"])
