@@ -50,13 +50,13 @@ setup: .venv/dev.done
 .venv/demo.done: .venv/uv.done requirements/run.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src/vinesim
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/dev.done: .venv/uv.done requirements/dev.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src/vinesim
+	$(BIN)/python -m compileall -q src
 	touch $@ .venv/demo.done
 
 COMPILE := $(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock"

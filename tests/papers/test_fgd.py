@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from vinesim.cli import reproduce as command
 from vinesim.cli.main import app
 from vinesim.model.errors import InputError
-from vinesim.papers.fgd.curves import MOST_LOAD, POLICIES, by_load, curve, curves
-from vinesim.papers.fgd.trace import LOAD, drawn, read_trace
-from vinesim.papers.inputs import inputs_of
-from vinesim.papers.registry import items
-from vinesim.papers.reproduce import reproduce
+from vinesim.reproduction.inputs import inputs_of
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.reproduce import reproduce
+from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, by_load, curve, curves
+from vinesim_papers.fgd.trace import LOAD, drawn, read_trace
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "openb2023"
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from vinesim.papers.claim import Judged, Kind, Verdict
-from vinesim.papers.item import Item
-from vinesim.papers.reproduce import Report
+from vinesim.reproduction.claim import Judged, Kind, Verdict
+from vinesim.reproduction.item import Item
+from vinesim.reproduction.reproduce import Report
 
 COLORS = {Verdict.REPRODUCED: "green", Verdict.PARTLY: "yellow", Verdict.NOT: "bold red"}
 TITLES = {
