@@ -76,7 +76,8 @@ def print_hint(judged: Sequence[Judged], n_items: int, out: Path | None) -> None
     else:
         folders = "a folder for each" if n_items > 1 else "its folder"
         console.print(
-            f"{escape(str(out))} has {folders}: figures, claims.json and the results of the runs.", soft_wrap=True
+            f"{escape(str(out))} has {folders}: claims.json, and any figures, tables and sweeps.",
+            soft_wrap=True,
         )
 
 

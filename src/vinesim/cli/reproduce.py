@@ -24,7 +24,7 @@ def reproduce(
     as_list: bool = typer.Option(False, "--list", help="List what can be reproduced."),
     every: bool = typer.Option(False, "--all", help="Reproduce all papers."),
     as_json: bool = typer.Option(False, "--json", help="Print the claims as JSON and nothing else."),
-    out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to one folder per ID."),
+    out: Path = typer.Option(None, metavar="DIR", help="Write claims, figures and numbers to one folder per ID."),
     workers: int = typer.Option(None, metavar="N", help="Number of processes; default: as many as are worthwhile."),
 ) -> None:
     """Reproduce figures, tables and statements of the papers: run the experiments and judge every claim."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vinesim.model.result import Table
 from vinesim.reproduction.claim import Claim, Kind
 from vinesim.reproduction.data import Data
 from vinesim.reproduction.inputs import Input
@@ -23,7 +24,7 @@ class Item:
     series); each is a function of the changes to its scenario and is called when a claim or figure first requests it.
     ``inputs`` are files that are not part of the package, and numbers: then the runs are functions of these by name and
     of the number of ``workers``.
-    ``draw`` returns the figures by file name without suffix.
+    ``draw`` returns the figures by file name without suffix, ``tables`` the numbers behind them that no sweep has.
     """
 
     id: str  # such as fig4
@@ -34,6 +35,7 @@ class Item:
     runs: Mapping[str, Callable[[Changes], Any]] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
     draw: Callable[[Data], Mapping[str, "Figure"]] | None = None
+    tables: Callable[[Data], Mapping[str, Table]] | None = None
     paper: str = ""  # the name of its package's entry point, and the package's folder: set by the registry
     folder: Path = Path()
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vinesim.formats.source.files import replacing
 from vinesim.model.errors import InputError, Problem
 from vinesim.reproduction.claim import Judged
 from vinesim.reproduction.data import Data
@@ -48,11 +49,11 @@ def reproduce(
 ) -> Report:
     """Run what the item needs and judge its claims.
 
-    With ``out``, the figures (PNG and SVG), claims.json and the folders of the sweeps are written to ``out``/<id>; runs
-    found there are not repeated. ``workers`` is the number of processes; None means this process for small studies, all
-    cores for others. ``changes`` are made to every scenario, as with ``--set``, except for what a study's axes set.
-    ``made`` holds sweeps with the same changes by study file, which are reused; new ones are added. ``inputs`` are the
-    files that the item needs, and its numbers, by name.
+    With ``out``, the figures (PNG and SVG), claims.json, the tables and the folders of the sweeps are written to
+    ``out``/<id>; runs of sweeps that are found there are not repeated. ``workers`` is the number of processes; None
+    means this process for small studies, all cores for others. ``changes`` are made to every scenario, as with
+    ``--set``, except for what a study's axes set. ``made`` holds sweeps with the same changes by study file, which are
+    reused; new ones are added. ``inputs`` are the files that the item needs, and its numbers, by name.
     Raises :class:`InputError`; if figures are wanted and Matplotlib is missing, before any run.
     """
     begun = time.perf_counter()
@@ -147,11 +148,13 @@ def prepare(out: Path, item: Item) -> Path:
 
 
 def _write(item: Item, data: Data, judged: tuple[Judged, ...], folder: Path) -> tuple[Path, ...]:
-    path = folder / CLAIMS
-    draft = folder / f".{CLAIMS}.draft"
-    draft.write_text(to_json(judged))
-    os.replace(draft, path)
-    files = [path]
+    files = [folder / CLAIMS]
+    with replacing(files[0]) as draft:
+        draft.write_text(to_json(judged))
+    for name, table in (item.tables(data) if item.tables is not None else {}).items():
+        files.append(folder / f"{name}.parquet")
+        with replacing(files[-1]) as draft:
+            table.to_parquet(draft)
     if item.draw is not None:
         from vinesim.plots.style import save
 

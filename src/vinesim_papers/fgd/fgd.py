@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vinesim.model.result import Table
 from vinesim.reproduction.claim import Claim, Kind
 from vinesim.reproduction.criteria import Above, Each, Share
 from vinesim.reproduction.data import Data
+from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, curves
 from vinesim.reproduction.inputs import Input
 from vinesim.reproduction.item import Changes, Item
-from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, curves
 
 if TYPE_CHECKING:
     from vinesim.plots.lines import Line
@@ -25,8 +26,10 @@ def _curves(given: Changes) -> Curves:
 
 
 def _at_the_end(data: Data) -> np.ndarray:
-    """[policies, seeds] the allocation at the highest load, %."""
-    return data.result("curves").allocation[:, :, MOST_LOAD]
+    """[policies, seeds] the allocation after the last arrival up to the highest load, %."""
+    found = data.result("curves").allocation
+    last = MOST_LOAD - np.isfinite(found[:, :, ::-1]).argmax(axis=2)
+    return np.take_along_axis(found, last[:, :, np.newaxis], axis=2)[:, :, 0]
 
 
 def _means(data: Data) -> dict[str, float]:
@@ -46,9 +49,19 @@ def _least_leads(data: Data) -> dict[str, float]:
 
 
 def _saved(data: Data) -> dict[str, float]:
-    """How much less fgd leaves unallocated than each other policy, on average over the seeds, %."""
+    """How much less fgd leaves unallocated than each other policy, on average over the seeds, %; 0 if that leaves
+    nothing."""
     left = {name: 100.0 - mean for name, mean in _means(data).items()}
-    return {name: 100.0 * (1.0 - left["fgd"] / of) for name, of in left.items() if name != "fgd"}
+    least = left.pop("fgd")
+    return {name: 100.0 * (of - least) / of if of else 0.0 for name, of in left.items()}
+
+
+def _tables(data: Data) -> dict[str, Table]:
+    """The curves as rows: policy, seed, load and allocation, %; no row where no pod arrived at that load."""
+    found = data.result("curves").allocation
+    policy, seed, load = where = np.nonzero(np.isfinite(found))
+    columns = {"policy": np.array(POLICIES)[policy], "seed": seed, "load": load, "allocation": found[where]}
+    return {"curves": Table(columns)}
 
 
 def _draw(data: Data) -> dict[str, "Figure"]:
@@ -84,6 +97,7 @@ ITEM = Item(
     ),
     runs={"curves": _curves},
     draw=_draw,
+    tables=_tables,
     claims=(
         Claim(
             id="FGD1",

@@ -1,6 +1,8 @@
 """The nodes and pods of the trace as scenarios: their order drawn by the seed, and as many pods as fill the GPUs more
 than once."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vinesim.formats.importers.openb import MIB, types_of, workload_of
-from vinesim.formats.importers.openb_files import MILLI, POD_COLUMNS, Node, Pod, holds, read_nodes, read_pod
+from vinesim.formats.importers.openb_files import MILLI, Node, Pod, holds, read_nodes, read_pod
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import read_csv_rows
 from vinesim.model.datacenter import Datacenter
@@ -16,8 +18,13 @@ from vinesim.model.network import NONE
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
+from vinesim_papers.fgd.of_list import FgdOfList
+from vinesim.policies.scoring.fragmentation import PodType
 
 LOAD = 1.31  # of the GPUs, asked for by all that arrive
+COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")  # of the list of pods
+SPEC = "gpu_spec"  # a column that some lists of the trace lack
+IN_TURN = {"creation_time": "0", "deletion_time": "0"}  # pods arrive in the order that the seed draws, whatever these
 
 
 class Trace(NamedTuple):
@@ -25,6 +32,7 @@ class Trace(NamedTuple):
 
     nodes: list[Node]
     pods: list[Pod]
+    pod_types: tuple[PodType, ...]  # of all pods
     can_run: np.ndarray  # [pods] bool: an empty node has all that it asks for
     row: np.ndarray  # [pods] int64: its job in the workload, if it can run
     workload: Workload  # of those that can run
@@ -37,28 +45,44 @@ class Drawn(NamedTuple):
 
     scenario: Scenario
     arrivals: np.ndarray  # [A] int64: the pods in the order of arrival
-    n_listed: int  # its first tasks are the pods of the list, each once
 
 
 def read_trace(nodes: Path, pods: Path) -> Trace:
     """Read the files. Raises :class:`InputError`."""
     places, _ = read_nodes(nodes, True)
-    found = read_csv_rows(pods, POD_COLUMNS)
-    read = [read_pod(found, line, row) for line, row in found.rows]
+    found = read_csv_rows(pods, COLUMNS)
+    if SPEC in found.unused:
+        found = read_csv_rows(pods, (*COLUMNS, SPEC))
+    read = [read_pod(found, line, {SPEC: "", **row, **IN_TURN}) for line, row in found.rows]
     found.raise_problems()
     listed = [pod for pod in read if pod is not None]
-    kinds = set(places)
-    can_run = np.array([any(holds(node, pod) for node in kinds) for pod in listed])
+    specs = [row.get(SPEC, "") for _, row in found.rows]
+    holders = set(places)
+    can_run = np.array([any(holds(node, pod) for node in holders) for pod in listed])
     if not can_run.any():
         found.add(found.rows[-1][0], "a pod that a node can hold", "none")
         found.raise_problems()
-    in_time = sorted(np.flatnonzero(can_run).tolist(), key=lambda i: listed[i].created_s)
-    row = np.full(len(listed), -1)
-    row[in_time] = np.arange(len(in_time))
+    row = np.where(can_run, np.cumsum(can_run) - 1, -1)
     models = sorted({node.model for node in places})
-    work = workload_of([listed[i] for i in in_time], models)
+    work = workload_of([listed[i] for i in np.flatnonzero(can_run)], models)
     asked_milli = np.array([pod.n_gpus * pod.gpu_milli for pod in listed])
-    return Trace(places, listed, can_run, row, work, asked_milli, MILLI * sum(node.n_gpus for node in places))
+    pod_types = pod_types_of(listed, specs, [one.name for one in types_of(places)])
+    return Trace(
+        places, listed, pod_types, can_run, row, work, asked_milli, MILLI * sum(node.n_gpus for node in places)
+    )
+
+
+def pod_types_of(pods: Sequence[Pod], specs: Sequence[str], types: Sequence[str]) -> tuple[PodType, ...]:
+    """Return the types of a list of pods; ``specs`` are their GPU models as the file has them, and distinguish types.
+    ``types`` are the names of the processor types."""
+    asked = [(pod.cpu_milli, pod.gpu_milli if pod.n_gpus else 0, pod.n_gpus) for pod in pods]
+    counts = Counter(zip(asked, specs, [pod.models for pod in pods], strict=True))
+    bits = {name: 1 << number for number, name in enumerate(types)}
+    every = sum(bits.values())
+    return tuple(
+        PodType(count, *amounts, spec, sum(bits.get(name, 0) for name in models) if models else every)
+        for (amounts, spec, models), count in counts.items()
+    )
 
 
 def drawn(trace: Trace, policy: str, seed: int) -> Drawn:
@@ -75,13 +99,11 @@ def drawn(trace: Trace, policy: str, seed: int) -> Drawn:
         arrivals = np.concatenate([arrivals, more])
         missing -= asked[more].sum()
     rows = trace.row[arrivals[trace.can_run[arrivals]]]
-    n_listed = int(trace.can_run.sum())
     center, affinity = datacenter_of([trace.nodes[i] for i in nodes])
-    options = {"refuse": True} | ({"typical": n_listed} if policy == "fgd" else {})
-    scenario = Scenario(
-        center, in_turn(trace.workload, rows), policy, options, affinity=affinity, network=NONE, seed=seed
-    )
-    return Drawn(scenario, arrivals, n_listed)
+    work = in_turn(trace.workload, rows)
+    rule = FgdOfList(refuse=True, pod_types=trace.pod_types) if policy == "fgd" else policy
+    options = {} if policy == "fgd" else {"refuse": True}
+    return Drawn(Scenario(center, work, rule, options, affinity=affinity, network=NONE, seed=seed), arrivals)
 
 
 def in_turn(work: Workload, rows: np.ndarray) -> Workload:
