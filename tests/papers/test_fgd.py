@@ -17,12 +17,12 @@ from vinesim.formats.importers.openb_files import Node
 from vinesim.formats.results.parquet import read_table
 from vinesim.model.errors import InputError
 from vinesim.reproduction.data import Data
-from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, by_load, curve, curves
-from vinesim_papers.fgd.of_list import FgdOfList
-from vinesim_papers.fgd.trace import LOAD, drawn, read_trace
 from vinesim.reproduction.inputs import inputs_of
 from vinesim.reproduction.registry import items
 from vinesim.reproduction.reproduce import reproduce
+from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, by_load, curve, curves
+from vinesim_papers.fgd.of_list import FgdOfList
+from vinesim_papers.fgd.trace import LOAD, drawn, read_trace
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "openb2023"
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")

@@ -9,9 +9,9 @@ from vinesim.model.result import Table
 from vinesim.reproduction.claim import Claim, Kind
 from vinesim.reproduction.criteria import Above, Each, Share
 from vinesim.reproduction.data import Data
-from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, curves
 from vinesim.reproduction.inputs import Input
 from vinesim.reproduction.item import Changes, Item
+from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, curves
 
 if TYPE_CHECKING:
     from vinesim.plots.lines import Line

@@ -18,8 +18,8 @@ from vinesim.model.network import NONE
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
-from vinesim_papers.fgd.of_list import FgdOfList
 from vinesim.policies.scoring.fragmentation import PodType
+from vinesim_papers.fgd.of_list import FgdOfList
 
 LOAD = 1.31  # of the GPUs, asked for by all that arrive
 COLUMNS = ("cpu_milli", "memory_mib", "num_gpu", "gpu_milli")  # of the list of pods
