@@ -13,7 +13,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.options import REQUIRED, Option
-from vinesim.workloads.placement import Placement
+from vinesim.workloads.placement import Nodes, Placement
 from vinesim.workloads.setting import Setting
 
 # options of every generator
@@ -54,7 +54,7 @@ class GeneratorSpec:
         own = {p.name: Option(p.name, p.annotation, p.default) for p in parameters}
         return own | {option.name: option for option in (() if self.own_arrivals else COMMON)}
 
-    def depends_on_seed(self, options: Mapping[str, Any], nodes: Sequence[tuple[int, int]]) -> bool:
+    def depends_on_seed(self, options: Mapping[str, Any], nodes: Nodes) -> bool:
         """Whether the seed decides more than the arrival times; ``nodes`` are those that may hold data."""
         has_data = options.get("data_bytes", 0.0) != 0.0
         return self.is_random or Placement(float(has_data), nodes, options.get("data_rack")).is_random
@@ -64,7 +64,7 @@ class GeneratorSpec:
         options: Mapping[str, Any] | None = None,
         *,
         seed: int = 0,
-        nodes: Sequence[tuple[int, int]] = ((0, 0),),
+        nodes: Nodes = ((0, 0),),
         task_types: Sequence[TaskType] = TASK_TYPES,
         processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     ) -> Workload:
