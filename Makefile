@@ -31,6 +31,7 @@ verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps and pla
 	$(BIN)/python -m verification.kill 40
 	$(BIN)/python -m verification.kill 20 --of plan
 	$(BIN)/python -m verification.bitflips
+	$(BIN)/python -m verification.fuzz --seconds 600
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
 
 mutations: .venv/dev.done  ## small changes of meaning, each of which a test must notice: an hour

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from vinesim.cli.exit_codes import ExitCode
 
-MOST_CPU_S = 10.0  # of a command; the files themselves take a tenth of a second
 MOST_MEMORY = 1500  # MB, of which Python and the packages are 300
 ENDS = (ExitCode.DONE, ExitCode.STALLED, ExitCode.NO_PLAN)  # with an answer
 RAW = re.compile(
@@ -35,10 +34,13 @@ class Outcome(StrEnum):
     CONTRADICTION = "contradiction"  # what one command accepted or wrote, the next refuses
 
 
+GOOD = (Outcome.ACCEPTED, Outcome.REFUSED)
+
+
 class Seen(NamedTuple):
     """How a command ended."""
 
-    code: int | None  # None: it was stopped
+    code: int | None  # None: it was stopped, as it took too long
     output: str
     errors: str
     cpu_s: float
@@ -48,11 +50,11 @@ class Seen(NamedTuple):
 
 def outcome_of(seen: Seen, made: AbstractSet[str]) -> tuple[Outcome, str]:
     """Return the outcome of a command, and what shows it; ``made`` are the paths that it left behind."""
-    if seen.cpu_s > MOST_CPU_S:
-        return Outcome.SLOW, f"{seen.cpu_s:.0f} s"
+    if seen.code is None:
+        return Outcome.SLOW, f"more than {seen.cpu_s:.0f} s"
     if seen.memory > MOST_MEMORY:
         return Outcome.MEMORY, f"{seen.memory:.0f} MB"
-    if seen.code is None or seen.code < 0:
+    if seen.code < 0:
         return Outcome.CRASH, f"the process ended, {seen.code}"
     if seen.traceback or "Traceback (most recent call last)" in seen.errors:
         return Outcome.TRACEBACK, (seen.traceback or seen.errors).strip().splitlines()[-1]
@@ -62,9 +64,11 @@ def outcome_of(seen: Seen, made: AbstractSet[str]) -> tuple[Outcome, str]:
         return Outcome.HALF, f"refused, but there is {sorted(made)[0]}"
     if drafts := sorted(filter(DRAFT.search, made)):
         return Outcome.HALF, drafts[0]
-    if found := RAW.search(seen.errors) or CONTROL.search(seen.output + seen.errors):
-        line = next(line for line in (seen.errors + seen.output).split("\n") if found[0] in line)
-        return Outcome.UNCLEAR, repr(line[max(0, line.index(found[0]) - 120) :][:300])
+    text = seen.errors + seen.output
+    for what, found in (("", RAW.search(seen.errors)), ("control character", CONTROL.search(text))):
+        if found:
+            line = next(line for line in text.split("\n") if found[0] in line)
+            return Outcome.UNCLEAR, f"{what or found[0]}: {line[max(0, line.index(found[0]) - 120) :][:300]!r}"
     if seen.code == ExitCode.BAD_INPUT and len(seen.errors.split()) < 4:
-        return Outcome.UNCLEAR, repr(seen.errors)
+        return Outcome.UNCLEAR, f"nothing said: {seen.errors!r}"
     return (Outcome.REFUSED if seen.code == ExitCode.BAD_INPUT else Outcome.ACCEPTED), ""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tests.docs.test_docs import PAGES, blocks
+from verification.fuzz.parquet import parquet_of
 from verification.fuzz.worker import ROOT
 
 AREAS = ("scenario", "study", "plan", "tables", "texts", "importers", "results")
@@ -77,6 +78,17 @@ def _of_file(page: str, name: str, files: Mapping[str, bytes], commands: list[li
     for scenario, text in files.items():
         if scenario.endswith(".yaml") and name.encode() in text and _area(text) == "scenario":
             yield Sample("tables", f"{page}/{name}", files, name, _readers("scenario", scenario))
+            yield from _as_parquet(page, name, files, scenario)
+
+
+def _as_parquet(page: str, name: str, files: Mapping[str, bytes], scenario: str) -> Iterator[Sample]:
+    """Yield a workload's table as a Parquet file, named by its scenario in place of the CSV file."""
+    workload = yaml.load(files[scenario], yaml.BaseLoader).get("workload")
+    if isinstance(workload, dict) and workload.get("file") == name:
+        made = f"{Path(name).stem}.parquet"
+        changed = files[scenario].replace(name.encode(), made.encode())
+        both = {**files, scenario: changed, made: parquet_of(files[name].decode())}
+        yield Sample("tables", f"{page}/{made}", both, made, _readers("scenario", scenario))
 
 
 def _area(text: bytes) -> str:

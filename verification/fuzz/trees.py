@@ -125,7 +125,7 @@ OF_SCALARS = {
 
 
 def _plain(text: Any) -> str:
-    return text if PLAIN.fullmatch(str(text)) else json.dumps(text)
+    return str(text) if PLAIN.fullmatch(str(text)) else json.dumps(text)
 
 
 def _flow(tree: Any, scalar: Any) -> str:
