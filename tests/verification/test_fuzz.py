@@ -18,7 +18,7 @@ from verification.fuzz.trees import damaged_json, damaged_yaml
 from verification.fuzz.trying import fuzz, try_input
 from verification.fuzz.worker import Worker
 
-N_INPUTS = 20  # of each area
+N_INPUTS = 15  # of each area
 LEFT_TO_THE_COMMAND = (Outcome.UNCLEAR, Outcome.CONTRADICTION)
 SCENARIO = b"""
 datacenter: {racks: [{units: {GPU: 1}}]}
