@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vinesim.model.arrays import distinct
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError, Problem
 
@@ -57,6 +58,5 @@ def nodes_of(datacenter: Datacenter) -> list[tuple[int, int]]:
 def distinct_nodes(rack: np.ndarray, shelf: np.ndarray) -> np.ndarray:
     """Return each (rack, shelf) once, in order, [n, 2] int32. Both are 0 or more."""
     n_shelves = int(shelf.max(initial=0)) + 1
-    code = np.sort(rack.astype(np.int64) * n_shelves + shelf)  # np.unique takes ten times as long for millions
-    is_first = np.append(True, code[1:] != code[:-1])[: len(code)]
-    return np.stack(np.divmod(code[is_first], n_shelves), axis=1).astype(np.int32)
+    code = distinct(rack.astype(np.int64) * n_shelves + shelf)  # for millions, pairs take twenty times as long
+    return np.stack(np.divmod(code, n_shelves), axis=1).astype(np.int32)
