@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import yaml
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, ON_WHAT, made_nodes
@@ -21,8 +20,8 @@ from vinesim.formats.importers.slurm_jobs import COMMAND, SlurmJob, slurm_jobs
 from vinesim.formats.importers.slurm_nodes import MIB, SlurmNode, read_slurm_nodes
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.amounts import MEMORY
-from vinesim.formats.source.files import replacing
 from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PARTITION, NO_PREFERENCE, Workload
@@ -50,8 +49,7 @@ def import_slurm(
     workload = _workload(kept, types, sorted({name for node in places for name in node.partitions}))
     write_workload(output, workload, types)
     scenario = output.with_suffix(".yaml")
-    with replacing(scenario) as draft:
-        draft.write_text(yaml.safe_dump(_document(workload, places, types, output), sort_keys=False))
+    write_yaml(scenario, _document(workload, places, types, output))
     return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)
 
 
