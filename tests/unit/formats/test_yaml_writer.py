@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import vinesim
-from vinesim.formats.importers.csv_guess import Guess
 from vinesim.formats.importers.csv_scenario import csv_scenario
+from vinesim.formats.importers.report import Guess
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.formats.source.yaml_writer import as_yaml, write_yaml
 from vinesim.model.errors import InputError

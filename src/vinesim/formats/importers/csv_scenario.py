@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.importers.csv_guess import Guess
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
+from vinesim.formats.importers.report import Guess
+from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import used_names
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.document import checked
 from vinesim.formats.source.table_source import TableSource
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.model.catalog import ProcessorType
@@ -53,8 +55,10 @@ def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
 
     Jobs with times of their own need no affinity. Raises :class:`InputError`.
     """
-    data = read_source(like).data
-    base: dict[str, Any] = data if isinstance(data, dict) else {}
+    source = read_source(like)
+    checked(source, ScenarioDocument, ("datacenter",))
+    source.raise_if_any()
+    base: dict[str, Any] = source.data
     of_base = base.get("workload")
     own = sorted(set(of_base if isinstance(of_base, dict) else ()) - {*OF_THE_LOG})
     on: dict[str, Any] = {
