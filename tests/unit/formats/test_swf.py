@@ -206,3 +206,73 @@ def test_whole_jobs_of_wagap_2013():
     assert work.n_jobs + report.n_dropped == 17_900
     assert work.demand.max() <= 80
     assert (work.estimate_us >= work.operations).mean() > 0.9  # most jobs ended in the time that was asked for
+
+
+def test_processors_are_those_allocated_or_those_requested(tmp_path):
+    path = tmp_path / "log.swf"
+    lines = [(4, 4), (4, 8), (-1, 8), (4, -1), (0, 8), (4, 0), (3, 2)]
+    path.write_text("".join(job(i, i, 10, *each) for i, each in enumerate(lines)))
+    work, _, report = read_swf(path)
+    assert np.diff(work.job_first).tolist() == [4, 4, 8, 4, 8, 4, 3]
+    words = "jobs have the processors that were allocated; for 2 of them another number was requested"
+    assert any(note.startswith(words) for note in report.notes)
+    work, _, report = read_swf(path, processors="requested")
+    assert np.diff(work.job_first).tolist() == [4, 8, 8, 4, 8, 4, 2]
+    assert any("were requested; for 2 of them another number was allocated" in note for note in report.notes)
+    path.write_text(job(1, 1, 10, 4, 4))
+    assert not any("processors" in note for note in read_swf(path)[2].notes)
+    with pytest.raises(InputError, match="allocated or requested"):
+        read_swf(path, processors="all")
+
+
+@pytest.mark.parametrize(
+    ("field", "kept", "dropped"),
+    [
+        ("submit", 0, -1),
+        ("submit", 4e9, 4.1e9),
+        ("run", 0.001, 0),
+        ("run", 4e9, 4.1e9),
+        ("allocated", 1, 0.9),
+        ("allocated", 6, 7),
+        ("id", 2**53 - 1, 2**53),
+        ("id", -(2**53) + 1, -(2**53)),
+    ],
+)
+def test_both_sides_of_each_limit(tmp_path, field, kept, dropped):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    machines.write_text("1\tsmall\t3\t2\t1\t0\n")
+    for value, n in ((kept, 2), (dropped, 1)):
+        path.write_text(job(id=77) + job(**{"id": 78, field: value}))
+        assert read_swf(path, machines)[0].n_jobs == n, value
+
+
+def test_a_cancelled_job_ran_if_it_has_a_run_time_and_processors(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(
+        "".join(job(i, i, run, n, 2, status=5) for i, (run, n) in enumerate([(1, 1), (0, 1), (1, 0), (1, -1)]))
+    )
+    assert read_swf(path)[0].job_id.tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(0.5, 0.5e6), (0, 10e6), (-1, 10e6), (2**53, 10e6), ("x", 10e6)])
+def test_a_job_without_a_requested_time_is_expected_to_run_as_long_as_it_ran(tmp_path, asked, expected):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    machines.write_text("1\tsmall\t3\t2\t1\t0\n")
+    path.write_text(job(asked=asked))
+    work, _, report = read_swf(path, machines, "job")
+    assert work.estimate_us.tolist() == [expected]
+    assert report.n_unasked == (expected == 10e6)
+
+
+@pytest.mark.parametrize(("submit", "zone"), [(6.29e8, ""), (6.31e8, "UTC, as times since 1970")])
+def test_times_since_1970_are_known_by_their_size(tmp_path, submit, zone):
+    path = tmp_path / "log.swf"
+    path.write_text(job(submit=int(submit)))
+    assert read_swf(path)[2].time_zone == zone
+
+
+def test_jobs_out_of_order_are_counted(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("".join(job(i, submit) for i, submit in enumerate([5, 5, 4, 6, 5, 6])))
+    _, _, report = read_swf(path)
+    assert report.n_resorted == 2
