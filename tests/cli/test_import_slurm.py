@@ -8,7 +8,10 @@ import pytest
 import yaml
 
 import vinesim as vs
+from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.importers.slurm_jobs import slurm_jobs
 from vinesim.formats.importers.slurm_nodes import gpus_of, read_slurm_nodes
+from vinesim.model.errors import InputError
 from vinesim.model.workload import ANYWHERE, NO_GANG, NODE
 
 JOBS = """JobIDRaw|User|Partition|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES|JobName
@@ -232,7 +235,7 @@ def test_gpus_of_two_types_at_one_node_are_a_task_for_each(imported):
         "NodeName=b CPUTot=64 RealMemory=65536 Gres=gpu:a100:3 Partitions=p\n"
     )
     rows = [
-        "1|a|p|0|60|60|COMPLETED|cpu=5,mem=8G,gres/gpu=4",
+        "1|a|p|0|60|60|COMPLETED|cpu=8,mem=8G,gres/gpu=4",
         "2|a|p|60|120|60|COMPLETED|cpu=4,mem=6G,gres/gpu:a100=1,gres/gpu:v100=2",
         "3|a|p|120|180|60|COMPLETED|cpu=4,mem=3G,gres/gpu=3,gres/gpu:v100=2",  # only the v100 are accounted
         "4|a|p|180|240|60|COMPLETED|cpu=9,gres/gpu=4",
@@ -243,8 +246,8 @@ def test_gpus_of_two_types_at_one_node_are_a_task_for_each(imported):
     ]
     report = imported(log(*rows), nodes)
     assert held(imported.work) == [
-        (1, 2, "a100", 3, 4),
-        (1, 2, "v100", 2, 4),
+        (1, 2, "a100", 4, 4),
+        (1, 2, "v100", 4, 4),
         (2, 2, "v100", 3, 4),
         (2, 1, "a100", 1, 2),
         (3, 2, "v100", 3, 2),
@@ -286,6 +289,30 @@ def test_an_array_that_cannot_be_counted_is_dropped(imported, job_id):
     assert report["dropped"] == {"jobs of an array that cannot be counted": {"count": 1, "lines": [2]}}
 
 
+def test_an_array_has_at_most_a_million_jobs(tmp_path):
+    rows = [f"300|300_[1-{n}]|p|0|None|900|0|60|CANCELLED|cpu=2" for n in (1_000_000, 1_000_001)]
+    (tmp_path / "jobs.txt").write_text(log(*rows, fields=ARRAY))
+    report = ImportReport("")
+    assert [job.n_jobs for job in slurm_jobs(tmp_path / "jobs.txt", report)] == [1_000_000]
+    assert report.dropped == {"jobs of an array that cannot be counted": [3]}
+
+
+def test_the_nodes_have_at_most_the_units_of_a_scenario(tmp_path):
+    def read(gpus, more=""):
+        nodes = f"NodeName=a CPUTot=1 RealMemory=1 Gres=gpu:{gpus} Partitions=p\n{more}"
+        (tmp_path / "nodes.txt").write_text(nodes)
+        return read_slurm_nodes(tmp_path / "nodes.txt")
+
+    assert read(9_999_998)[0].gpus == (("GPU", 9_999_998),)
+    with pytest.raises(InputError, match="txt: expected at most 10,000,000 units: CPUs, memory and GPUs"):
+        read(9_999_999)
+    with pytest.raises(InputError, match="txt: expected at most"):
+        read(9_999_996, "NodeName=b CPUTot=1 RealMemory=1 Gres=gpu:1\n")
+    for gpus in (10_000_001, "1" * 400):
+        with pytest.raises(InputError, match="txt:1: expected Gres: at most 10,000,000 GPUs"):
+            read(gpus)
+
+
 def test_the_parts_of_a_heterogeneous_job_start_together(imported):
     nodes = (
         "NodeName=a CPUTot=64 RealMemory=65536 Gres=gpu:a100:8 Partitions=p,q\n"
@@ -303,24 +330,28 @@ def test_the_parts_of_a_heterogeneous_job_start_together(imported):
         "31|30+1|p|0|100|160|60|10|COMPLETED|cpu=4,node=2",
         "40|40+0|p|20|100|160|60|10|COMPLETED|cpu=4",
         "41|40+1|q|20|100|160|60|10|COMPLETED|cpu=5",
+        "50|50+0|p|30|100|160|60|10|COMPLETED|cpu=4,node=2",
+        "51|50+1|p|30|100|160|60|10|COMPLETED|cpu=1",
     ]
     report = imported(log(*rows, fields=ARRAY), nodes)
     work = imported.work
-    assert work.job_id.tolist() == [12, 13, 40]
+    assert work.job_id.tolist() == [12, 13, 40, 50]
     assert held(work) == [(12, 2, "a100", 16, 2), (12, 0, "CPU", 4, 1), (13, 0, "CPU", 4, 1),
-                          (40, 0, "CPU", 5, 0), (40, 0, "CPU", 4, 0)]  # fmt: skip
-    assert work.operations.tolist() == [70e6, 70e6, 60e6, 60e6, 60e6]
-    assert work.limit_us.tolist() == [1200e6, 600e6, 600e6]
-    assert work.gang_within.tolist() == [ANYWHERE, NO_GANG, ANYWHERE]
-    assert [work.partition_names[i] if i >= 0 else "" for i in work.partition] == ["p", "p", ""]
-    assert report["gangs"] == 2
+                          (40, 0, "CPU", 5, 0), (40, 0, "CPU", 4, 0),
+                          (50, 0, "CPU", 2, 0), (50, 0, "CPU", 2, 0), (50, 0, "CPU", 1, 0)]  # fmt: skip
+    assert work.operations.tolist() == [70e6] * 2 + [60e6] * 6
+    assert work.limit_us.tolist() == [1200e6, 600e6, 600e6, 600e6]
+    assert work.gang_within.tolist() == [ANYWHERE, NO_GANG, ANYWHERE, ANYWHERE]
+    assert [work.partition_names[i] if i >= 0 else "" for i in work.partition] == ["p", "p", "", "p"]
+    assert report["gangs"] == 3
+    assert "jobs of several parts, which start together: 3" in report["notes"]
     assert {reason: found["lines"] for reason, found in report["dropped"].items()} == {
         "a step of a job that has a line of its own": [4],
         "cpu: no amount that can be read": [7],
         "a part of a heterogeneous job of which another part is dropped": [6],
         "its partition has too few nodes with all that it asks for": [8],
     }
-    assert vs.simulate(vs.read_scenario(imported.scenario), engine="reference").summary["jobs"]["finished"] == 3
+    assert vs.simulate(vs.read_scenario(imported.scenario), engine="reference").summary["jobs"]["finished"] == 4
 
 
 def test_jobs_that_run_when_the_log_ends_are_kept_as_far_as_they_ran(imported):
@@ -361,7 +392,7 @@ def test_a_job_with_all_memory_of_its_nodes(imported):
     assert (memory["is_odd"], memory["all_of_a_node"]) == (True, 3)
     imported(log(*rows), nodes=None)
     assert (imported.work.companions["memory"] / GIB).tolist() == [5, 5, 5, 5, 5]
-    report = imported(log(*rows[:3]), nodes)  # memory is not accounted
+    report = imported(log(*rows[:3], "5|a|p|30|60|60|COMPLETED|cpu=1"), nodes)  # memory is not accounted
     assert imported.work.companions is None
     assert not any(found["what"] == "memory" for found in report["findings"])
 
@@ -372,6 +403,12 @@ def test_a_number_of_too_many_digits_costs_its_line(imported, field, n_digits):
     rows = ["1|a|p|0|60|60|COMPLETED|cpu=1", f"2|a|p|0|60|60|COMPLETED|{field.format('1' * n_digits)}"]
     report = imported(log(*rows), nodes=None)
     assert [found["lines"] for found in report["dropped"].values()] == [[3]]
+
+
+def test_a_job_may_have_a_number_of_15_digits(imported):
+    numbers = ["9" * 15, "1"]
+    imported(log(*(f"{number}|a|p|0|60|60|COMPLETED|cpu=1" for number in numbers)), nodes=None)
+    assert imported.work.job_id.tolist() == [999999999999999, 1]
 
 
 @pytest.mark.parametrize("field", ["Submit", "End", "ElapsedRaw", "TimelimitRaw"])
@@ -465,15 +502,18 @@ def test_a_job_that_was_cancelled_before_it_was_eligible_never_waited(imported):
         "4|a|p|10|20|500|0|60|CANCELLED by 1|cpu=1",
         "5|a|p|10|20|500|0|60|DEADLINE|cpu=1",
         "6|a|p|10||500|0|60|CANCELLED|cpu=1",
+        "7|a|p|10|500|500|0|60|CANCELLED|cpu=1",
+        "8|a|p|10||9|0|60|CANCELLED|cpu=1",
     ]
     report = imported(
         log(*rows, fields="JobIDRaw|User|Partition|Submit|Eligible|End|ElapsedRaw|TimelimitRaw|State|ReqTRES"), None
     )
-    assert imported.work.job_id.tolist() == [1, 6, 4, 5]
-    assert imported.work.arrival_us.tolist() == [0.0, 10e6, 20e6, 20e6]
-    assert imported.work.withdraw_us.tolist() == [np.inf, 500e6, 500e6, 500e6]
+    assert imported.work.job_id.tolist() == [1, 6, 4, 5, 7]
+    assert imported.work.arrival_us.tolist() == [0.0, 10e6, 20e6, 20e6, 500e6]
+    assert imported.work.withdraw_us.tolist() == [np.inf, 500e6, 500e6, 500e6, 500e6]
     assert report["dropped"] == {
-        "cancelled before it was eligible, so that it never waited for nodes": {"count": 2, "lines": [3, 4]}
+        "cancelled before it was eligible, so that it never waited for nodes": {"count": 2, "lines": [3, 4]},
+        "a run time of 0 or less, or none": {"count": 1, "lines": [9]},
     }
 
 

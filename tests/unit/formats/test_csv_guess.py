@@ -88,10 +88,54 @@ def test_users_and_partitions_may_be_empty_and_applications_not(guess):
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [([1, 0.5], "gpus"), ([1, 2], "gpus"), ([1, 1.5], "gpus"), ([2.5, 1.5], "ignore!")],
+    [
+        ([1, 0.5], "gpus"),
+        ([1, 2], "gpus"),
+        ([1, 1.5], "gpus"),
+        ([2.5, 1.5], "ignore!"),
+        ([0, 1.5, 1.5], "ignore!"),
+        ([1, 1.5, 1.5], "ignore!"),
+        ([0.5, 0.5, 1.5], "gpus"),
+    ],
 )
 def test_gpus_may_be_shares(guess, values, expected):
-    assert meanings(guess(submit=[1, 2], time_s=[1, 2], gpus=values)) == f"arrival_s time_s {expected}"
+    times = list(range(len(values)))
+    assert meanings(guess(submit=times, time_s=times, gpus=values)) == f"arrival_s time_s {expected}"
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "expected"),
+    [
+        ("elapsed", ["0:00:00", "0:00:00", "0:10:00"], "time_clock"),
+        ("mem", ["0 B", "0 B", "1 GiB"], "memory"),
+        ("mem", ["0n", "0n", "4Gn"], "memory_slurm"),
+        ("cpus", ["0m", "0m", "500m"], "cores_kubernetes"),
+        ("submit", ["1970-01-01T00:00:00", "1970-01-01T00:00:00", "x"], "arrival_date"),
+    ],
+)
+def test_nothing_of_something_is_an_amount_too(guess, name, cells, expected):
+    assert guess(**{name: cells})[name].meaning == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "words"), [("", "taken as UTC where no time zone is given"), ("Z", "with time zones"), ("+02", "with")]
+)
+def test_the_first_instant_of_1970_has_a_zone_too(guess, zone, words):
+    assert words in guess(submit=[f"1970-01-01T02:00:00{zone}"])["submit"].why
+    assert words in guess(submit=[f"1970-01-01T00:00:00{zone.replace('+02', 'Z')}"])["submit"].why
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (630_000_000, "arrival_epoch_s"),
+        (629_999_999, "arrival_s"),
+        (4.1e9, "arrival_epoch_s"),
+        (4_100_000_001, "arrival_s"),
+    ],
+)
+def test_times_since_1970_are_known_by_their_size(guess, seconds, expected):
+    assert meanings(guess(submit=[seconds] * 2, time_s=[1, 2])) == f"{expected} time_s"
 
 
 def arrivals(n=40, span=30 * DAY_MS):
@@ -122,16 +166,25 @@ def test_durations_are_in_the_unit_of_the_arrivals(guess, rows):
         (arrivals(span=6e8), [1e6] * 40, "arrival_s time_s"),
         (arrivals(span=7e8), [1e6] * 40, "arrival_ms! time_ms!"),
         (arrivals(span=6e8), [1.1e6] * 40, "arrival_ms! time_ms!"),
+        (np.repeat([1e8, 7.3e8], 20), [1e6] * 40, "arrival_s time_s"),
+        (np.repeat([1e8, 7.3e8 + 1], 20), [1e6] * 40, "arrival_ms! time_ms!"),
+        (np.repeat([0, 3600], 10), [3600] * 20, "arrival_s time_s"),
+        (np.repeat([0, 3600], 10), [3601] * 20, "arrival_s time_s!"),
         (["2024-05-01T00:00:00", "2024-05-31T00:00:00"] * 20, [86400] * 40, "arrival_date time_s"),
         (["2024-05-01T00:00:00", "2024-05-03T00:00:00"] * 20, [172801] * 40, "arrival_date time_s!"),
         (["2024-05-01T00:00:00", "2024-05-31T00:00:00"] * 20, [2e6] * 40, "arrival_date time_ms!"),
     ],
 )
 def test_times_without_a_unit_are_judged_together(guess, submit, duration, expected):
-    high = np.sort(submit)[-3:]  # the quantiles between which a log is
-    submit = np.concatenate((np.sort(submit)[:3] * 0 + submit[0], submit[3:-3], high * 0 + submit[-1])) if isinstance(
-        submit, np.ndarray) else submit  # fmt: skip
+    if isinstance(submit, np.ndarray) and len(submit) > 2:  # the quantiles between which a log is are its ends
+        submit = np.concatenate((np.repeat(submit[0], 3), submit[3:-3], np.repeat(submit[-1], 3)))
     assert meanings(guess(submit=submit, duration=duration)) == expected
+
+
+def test_a_doubt_says_what_would_be_too_long(guess):
+    submit = np.repeat([1e8, 7.3e8], 20)
+    assert "in s the median duration would be" in guess(submit=submit, duration=[2e6] * 40)["duration"].why
+    assert "in s the log would be" in guess(submit=submit * 2, duration=[2e6] * 40)["duration"].why
 
 
 @pytest.mark.parametrize(
@@ -160,6 +213,11 @@ def test_durations_whose_name_says_a_unit_are_doubted_if_they_are_longer_than_th
     submit = arrivals(span=3600)
     assert meanings(guess(submit_s=submit, duration_h=[1] * 40)).endswith("time_h!")
     assert meanings(guess(submit_s=submit, duration_min=[50] * 40)).endswith("time_min")
+    submit = np.repeat([0, 3600], 10)
+    assert meanings(guess(submit_s=submit, duration_s=[3600] * 20)).endswith("time_s")
+    assert meanings(guess(submit_s=submit, duration_s=[3601] * 20)).endswith("time_s!")
+    assert meanings(guess(submit_s=submit[1:], duration_s=[3601] * 19)).endswith("time_s")
+    submit = arrivals(span=3600)
     assert meanings(guess({"duration_h": "time_h"}, submit_s=submit, duration_h=[1] * 40)).endswith("time_h")
 
 

@@ -49,6 +49,12 @@ def test_a_node_holds_what_a_gang_has_there():
         assert (made["units"]["CPU"]["cores"], made["count"]) == (cores, count)
 
 
+def test_the_widest_job_is_one_that_says_how_many_of_its_tasks_are_at_a_node():
+    jobs = {"job_first": np.array([0, 5, 9]), "arrival_us": np.zeros(2), "demand": np.ones(9)}
+    gang = {"gang_within": np.array([ANYWHERE] * 2), "tasks_per_node": np.array([0, 2])}
+    assert [one["count"] for one in nodes([1.0] * 9, **jobs, **gang)] == [2]
+
+
 def test_more_units_than_a_scenario_may_have_are_an_error():
     assert nodes((3.5e6, 3.5e6))[0]["count"] == 10_000_000
     with pytest.raises(InputError, match="at most 10,000,000 units in all"):

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.importers.machines import read_machines, read_nodes
+from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf import read_swf
+from vinesim.formats.importers.swf_lines import MAX_PROCESSORS, jobs_of
 from vinesim.model.errors import InputError
+from vinesim.model.workload import ANYWHERE, NO_GANG
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "wagap2013"
 
@@ -29,6 +32,7 @@ def test_jobs_become_tasks_in_order_of_arrival(tmp_path):
     assert work.job_id.tolist() == [2, 1, 3]
     assert work.arrival_us.tolist() == [0, 5e6, 5e6]
     assert work.job_first.tolist() == [0, 3, 5, 6]
+    assert work.gang_within.tolist() == [ANYWHERE, ANYWHERE, NO_GANG]
     assert work.operations.tolist() == [20e6] * 3 + [10e6] * 2 + [5e6]
     assert [t.name for t in work.task_types] == ["PROCESSOR_TIME"]
     assert (report.n_jobs, report.n_tasks, report.n_dropped, report.n_resorted) == (3, 6, 0, 1)
@@ -264,10 +268,10 @@ def test_a_job_without_a_requested_time_is_expected_to_run_as_long_as_it_ran(tmp
     assert report.n_unasked == (expected == 10e6)
 
 
-@pytest.mark.parametrize(("submit", "zone"), [(6.29e8, ""), (6.31e8, "UTC, as times since 1970")])
+@pytest.mark.parametrize(("submit", "zone"), [(630_000_000, ""), (630_000_001, "UTC, as times since 1970")])
 def test_times_since_1970_are_known_by_their_size(tmp_path, submit, zone):
     path = tmp_path / "log.swf"
-    path.write_text(job(submit=int(submit)))
+    path.write_text(job(submit=submit))
     assert read_swf(path)[2].time_zone == zone
 
 
@@ -276,3 +280,48 @@ def test_jobs_out_of_order_are_counted(tmp_path):
     path.write_text("".join(job(i, submit) for i, submit in enumerate([5, 5, 4, 6, 5, 6])))
     _, _, report = read_swf(path)
     assert report.n_resorted == 2
+
+
+def test_a_job_and_a_log_have_limits(tmp_path):
+    def lines(*processors):
+        path.write_text("".join(job(i, i, 10, n) for i, n in enumerate(processors)))
+        report = ImportReport(str(path))
+        return [found[3] for found in jobs_of(path, report, MAX_PROCESSORS, False, frozenset())], report
+
+    path = tmp_path / "log.swf"
+    found, report = lines(MAX_PROCESSORS, MAX_PROCESSORS + 1)
+    assert found == [MAX_PROCESSORS]
+    assert report.dropped == {f"more than {MAX_PROCESSORS:,} processors": [2]}
+    assert len(lines(*[MAX_PROCESSORS] * 50)[0]) == 50
+    with pytest.raises(InputError, match="at most 500 million tasks"):
+        lines(*[MAX_PROCESSORS] * 50, 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"), [(2**31 - 1, "2147483647"), (2**31, "-1"), (1.5, "-1"), ("x", "-1"), (-1, "-1")]
+)
+def test_a_code_is_a_whole_number_of_31_bits(tmp_path, code, shown):
+    path = tmp_path / "log.swf"
+    path.write_text(job() + job(partition=code))
+    assert shown in read_swf(path)[2].values["partition"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_right"),
+    [
+        ("1\tc\t2\t4\t1", True),
+        ("1\tc\t2\t4", False),
+        ("1\tc\t10000000\t1\t1", True),
+        ("1\tc\t10000001\t1\t1", False),
+        ("1\tc\t1\t99999999\t1", False),
+        ("1\tc\t0\t4\t1", False),
+    ],
+)
+def test_clusters_have_limits(tmp_path, line, is_right):
+    path = tmp_path / "log.machines"
+    path.write_text(line + "\n")
+    if is_right:
+        assert read_nodes(path).n_units in (2, 10_000_000)
+    else:
+        with pytest.raises(InputError):
+            read_nodes(path)

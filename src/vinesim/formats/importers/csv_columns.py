@@ -40,7 +40,7 @@ class Column:
 
     def is_mostly(self, n_cells: int) -> bool:
         """Whether that number of its filled cells is most of them."""
-        return self.n_filled > 0 and n_cells >= MOSTLY * self.n_filled
+        return n_cells >= MOSTLY * self.n_filled
 
     @property
     def is_number(self) -> bool:

@@ -165,7 +165,7 @@ def _job(line: int, row: dict[str, str], report: ImportReport) -> SlurmJob | str
         if math.isinf(limit):
             return "cancelled before it ran, and without a time limit"
         run, withdrawn = limit, end
-    if not 0 < run < math.inf or withdrawn < arrival:
+    if run <= 0 or withdrawn < arrival:
         return "a run time of 0 or less, or none"
     part = _held(row, report)
     if isinstance(part, str):

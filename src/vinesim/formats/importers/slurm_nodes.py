@@ -9,13 +9,13 @@ import re
 from typing import NamedTuple
 
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU
+from vinesim.formats.importers.slurm_fields import whole
 from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 
 MIB = 2**20
-MAX_NODES = 1_000_000
 IS_OFF = ("DOWN", "DRAIN", "FAIL", "NO_RESPOND", "POWERED_DOWN", "UNKNOWN")
 _FIELD = re.compile(r"(?:^|\s)(NodeName|CPUEfctv|CPUTot|RealMemory|MemSpecLimit|Gres|Partitions|State)=(\S*)")
 _GPU = re.compile(r"gpu(?::([^:,()]+))?:(\d+)(?:\([^)]*\))?$")
@@ -57,8 +57,6 @@ def read_slurm_nodes(path: str | os.PathLike[str]) -> list[SlurmNode]:
     if not nodes:
         command = "Write it with: scontrol show nodes -o > nodes.txt"
         problems.append(Problem(str(path), "nodes as scontrol shows them, NodeName=...", "none", command))
-    if len(nodes) > MAX_NODES:
-        problems.append(Problem(str(path), f"at most {MAX_NODES:,} nodes", f"{len(nodes):,}"))
     n_units = sum(2 + sum(n for _, n in node.gpus) for node in nodes)
     if not problems and n_units > MAX_UNITS:
         problems.append(Problem(str(path), f"at most {MAX_UNITS:,} units: CPUs, memory and GPUs", f"{n_units:,}"))
@@ -103,7 +101,7 @@ def gpus_of(gres: str) -> tuple[tuple[str, int], ...]:
 
 def _whole(where: str, fields: dict[str, str], name: str, default: int | None, problems: list[Problem]) -> int:
     text = fields.get(name, "" if default is None else str(default))
-    if text.isascii() and text.isdigit() and len(text) < 12:
-        return int(text)
+    if (found := whole(text)) is not None:
+        return found
     problems.append(Problem(where, f"{name}: a whole number", repr(text)[:40] if name in fields else "nothing"))
     return 1 if default is None else default
