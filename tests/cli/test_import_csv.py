@@ -385,3 +385,9 @@ def test_more_work_than_any_datacenter_can_do_is_an_error(imported):
     err = imported("submit,duration_h,cpus\n0,1e6,1\n0.001,1e6,1\n", code=2)
     assert "at most 10,000,000 units in all" in err
     assert "unit that they are taken for" in err
+
+
+@pytest.mark.parametrize(("n", "is_counted"), [(20, True), (21, False)])
+def test_statuses_are_counted_unless_there_are_too_many(imported, n, is_counted):
+    report = imported("submit,duration,cpus,status\n" + "".join(f"{i},1,1,S{i}\n" for i in range(n)))
+    assert ("status" in report["values"]) == is_counted

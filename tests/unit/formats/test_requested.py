@@ -106,7 +106,7 @@ def test_a_share_is_of_a_gpu_of_any_capacity(jobs):
 
 
 def test_gpus_below_1_are_a_share_of_one(jobs):
-    made = jobs("cores,gpus,gpu_share,gpu_type", "4,0.5,,A100", "1,0.25,1,T4", "1,1,0.75,T4", "1,2,,A100", "1,0,,")
+    made = jobs("cores,gpus,gpu_share,gpu_type", "4,0.5,,A100", "1,0.25,1,T4", "1,1,0.75,T4", "1,2,,A100", "1,0,0,")
     assert demands(made.workload) == [
         (1, 0.5, "A100", {"CPU": 4}),
         (1, 0.25, "T4", {"CPU": 1}),
@@ -245,7 +245,7 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             SCENARIO,
             "expected gpus: a whole number, 0 or more, or a share below 1, found '1.5'",
         ),
-        ("gpus", ["3e9"], SCENARIO, "expected gpus: a whole number, 0 or more, or a share below 1"),
+        ("gpus", ["2147483648"], SCENARIO, "expected gpus: a whole number, 0 or more, or a share below 1"),
         (
             "gpus,gpu_share",
             ["0.5,0.5"],
