@@ -38,15 +38,15 @@ MUTATIONS = (
         "swf: jobs that were cancelled while they ran are dropped",
         SWF,
         "formats/importers/swf_lines.py",
-        "status == CANCELLED and (run <= 0 or allocated == 0)",
+        "status == CANCELLED and (job.run_s <= 0 or job.allocated == 0)",
         "status == CANCELLED",
     ),
     mutation(
         "swf: a job as wide as the widest node is dropped",
         SWF,
         "formats/importers/swf_lines.py",
-        "processors > widest),",
-        "processors >= widest),",
+        "job.processors > widest),",
+        "job.processors >= widest),",
     ),
     mutation(
         "starpu: a device with few samples counts as much as one with many",

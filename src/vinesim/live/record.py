@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from vinesim.engine.simulate import result_of
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.live.folder import JOURNAL, cluster_in
 from vinesim.live.journal import Journal
 from vinesim.model.cluster import Cluster
@@ -249,7 +249,7 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
         "options": dict(scenario.options or {}),
         "seed": scenario.seed,
     }
-    (folder / SCENARIO).write_text(yaml.safe_dump(json.loads(json.dumps(document)), sort_keys=False, width=120))
+    (folder / SCENARIO).write_text(as_yaml(json.loads(json.dumps(document))), encoding="utf-8")
 
 
 def _type(one: Any) -> dict[str, Any]:

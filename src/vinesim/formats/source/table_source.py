@@ -110,6 +110,7 @@ def _open_csv(path: str, file: str) -> TableSource:
         names = next(csv.reader([header], delimiter=delimiter))
     except csv.Error as error:
         raise InputError([csv_problem(path, 1, error)]) from None
+    names = [name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)]  # as pandas writes an index
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise InputError([Problem(f"{path}:1", f"a column {n} once", "a second one", "Keep one.") for n in twice])
