@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from vinesim.formats.cluster.file import expected_name
 from vinesim.live.folder import CLUSTER, cluster_in
 from vinesim.model.errors import InputError, Problem
 
@@ -18,6 +19,9 @@ DRAFT = "cluster.draft.yaml"
 def add_node(folder: Path, name: str, units: dict[str, int]) -> None:
     """Add a node to the cluster file of a folder. Raises :class:`InputError`, and leaves the file as it was, for a name
     that is or was in use, or types that the cluster does not have."""
+
+    if (expected := expected_name(name)) is not None:
+        raise InputError([Problem("node", expected, repr(name))])
 
     def change(nodes: list[dict[str, Any]]) -> None:
         cluster = cluster_in(folder)

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from vinesim.live.manager.core import Core
-from vinesim.live.wire.connection import Connection
+from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection
 
 log = logging.getLogger(__name__)
-OVERHEAD_BYTES = 64 * 2**10  # of a message beyond its payload
 AGENT_BYTES = 2**31  # an agent sends the results of consolidated requests together, each within the limit
 LEAST_WAIT_S = 0.001
 
