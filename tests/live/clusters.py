@@ -36,6 +36,7 @@ limits: {payload: 64 KiB, pending: 50, kernel: 20 s}
 """
 KERNELS = '''
 import os, time
+import numpy as np
 from vinesim.live.kernels import kernel
 
 @kernel("echo")
@@ -61,7 +62,27 @@ def work(one):
         return b"x" * argument
     elif verb == "die":
         os._exit(3)
+    elif verb == "exit":
+        raise SystemExit(argument)
+    elif verb == "odd":
+        return ODD[argument]
+    elif verb == "bad_words":
+        raise BadWords
+    elif verb == "surrogates":
+        raise ValueError(chr(0xD800) + chr(0))
     return argument
+
+class BadWords(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+deep = []
+for _ in range(2_000):
+    deep = [deep]
+ODD = {
+    "tuple keys": {("a", 1): 2}, "bytes keys": {b"a": 1}, "set": {1}, "object": object(), "big": 2**70,
+    "surrogate": chr(0xD800), "deep": deep, "objects": np.array([object()]), "nan": float("nan"),
+}
 '''
 PATIENCE_S = 60.0
 

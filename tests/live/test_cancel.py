@@ -73,7 +73,7 @@ def test_in_the_turn_in_which_it_arrives(core):
     core.turn(("c", {"op": "client.drain", "n": 1, "node": "n1", "is_draining": True}))
     job = {"task_type": "COMMAND", "commands": {"*": ["true"]}, "expected_us": 1e6}
     submit = ("c", {"op": "job.submit", "n": 2, "job": job})
-    sent = core.turn(submit, ("c", {"op": "job.cancel", "n": 3, "job": 1}), submit[:1] + ({**submit[1], "n": 4},))
+    sent = core.turn(submit, ("c", {"op": "job.cancel", "n": 3, "job": 1}), (*submit[:1], {**submit[1], "n": 4}))
     assert [m["n"] for m in every(sent, "reply")] == [2, 3, 4]
     assert core.core.n_waiting == 1
     sent = core.turn(("c", {"op": "client.drain", "n": 5, "node": "n1", "is_draining": False}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.live.clusters import CLUSTER, CoreTest, every, only
+from tests.live.clusters import CLUSTER, CoreTest, only
 
 LONG = CLUSTER.replace("lease: 1 s", "lease: 1000 s")
 

@@ -146,3 +146,13 @@ def test_an_application_is_used_as_it_was_registered(core, kernel, payload, uses
     register(core, kernel=kernel)
     assert uses in only(ask(core, "k", payload=payload), "answer")["why"]
     assert core.core.n_waiting == 0
+
+
+def test_a_grant_whose_node_went_away_is_lost_when_it_is_issued(core):
+    core.agent("n1")
+    register(core)
+    grant = only(ask(core, "k"), "granted")["grant"]
+    core.core.closed("n1")
+    sent = core.turn(("c", {"op": "client.issue", "grant": grant, "kernel": "echo", "payloads": [b"\x01"]}))
+    assert (only(sent, "withdrawn")["grant"], only(sent, "withdrawn")["keys"]) == (grant, ["k"])
+    assert not every(sent, "run")

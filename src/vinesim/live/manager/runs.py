@@ -59,8 +59,12 @@ class Runs:
         return any(item.application == application for item in [*items, *core.waiting])
 
     def issue(self, run: Run, kernel: str, payloads: list[Any]) -> None:
-        """Start the work of an offered grant."""
+        """Start the work of an offered grant; one whose nodes have gone meanwhile is lost."""
         assert run.grant is not None
+        away = [node.name for place in run.grant.places if (node := self._node_of[place.unit]).peer is None]
+        if away:
+            self.stop(run, f"node {away[0]} went away")
+            return
         for member, place in enumerate(run.grant.places):
             self._start(run, place.unit, member, kernel, payloads)
 
