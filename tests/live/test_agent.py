@@ -127,6 +127,26 @@ def test_what_is_killed_before_its_process_exists_never_runs(tmp_path, is_busy):
     played(tmp_path, work)
 
 
+def test_a_fenced_agent_comes_back_once_nothing_of_it_runs(tmp_path):
+    async def work(manager):
+        manager.welcome()
+        manager.run(1, f"echo $$ > {tmp_path}/pid.part; mv {tmp_path}/pid.part {tmp_path}/pid; exec sleep 1000")
+        await eventually((tmp_path / "pid").exists)
+        manager.peer.send({"op": "fenced", "why": "its epoch is over"})
+        manager.peer.close("fenced")
+        await eventually(lambda: len(manager.of("agent.hello")) == 2)
+        again = manager.of("agent.hello")[1]
+        assert (again["epoch"], again["running"], again["ready"], again["ended"]) == (0, [], [], [])
+        assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
+        assert not manager.ends()  # whose they are is over
+        manager.welcome()
+        manager.run(2, "exit 4")
+        await eventually(manager.ends)
+        assert manager.ends()[0]["exit_code"] == 4
+
+    played(tmp_path, work)
+
+
 def test_a_limit_does_not_count_the_start_of_a_process(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.live.test_agent.KERNELS", f"import time\ntime.sleep(0.5)\n{KERNELS}")
 

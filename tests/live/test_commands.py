@@ -19,6 +19,8 @@ WATCHING = [
     "resume n0",
     "add-node n5 --units CPU=1",
     "remove-node n0",
+    "restart-node n0",
+    "prune --older 1d",
     "record --out x",
     "validate",
 ]

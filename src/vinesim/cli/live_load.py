@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, folder_of, in_session
+from vinesim.cli.live_session import FOLDER, console, folder_of, in_session
 
 if TYPE_CHECKING:
     from vinesim.live.load import Played
@@ -42,7 +42,6 @@ def play(
 def _print(found: "Played") -> None:
     import numpy as np
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
     from vinesim.formats.source.quantities import format_time_us
@@ -57,8 +56,8 @@ def _print(found: "Played") -> None:
             continue
         numbers = [done.mean(), *(np.percentile(done, q, method="inverted_cdf") for q in (50, 99, 100))]
         table.add_row(name, f"{len(all_us):,}", *(format_time_us(float(one)) for one in numbers))
-    console = Console(highlight=False)
-    console.print(table)
-    for kind, n in found.failures.items():
-        console.print(f"{n:,} {kind}")
-    console.print(f"sent at most {format_time_us(found.late_us)} late")
+    terminal = console()
+    terminal.print(table)
+    for (kind, why), n in found.failures.items():
+        terminal.print(f"{n:,} {kind}: {why}")
+    terminal.print(f"sent at most {format_time_us(found.late_us)} late")

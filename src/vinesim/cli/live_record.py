@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, folder_of, print_json
+from vinesim.cli.live_session import FOLDER, console, folder_of, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,6 @@ def validate(
         print_json([asdict(line) for line in lines])
         return
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=SIMPLE, pad_edge=False)
@@ -59,6 +58,6 @@ def validate(
         values = (line.measured, line.simulated, line.in_full)
         words = [format_time_us(v) if line.unit == "us" else f"{v:,.3g} {line.unit}".strip() for v in values]
         table.add_row(line.what, *words)
-    console = Console(highlight=False)
-    console.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
-    console.print(table)
+    terminal = console()
+    terminal.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
+    terminal.print(table)

@@ -41,6 +41,7 @@ class Agent:
         self._ends: dict[int, Message] = {}  # by attempt: not acknowledged by the manager
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gone = asyncio.Event()  # the connection has ended
+        self._ending: asyncio.Task[Any] | None = None  # ends what belongs to an epoch that is over
         self._is_stopping = False
 
     async def run(self) -> None:
@@ -54,6 +55,10 @@ class Agent:
         try:
             while not self._is_stopping:
                 self._gone.clear()
+                if self._ending is not None:  # nothing of the old epoch may be left when a new one begins
+                    await self._ending
+                    self._ending = None
+                    continue
                 try:
                     self._manager = await connected(
                         self._host, self._port, self._token, ANY_BYTES, self._received, self._closed
@@ -159,7 +164,9 @@ class Agent:
         """This agent's epoch is over: everything of it ends before a new one begins."""
         log.error("fenced", extra={"why": message["why"]})
         self._is_stopping = bool(message.get("is_final"))
-        self._later(self._begin_again())
+        self._ending = self._later(self._begin_again())
+        if self._manager is not None:
+            self._manager.close("fenced")
 
     def _on_stop(self, _: Message) -> None:
         self._is_stopping = True
@@ -184,13 +191,10 @@ class Agent:
         self._later(asyncio.to_thread(forget_outputs, self._folder, set(message["kept"])))
 
     async def _begin_again(self) -> None:
-        manager = self._manager
         await self._end_devices("its epoch is over")
         self.epoch = 0
         self._ready.clear()
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
-        if manager is not None:
-            manager.close("fenced")
 
     # --- leases ---
 
@@ -275,7 +279,8 @@ class Agent:
         if devices:
             await asyncio.wait([device.over for device in devices])
 
-    def _later(self, work: Any) -> None:
+    def _later(self, work: Any) -> "asyncio.Task[Any]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task

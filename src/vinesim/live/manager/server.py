@@ -76,7 +76,8 @@ class Server:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Turn, unless the server was closed meanwhile. After an error the state is not to be trusted: the program ends, and what is in the journal counts."""
+        """Turn, unless the server was closed meanwhile. After an error the state is not to be trusted: the program
+        ends, and what is in the journal counts."""
         try:
             if not self._is_closed:
                 self._turn_once()
