@@ -43,7 +43,7 @@ def lived(folder, policy, n_requests=400, seed=1):
         n_sent += n_new
         while ends and ends[0][0] <= core.clock.us:
             _, _, node, attempt, n, took_us = heapq.heappop(ends)
-            end = {"attempt": attempt, "epoch": 1, "outcome": "done", "results": [{"result": 1}] * n}
+            end = {"attempt": attempt, "epoch": 1, "outcome": "done", "results": [{"result": b"\x01"}] * n}
             messages.append((node, {"op": "agent.ended", "ends": [{**end, "execution_us": took_us}]}))
         sent = core.turn(*[messages[i] for i in random.permutation(len(messages))], after_us=TURN_US)
         for node, run in [(peer, m) for peer, m in sent if m["op"] == "run"]:
@@ -69,7 +69,7 @@ class OnGrid:
 
 def arrival(random, number):
     name = ("LONG", "SHORT")[random.integers(0, 2)]
-    call = {"op": "client.request", "key": str(number), "application": name, "payload": 1}
+    call = {"op": "client.request", "key": str(number), "application": name, "payload": b"\x01"}
     return "c", {**call, "size": float(random.integers(1, 4))}
 
 

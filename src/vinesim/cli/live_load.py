@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, console, folder_of, in_session
+from vinesim.cli.live_session import FOLDER, console, folder_of, in_session, running_folder
 
 if TYPE_CHECKING:
     from vinesim.live.load import Played
@@ -24,14 +24,19 @@ def play(
 ) -> None:
     """Send the requests of a scenario to the cluster at their times, and show the response times."""
     place = folder_of(folder)
-    from vinesim.live.folder import cluster_in
+    from vinesim.live.folder import JOURNAL, cluster_in
+    from vinesim.live.journal import Journal
     from vinesim.live.kernels import load, source_of
     from vinesim.live.load import play as played
+    from vinesim.live.registered import with_registered
     from vinesim.policies.documents import read_scenario
 
-    work, cluster = read_scenario(scenario, set_).workload, cluster_in(place)
+    running_folder(folder)
+    journal = Journal(place / JOURNAL)
+    work, cluster = read_scenario(scenario, set_).workload, with_registered(cluster_in(place), journal)
+    journal.close()
     load(source_of(cluster.kernels), place)
-    kernels = {one.application.name: one.kernel for one in cluster.applications}
+    kernels = {one.application.name: one.kernel for one in cluster.applications if one.kernel}
 
     async def work_in(session: Any) -> "Played":
         return await played(session, work, kernels, speed)

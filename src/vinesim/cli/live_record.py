@@ -27,8 +27,9 @@ def record(
     write_scenario(out, found.scenario)
     write_result(out / RESULT, found.result)
     n = found.scenario.workload.n_jobs
+    unknown = f"; {found.n_unknown:,} of applications that nobody declares are left out" if found.n_unknown else ""
     left_out = f"; {found.n_left_out:,} that failed, were dropped or cancelled are left out" if found.n_left_out else ""
-    typer.echo(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}")
+    typer.echo(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
 
 
 def validate(

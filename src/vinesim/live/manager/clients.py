@@ -15,7 +15,7 @@ import msgpack
 
 from vinesim.live.manager.refusal import Refusal
 from vinesim.live.manager.work import OF_JOBS, Item, Run
-from vinesim.model.application import Application
+from vinesim.live.registered import registered
 from vinesim.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,22 +132,11 @@ class Clients:
         return {}
 
     def _serve(self, what: "Message") -> None:
-        core, places = self._core, {n.name: (n.rack, n.shelf) for n in self._core.cluster.nodes}
-        if unknown := [name for name in what["nodes"] if name not in places]:
-            raise Refusal("wrong", f"nodes: expected some of {', '.join(places)}, found {', '.join(unknown)}")
-        is_taken = what["name"] in core.by_name and what["name"] not in self._registered
-        if is_taken or what["name"].startswith(OF_JOBS):
-            raise Refusal("wrong", f"the name {what['name']!r} is one of the cluster's own; use another name")
-        application = Application(
-            name=what["name"],
-            relative_deadline_us=what["relative_deadline_us"],
-            per_size=what["per_size"],
-            average_load=what["average_load"],
-            max_consolidated=what["max_consolidated"],
-            nodes=tuple(places[name] for name in what["nodes"]),
-            gang_size=what["gang_size"],
-        )
-        core.serve(application, what["task_type"], what["demand"], what["kernel"])
+        core, name = self._core, what["name"]
+        if (name in core.by_name and name not in self._registered) or name.startswith(OF_JOBS):
+            raise Refusal("wrong", f"the name {name!r} is one of the cluster's own; use another name")
+        one = registered(what, core.cluster)
+        core.serve(one.application, one.task_type, one.demand, one.kernel)
         self._registered[what["name"]] = what
 
     def on_request(self, peer: Any, message: "Message") -> None:
