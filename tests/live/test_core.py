@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.live.clusters import CoreTest, every, only, result_of
+from tests.live.clusters import CLUSTER, CoreTest, every, only, result_of
 from vinesim.live.wire.messages import packed
 
 LEASE_US, GRACE_US = 1e6, 0.5e6
@@ -406,6 +406,68 @@ def test_a_job_of_cam_is_taken_back_when_its_node_dies(tmp_path):
 
 
 # --- requests and a restart of the manager ---
+
+
+HASTY = """
+from vinesim.policies import OnlinePolicy, fastest_free, nothing, oldest_pending, start
+
+
+class Hasty(OnlinePolicy):
+    '''It starts what it can at once, also while the manager may not grant anything.'''
+
+    sees_every_event = True
+
+    @staticmethod
+    def decide(model, state, view):
+        task = oldest_pending(model, state)
+        unit = fastest_free(model, state, task) if task >= 0 else -1
+        return start(task, unit) if unit >= 0 else nothing()
+"""
+
+
+def recovering(tmp_path, sent):
+    """A core of which the node n0 has come back, and n1 has not; the policy has granted a unit of n0 meanwhile."""
+    (tmp_path / "hasty.py").write_text(HASTY)
+    core = CoreTest(tmp_path, CLUSTER.replace("policy: fcfs", "policy: hasty.py:Hasty").replace("1 s", "1000 s"))
+    core.client()
+    core.agent("n0")
+    core.agent("n1")
+    core.begin()
+    core.client()
+    core.agent("n0", epoch=1)
+    sent(core)
+    core.turn()
+    assert core.core.nodes.is_recovering
+    return core
+
+
+def test_a_grant_that_was_held_back_while_its_node_went_away_is_given_elsewhere(tmp_path):
+    core = recovering(tmp_path, CoreTest.request)
+    core.core.closed("n0")
+    assert only(core.agent("n1", epoch=1), "run")["unit"] == 2
+    assert core.core.n_waiting == 0
+
+
+def test_a_job_whose_grant_was_held_back_when_the_manager_died_waits_again(tmp_path):
+    core = recovering(tmp_path, CoreTest.submit)
+    core.begin()
+    core.client()
+    sent = core.agent("n0", epoch=1) + core.agent("n1", epoch=1) + core.turn()
+    assert only(sent, "run")["job"] == 1
+
+
+def test_attempts_have_numbers_of_their_own_across_restarts(core):
+    seen = []
+    for _ in range(4):
+        core.agent("n1")
+        for _ in range(3):
+            run = only(core.request(f"{len(seen)}"), "run")
+            seen.append(run["attempt"])
+            core.end("n1", run["attempt"], epoch=core.status()["nodes"][1]["epoch"])
+        core.begin()
+        core.client()
+    assert seen == sorted(set(seen))
+    assert len(seen) == 12
 
 
 def test_a_request_that_survives_the_manager_runs_once(core):

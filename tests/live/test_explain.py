@@ -114,5 +114,5 @@ def test_a_journal_of_the_version_before_is_continued(tmp_path):
     again = Journal(tmp_path / "journal")
     again.write("INSERT INTO node_changes (time_us, node, is_open) VALUES (5, 'n0', 1)")
     assert again.latest_us() == 5.0
-    assert [row["name"] for row in again.rows("SELECT name FROM jobs ORDER BY id")][0] == "mine"
+    assert next(row["name"] for row in again.rows("SELECT name FROM jobs ORDER BY id")) == "mine"
     again.close()

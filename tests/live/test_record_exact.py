@@ -31,6 +31,8 @@ TURN_US = 1e3 / 3
 
 def lived(folder, policy, n_requests=400, seed=1):
     """A run in which a turn of the manager hears of several arrivals and ends, at times that are no round numbers."""
+    for name, sees in (("slack.py", "False"), ("seeing.py", "True")):
+        (folder / name).write_text(OWN.replace("SEES", sees))
     core, random = CoreTest(folder, CLUSTER.replace("POLICY", policy)), np.random.default_rng(seed)
     core.clock = core.core.clock = OnGrid()
     core.client()
@@ -73,7 +75,36 @@ def arrival(random, number):
     return "c", {**call, "size": float(random.integers(1, 4))}
 
 
-POLICIES = ["fcfs", "edf", "symphony", "rb_ljf_ba", "rb_fifo", "fcfs\noptions: {consolidate: true}"]
+OWN = """
+from vinesim.policies import OnlinePolicy, deadline_us, fastest_free, next_pending, nothing, oldest_pending, start
+
+
+class Slack(OnlinePolicy):
+    '''The request that is due first, at each event: it does not wait for the rest of the instant.'''
+
+    groups = ("application",)
+    sees_every_event = SEES
+
+    @staticmethod
+    def decide(model, state, view):
+        best, task = -1, oldest_pending(model, state)
+        while task >= 0:
+            if best < 0 or deadline_us(model, state, task) < deadline_us(model, state, best):
+                best = task
+            task = next_pending(model, state, task)
+        unit = fastest_free(model, state, best) if best >= 0 else -1
+        return start(best, unit) if unit >= 0 else nothing()
+"""
+POLICIES = [
+    "slack.py:Slack",
+    "seeing.py:Slack",
+    "fcfs",
+    "edf",
+    "symphony",
+    "rb_ljf_ba",
+    "rb_fifo",
+    "fcfs\noptions: {consolidate: true}",
+]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -244,8 +244,9 @@ class Core:
             for grant in outcome.grants:
                 self.counters.n_grants += 1
                 self.runs.begin(grant, [self.items.pop(number) for number in grant.requests])
-            for number in outcome.withdrawn:
-                del self.items[number]
+            for item in [self.items.pop(number) for number in outcome.withdrawn]:
+                if not item.is_cancelled:  # its grant was lost before it was given
+                    self.wait(item)
             for number in outcome.dropped:
                 self.runs.dropped(self.items.pop(number))
             self.ask_again_us = outcome.ask_again_us

@@ -32,8 +32,10 @@ class Runs:
         """Carry out a grant: on the devices, or by offering it to the client that asks for itself."""
         core, served = self._core, self._core.served[grant.application]
         items = [item for item in items if not item.is_cancelled]
-        if not items:
-            core.tell(Lose(grant.id))
+        if not items or any(self._node_of[place.unit].peer is None for place in grant.places):
+            core.tell(Lose(grant.id))  # it was held back while the manager recovered, and its node has gone
+            for item in items:
+                core.wait(item)
             return
         is_offered = not (served.kernel or items[0].job)
         if is_offered:  # to one client; what it consolidates of others waits again
