@@ -244,7 +244,8 @@ class Decider:
                 break
             if before is not None and action.n_tasks > 0 and self._application_of(action) != application:
                 vars(self.scratch).update(before[0])
-                self.state.random_state, self.must_ask = before[1:]
+                self.state.random_state = before[1]
+                self.must_ask = before[2]
                 return None
             grant = self._act(action)
             if grant is not None:
