@@ -285,15 +285,15 @@ def test_a_closed_unit_gets_nothing_whatever_is_asked_of_it(policy):
     """Neither what takes nothing of it, nor because rounding left its load just below 0."""
     center = vs.Datacenter.of([("GPU", 0, 0)], TYPES)
     one = Scheduler(center, policy, affinity=SPEED, task_types=TASKS)
-    nothing, *parts = (one.register(f"APP{d}", 5e3, 1.0, task_type="SEARCH", demand=d) for d in (0.0, 0.1, 0.2, 0.7))
-    for part in parts:
-        one.new_request(part, 0.0)
+    nothing, less, more = (one.register(f"{d}", 5e3, 1.0, task_type="SEARCH", demand=d) for d in (0.0, 0.1, 0.4))
     grants = {}
-    while (grant := one.can_issue(0.0)) is not None:
-        grants[grant.application] = grant.id
+    for part in (nothing, less, more):
+        one.new_request(part, 0.0)
+        grants[part] = one.can_issue(0.0).id
     one.set_up([0], False, 1.0)
-    for part in (parts[2], parts[1], parts[0]):  # 0.1 + 0.2 + 0.7 less 0.7, 0.2 and 0.1 is not 0
-        one.complete(grants[part], 2.0)
+    one.complete(grants[more], 2.0)
+    one.complete(grants[less], 2.0)
+    assert one.load()[0] < 0.0  # 0.1 + 0.4 less 0.4 and 0.1
     one.new_request(nothing, 3.0)
     assert one.can_issue(3.0) is None
     one.set_up([0], True, 4.0)
