@@ -67,9 +67,9 @@ def in_order(operations: Sequence[Operation]) -> list[Operation]:
     is_up = {unit: one.is_up for one in operations if isinstance(one, SetUp) for unit in one.units}
     down, up = (tuple(sorted(unit for unit, value in is_up.items() if value == wanted)) for wanted in (False, True))
     ended = sorted((one for one in operations if isinstance(one, Complete)), key=lambda one: one.grant)
-    withdrawn, lost, arrived = (
-        [one for one in operations if isinstance(one, kind)] for kind in (Withdraw, Lose, Arrive)
-    )
+    withdrawn = [one for one in operations if isinstance(one, Withdraw)]
+    lost = [one for one in operations if isinstance(one, Lose)]
+    arrived = [one for one in operations if isinstance(one, Arrive)]
     closed, opened = ([SetUp(units, value)] if units else [] for units, value in ((down, False), (up, True)))
     return [*withdrawn, *closed, *ended, *lost, *arrived, *opened]
 

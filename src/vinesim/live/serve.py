@@ -18,7 +18,7 @@ from vinesim.live.manager.core import Core
 from vinesim.live.manager.metrics import MetricsPort
 from vinesim.live.manager.server import Server
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("vinesim.live.serve")  # also as a program
 NO_MANAGER_S = 0.1
 FAILED = 70  # exit code of a manager whose turn raised
 

@@ -216,7 +216,8 @@ class Jobs:
             attempt.id,
         )
         usage = [f'"{name}": {json.dumps(end[name], default=str)}' for name in ("usage",) if end.get(name)]
-        usage += [f'"results": [{{"result": {one["json"]}}}]' for one in end.get("results", ())]  # of a kernel
+        if outcome == "done":  # a kernel has a result, which its device has made JSON
+            usage += [f'"results": [{{"result": {one["json"]}}}]' for one in end["results"]]
         core.journal.write("UPDATE jobs SET usage = ? WHERE id = ?", f"{{{', '.join(usage)}}}", item.job)
         if outcome == "done" and item.is_cancelled:
             self._end(item, CANCELLED, "cancelled, when it had ended by itself", end.get("exit_code"))

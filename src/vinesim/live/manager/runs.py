@@ -98,9 +98,9 @@ class Runs:
             self._core.counters.n_old += 1
             return
         attempt.execution_us, attempt.results = end["execution_us"], end["results"]
-        outcome, why, items = end["outcome"], end["why"], attempt.run.items
-        if outcome == DONE and any(not item.job for item in items) and len(end["results"]) != len(items):
-            outcome, why = RAISED, f"{len(end['results'])} results for {len(items)} requests"
+        outcome, why = end["outcome"], end["why"]
+        if outcome == DONE and (wrong := _wrong_results(end["results"], attempt.run.items)):
+            outcome, why = RAISED, wrong
         if outcome != DONE and not attempt.run.why:
             attempt.run.why, attempt.run.is_final = why or outcome, outcome in (RAISED, LIMIT)
         self._core.jobs.attempt_ended(attempt, outcome, why, end)
@@ -317,3 +317,12 @@ class Runs:
             item.number,
             first_line(why) or None,
         )
+
+
+def _wrong_results(results: list["Message"], items: list[Item]) -> str:
+    """Say what is wrong with the results of an attempt: of a job it is JSON, if there is one; of requests one each."""
+    is_job = bool(items) and bool(items[0].job)
+    if items and not is_job and len(results) != len(items):
+        return f"{len(results)} results for {len(items)} requests"
+    kinds = {"json"} if is_job else {"result", "error"}
+    return "" if all(kinds & set(one) for one in results) else f"expected results as {' or '.join(sorted(kinds))}"
