@@ -76,12 +76,19 @@ def live(tmp_path):
     return lived(tmp_path)
 
 
-def test_a_dispatch_that_took_long_is_in_the_second_simulation_only(tmp_path):
-    lines = {line.what: line for line in validate(record(lived(tmp_path, 20_000.0)), engine="reference")}
+def test_a_dispatch_that_took_long_is_drawn_now_and_then(tmp_path):
+    recorded = record(lived(tmp_path, 20_000.0))
+    lines = {line.what: line for line in validate(recorded, engine="reference")}
     line = lines["response, max"]
-    assert line.measured == pytest.approx(23_000.0)
-    assert line.simulated == pytest.approx(3_000.0)
-    assert line.in_full == pytest.approx(23_000.0)
+    assert line.measured == line.in_full == pytest.approx(23_000.0)
+    assert line.low == pytest.approx(3_000.0)  # it is drawn by none of 20 requests with probability 0.36
+    assert line.high >= 23_000.0 - 1e-6
+    assert line.low < line.simulated < line.high
+    line = lines["response, mean"]
+    assert line.low < line.measured < line.high
+    assert len({recorded.drawn(i).content_id for i in (0, 1, 1)}) == 2
+    three = {line.what: line for line in validate(recorded, 3, engine="reference")}
+    assert three["response, mean"].high <= line.high
 
 
 def test_what_is_recorded_is_what_happened_and_the_simulation_agrees(live, tmp_path):

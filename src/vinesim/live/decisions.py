@@ -137,7 +137,8 @@ class SchedulerDecisions:
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the scheduler, then ask it until it grants nothing more."""
-        scheduler, outcome, withdrawn = self._scheduler, Outcome(), []
+        scheduler, outcome = self._scheduler, Outcome()
+        withdrawn: list[int] = []
         for operation in in_order(operations):
             if isinstance(operation, Arrive):
                 arrived_us = min(operation.arrived_us, now_us)

@@ -2,7 +2,8 @@
 
 The scenario's requests arrive when they arrived, with their sizes. Each has the time that it took on the type where it
 ran (its share, if it was consolidated), and on other types the median of its application there. What a grant takes
-beyond its execution is the overhead, the median by application and type.
+beyond its execution is the overhead, the median by application and type; ``drawn`` gives each request one of those that
+were measured.
 """
 
 import json
@@ -16,6 +17,7 @@ import yaml
 
 from vinesim.engine.simulate import result_of
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.live.dispatch import Dispatches, waiting_at
 from vinesim.live.folder import JOURNAL, cluster_in
 from vinesim.live.journal import Journal
 from vinesim.live.registered import with_registered
@@ -42,7 +44,16 @@ class Recorded:
     result: Result
     in_full: Scenario  # the same requests; each grant takes what it took in all, and the policy expects what it did
     n_left_out: int  # requests that failed, were dropped or cancelled
-    n_unknown: int = 0  # requests that are left out because nothing says what their application is
+    n_unknown: int  # requests that are left out because nothing says what their application is
+    dispatches: Dispatches
+
+    def drawn(self, replication: int) -> Scenario:
+        """Return the same requests with other dispatches, drawn from those that were measured."""
+        random = np.random.default_rng([self.scenario.seed, replication])
+        times_us = self.scenario.workload.times_us
+        assert times_us is not None
+        times_us = times_us + self.dispatches.draw(times_us.shape[1], random)
+        return replace(self.scenario, workload=replace(self.scenario.workload, times_us=times_us), overhead_us=None)
 
 
 def record(folder: Path) -> Recorded:
@@ -101,7 +112,19 @@ def record(folder: Path) -> Recorded:
     )
     made_by = provenance(cluster, outcome.end_us)
     result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
-    return Recorded(scenario, result, in_full, len(rows) - len(ran), len(ran) - len(done))
+    dispatches = Dispatches(
+        code,
+        unit_type,
+        columns["size"],
+        waiting_at(columns["issued_us"], columns["arrival_us"]),
+        _beyond(columns) / n_consolidated[batch],
+    )
+    return Recorded(scenario, result, in_full, len(rows) - len(ran), len(ran) - len(done), dispatches)
+
+
+def _beyond(columns: dict[str, Any]) -> np.ndarray:
+    """[N] us: what the grant of each request took beyond its execution."""
+    return np.maximum(columns["ended_us"] - columns["issued_us"] - columns["execution_us"], 0.0)
 
 
 def _instead(rows: list[dict[str, Any]]) -> str:
@@ -148,7 +171,7 @@ def check_units(folder: Path, cluster: Cluster, last: int) -> None:
 
 def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:
     """[P, T] us: what a grant took beyond its execution; the median."""
-    beyond_us = np.maximum(columns["ended_us"] - columns["issued_us"] - columns["execution_us"], 0.0)
+    beyond_us = _beyond(columns)
     table = np.full(cluster.affinity.shape, float(np.median(beyond_us)))
     for a, one in enumerate(cluster.applications):
         t = [kind.name for kind in cluster.task_types].index(one.task_type)
