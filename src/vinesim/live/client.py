@@ -262,7 +262,7 @@ class Session:
             self.offers.add(message["application"], Offer(message["grant"], tuple(message["keys"]), places))
 
     def _withdrawn(self, message: dict[str, Any]) -> None:
-        """A grant is lost, and with it its requests: whoever waits for its results is told, or for the grant."""
+        """A grant is lost, and with it its requests: whoever waits for its results, or for the grant, gets an error."""
         why = LiveError("failed", message["why"], message["keys"])
         self.forget(message["keys"])
         self._fail([self._issued[id] for id in (message["grant"],) if id in self._issued], why)
@@ -327,7 +327,7 @@ class ApplicationClient:
     def _refused(self, answer: asyncio.Future[Any]) -> None:
         """Tell who waits for a grant that a request gets none."""
         why = None if answer.cancelled() else answer.exception()
-        if isinstance(why, LiveError) and why.keys:  # else the session is lost, which it is told of anyway
+        if isinstance(why, LiveError) and why.keys:  # else the session is lost, which ends its wait too
             self._session.offers.add(self.name, why)
 
     async def can_issue(self) -> Offer:

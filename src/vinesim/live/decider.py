@@ -229,7 +229,7 @@ class Decider:
 
     def close(self) -> None:
         """End what the policy is shown of the last event. If nobody wanted grants then, only a policy that sees every
-        event is asked: what another one would start now would begin before the caller hears of it."""
+        event is asked: what another one would start now would start before the caller knows of it."""
         if self.policy.sees_every_event:
             self.report()
         elif not self.is_asked:

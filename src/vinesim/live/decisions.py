@@ -61,7 +61,7 @@ Operation = Arrive | Complete | Lose | SetUp | Withdraw
 
 
 def in_order(operations: Sequence[Operation]) -> list[Operation]:
-    """Return what a turn is told, in the order in which a run handles the events of one instant: what ends, in the
+    """Return the operations of a turn in the order in which a run handles the events of one instant: what ends, in the
     order in which it was started, before what arrives. Units close before anything can start on them, and open last;
     of several changes of a unit the last one counts."""
     is_up = {unit: one.is_up for one in operations if isinstance(one, SetUp) for unit in one.units}

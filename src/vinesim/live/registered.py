@@ -29,7 +29,7 @@ def registered(what: Mapping[str, Any], cluster: Cluster) -> LiveApplication:
 
 
 def with_registered(cluster: Cluster, journal: Journal) -> Cluster:
-    """Return the cluster with the applications that clients have registered, besides those of its file."""
+    """Return the cluster with its file's applications and those that clients have registered."""
     own, types = {one.application.name for one in cluster.applications}, {kind.name for kind in cluster.task_types}
     found = []
     for row in journal.rows("SELECT content FROM applications ORDER BY name"):

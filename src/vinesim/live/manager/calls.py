@@ -121,7 +121,7 @@ CALLS = {
     "job.list": Call("jobs", {"all": FLAG.or_else(True), "limit": WHOLE.or_else(1000)}),
     "job.wait": Call("jobs", {"job": WHOLE}),
     "job.logs": Call("jobs", {"job": WHOLE}),
-    "job.output": Call("jobs", {"job": WHOLE, "stream": one_of("out", "err"), "offset": WHOLE.or_else(0)}),
+    "job.output": Call("outputs", {"job": WHOLE, "stream": one_of("out", "err"), "offset": WHOLE.or_else(0)}),
 }
 
 

@@ -76,7 +76,7 @@ class Clients:
             core.send(peer, answer)
         for run in core.runs.offered.values():
             if run.items[0].client == client.id and not run.attempts:
-                self.offer(run)  # it may not have been told
+                self.offer(run)  # it may not know of it
 
     def closed(self, peer: Any) -> None:
         """A connection has ended; the client has a lease's time to come back."""

@@ -22,6 +22,7 @@ from vinesim.live.manager.failures import Failures
 from vinesim.live.manager.jobs import Jobs
 from vinesim.live.manager.nodes import Nodes
 from vinesim.live.manager.operators import Operators
+from vinesim.live.manager.outputs import Outputs
 from vinesim.live.manager.refusal import Refusal
 from vinesim.live.manager.runs import Runs
 from vinesim.live.manager.work import Item, Served
@@ -58,6 +59,7 @@ class Core:
         self.nodes = Nodes(self)
         self.runs = Runs(self)
         self.jobs = Jobs(self)
+        self.outputs = Outputs(self)
         self.operators = Operators(self)
         for one in cluster.applications:
             self.serve(one.application, one.task_type, one.demand, one.kernel)
@@ -156,6 +158,7 @@ class Core:
         self.nodes.closed(peer)
         self.clients.closed(peer)
         self.jobs.closed(peer)
+        self.outputs.closed(peer)
 
     # --- for the parts ---
 

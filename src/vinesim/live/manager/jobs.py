@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vinesim.live.manager.job_check import check_job
@@ -21,16 +20,6 @@ NO_DEADLINE_US = 1e15
 EXPECTED_US = 60e6  # of a job that says nothing, if no job of its name has ended
 
 
-@dataclass(frozen=True)
-class Reader:
-    """Who waits for a part of an output, and from where."""
-
-    peer: Any
-    n: Any  # number of its call
-    agent: Any  # the agent's connection
-    node: str
-
-
 class Jobs:
     """The queue of jobs: accepted, started, ended, each once in the journal."""
 
@@ -39,8 +28,6 @@ class Jobs:
         self._items: dict[int, Item] = {}  # jobs that are not over
         self._specs: dict[int, dict[str, Any]] = {}
         self._waiting_clients: dict[int, list[tuple[Any, Message]]] = {}
-        self._readers: dict[int, Reader] = {}  # of outputs, by ticket
-        self._tickets = 0
 
     def restore(self) -> None:
         """Read the jobs that were not over when the manager ended."""
@@ -100,7 +87,7 @@ class Jobs:
         """Withdraw a job, or end it if it runs."""
         core, item = self._core, self._items.get(message["job"])
         if item is None:
-            self._row(message["job"])
+            self.row(message["job"])
             return {"is_cancelled": False}
         core.journal.write("UPDATE jobs SET is_cancelled = 1 WHERE id = ?", item.job)
         if core.withdraw(item):  # it is over now; its grant, if it comes, is given back
@@ -121,7 +108,7 @@ class Jobs:
 
     def on_wait(self, peer: Any, message: "Message") -> "Message | None":
         """Answer when the job is over."""
-        row = self._row(message["job"])
+        row = self.row(message["job"])
         if row["state"] in OVER:
             return {"job": self._shown(row)}
         self._waiting_clients.setdefault(row["id"], []).append((peer, message))
@@ -129,50 +116,17 @@ class Jobs:
 
     def on_logs(self, peer: Any, message: "Message") -> "Message":
         """Return where a job's output is: its attempts, the newest last, with the transitions of the job."""
-        self._row(message["job"])
+        self.row(message["job"])
         attempts = self._core.journal.rows("SELECT * FROM attempts WHERE job = ? ORDER BY id", message["job"])
         history = self._core.journal.rows(
             "SELECT time_us, state, why FROM transitions WHERE job = ? ORDER BY id", message["job"]
         )
         return {"attempts": [dict(a) for a in attempts], "transitions": [dict(t) for t in history]}
 
-    def on_output(self, peer: Any, message: "Message") -> "Message | None":
-        """Return a part of what the last attempt of a job has written; its node's agent is asked for it."""
-        core = self._core
-        row = core.journal.one("SELECT * FROM attempts WHERE job = ? ORDER BY id DESC LIMIT 1", message["job"])
-        if row is None:
-            self._row(message["job"])
-            return {"data": b""}
-        node = core.nodes.all.get(row["node"])
-        if node is None or node.peer is None:
-            raise Refusal("lost", f"node {row['node']}, which has the output of job {message['job']}, is not there")
-        self._tickets += 1
-        self._readers[self._tickets] = Reader(peer, message["n"], node.peer, node.name)
-        where = {"job": message["job"], "attempt": row["id"], "stream": message["stream"], "offset": message["offset"]}
-        core.send(node.peer, {"op": "read", "ticket": self._tickets, **where})
-        return None
-
-    def text(self, message: "Message") -> None:
-        """An agent has sent a part of an output, or why it cannot."""
-        reader = self._readers.pop(message["ticket"], None)
-        if reader is None:
-            return
-        if message["why"]:
-            self._refuse(reader, message["why"])
-        else:
-            self._core.send(reader.peer, {"op": "reply", "n": reader.n, "data": message["data"]})
-
     def closed(self, peer: Any) -> None:
-        """A connection has ended: of an agent that was to send outputs, or of a client that waits."""
-        for ticket, reader in list(self._readers.items()):
-            if peer in (reader.peer, reader.agent):
-                del self._readers[ticket]
-                self._refuse(reader, f"node {reader.node} went away before it sent the output")
+        """A connection has ended: its client waits for no job any more."""
         for waiting in self._waiting_clients.values():
             waiting[:] = [(client, message) for client, message in waiting if client is not peer]
-
-    def _refuse(self, reader: Reader, why: str) -> None:
-        self._core.send(reader.peer, {"op": "refused", "n": reader.n, "kind": "lost", "why": why})
 
     # --- what happens to attempts ---
 
@@ -265,14 +219,15 @@ class Jobs:
         self._note(job, state, why)
         core.counters.n_jobs_ended += 1
         for peer, message in self._waiting_clients.pop(job, ()):
-            core.send(peer, {"op": "reply", "n": message["n"], "job": self._shown(self._row(job))})
+            core.send(peer, {"op": "reply", "n": message["n"], "job": self._shown(self.row(job))})
 
     def _note(self, job: int, state: str, why: str) -> None:
         self._core.journal.write(
             "INSERT INTO transitions VALUES (NULL, ?, ?, ?, ?)", self._core.now_us, job, state, why
         )
 
-    def _row(self, job: Any) -> Any:
+    def row(self, job: Any) -> Any:
+        """Return a job as the journal has it. Raises :class:`Refusal` if there is none."""
         row = self._core.journal.one("SELECT * FROM jobs WHERE id = ?", job)
         if row is None:
             raise Refusal("wrong", f"no job {job}")

@@ -114,7 +114,7 @@ class Nodes:
 
     def on_text(self, _: Any, message: "Message") -> None:
         """A part of a job's output."""
-        self._core.jobs.text(message)
+        self._core.outputs.text(message)
 
     # --- what follows from time and connections ---
 
@@ -165,7 +165,7 @@ class Nodes:
         for attempt in [a for a in node.attempts.values() if a.id not in running]:
             core.runs.killed(attempt, "its node's agent has started again")
         for attempt in [a for a in node.attempts.values() if a.is_killed]:
-            core.runs.kill(attempt)  # it may not have been told
+            core.runs.kill(attempt)  # it may not know
         for found in running.values():
             if found["attempt"] not in node.attempts:
                 core.runs.found(node, found)

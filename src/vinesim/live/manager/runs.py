@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from vinesim.live.decisions import Complete, Lose
 from vinesim.live.grant import Grant
 from vinesim.live.manager.failures import first_line
+from vinesim.live.manager.results import results_of, wrong_results
 from vinesim.live.manager.work import Attempt, Item, Node, Run
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Runs:
             return
         attempt.execution_us, attempt.results = end["execution_us"], end["results"]
         outcome, why = end["outcome"], end["why"]
-        if outcome == DONE and (wrong := _wrong_results(end["results"], attempt.run.items)):
+        if outcome == DONE and (wrong := wrong_results(end["results"], attempt.run.items)):
             outcome, why = RAISED, wrong
         if outcome != DONE and not attempt.run.why:
             attempt.run.why, attempt.run.is_final = why or outcome, outcome in (RAISED, LIMIT)
@@ -153,7 +154,7 @@ class Runs:
         self._stop(run)
 
     def kill(self, attempt: Attempt) -> None:
-        """Let an agent end an attempt of a run that fails; one that is away is told when it comes back."""
+        """Let an agent end an attempt of a run that fails; one that is away gets the message when it comes back."""
         node = self._core.nodes.all[attempt.node]
         if node.peer is not None:
             self._core.send(node.peer, {"op": "kill", "attempt": attempt.id, "why": attempt.run.why})
@@ -212,7 +213,7 @@ class Runs:
             return
         if run.items and run.items[0].job:
             return  # its end is in the journal
-        results = self._results(run)
+        results = results_of(run)
         if run.is_offered:
             core.clients.results(run, results)
             return
@@ -258,16 +259,6 @@ class Runs:
             if item.job:
                 core.jobs.again(item, run.why)
             core.wait(item)
-
-    def _results(self, run: Run) -> list["Message"]:
-        """Return the result of each item; of a gang, the list of its members' results, or the first error."""
-        by_member = [attempt.results for attempt in sorted(run.attempts, key=lambda a: a.member)]
-        if len(by_member) == 1:
-            return by_member[0]
-        by_item = zip(*by_member, strict=True)
-        return [
-            next((one for one in of if "error" in one), {"results": [one["result"] for one in of]}) for of in by_item
-        ]
 
     def _done(self, item: Item, run: Run, result: "Message") -> None:
         core, counters = self._core, self._core.counters
@@ -317,12 +308,3 @@ class Runs:
             item.number,
             first_line(why) or None,
         )
-
-
-def _wrong_results(results: list["Message"], items: list[Item]) -> str:
-    """Say what is wrong with the results of an attempt: of a job it is JSON, if there is one; of requests one each."""
-    is_job = bool(items) and bool(items[0].job)
-    if items and not is_job and len(results) != len(items):
-        return f"{len(results)} results for {len(items)} requests"
-    kinds = {"json"} if is_job else {"result", "error"}
-    return "" if all(kinds & set(one) for one in results) else f"expected results as {' or '.join(sorted(kinds))}"
