@@ -44,9 +44,9 @@ def write_history(folder: Path, job: int, out: Path, now_us: float = 0.0) -> tup
 
     Raises :class:`InputError` for a job that does not exist, or was cancelled before it started.
     """
-    journal = Journal(folder / JOURNAL)
+    cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
     try:
-        cluster = with_registered(cluster_in(folder), journal)
+        cluster = with_registered(cluster, journal)
         state = journal.one("SELECT state FROM jobs WHERE id = ?", job)
         if state is None:
             raise InputError([Problem("vinesim live explain", "the number of a job", str(job))])

@@ -58,8 +58,8 @@ class Recorded:
 
 def record(folder: Path) -> Recorded:
     """Return the live run of a cluster's folder. Raises :class:`InputError` if no request was processed."""
-    journal = Journal(folder / JOURNAL)
-    cluster = with_registered(cluster_in(folder), journal)
+    cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
+    cluster = with_registered(cluster, journal)
     rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, number, id")]
     journal.close()
     ran = [row for row in rows if row["outcome"] == "done" and row["execution_us"] is not None]
