@@ -187,8 +187,8 @@ def run_turn(
     more comes at this instant until the last. Without an event it is asked once. Returns why it stopped, and the number
     of answers.
 
-    If nothing may be granted yet, more may still come after the last event. ``answers`` and ``requests`` have room for
-    all tasks of the window.
+    If nothing may be granted yet, only a policy that sees every event is asked, and more may still come after the last
+    one. ``answers`` and ``requests`` have room for all tasks of the window.
     """
     model, state, scratch = by_reference(model_arrays), by_reference(state_arrays), by_reference(scratch_arrays)
     window = by_reference(window_arrays)
@@ -227,6 +227,8 @@ def run_turn(
                 unit = np.int64(free(model, state, task))
             else:
                 event = np.int64(one.number)
+            if not (may_grant or sees_every_event):
+                continue
             is_over = may_grant and i == n_operations - 1
             window.job_arrival_us[run.next_job] = np.inf if is_over else run.now_us
         elif is_over or not may_grant:
@@ -261,6 +263,6 @@ def run_turn(
                 n_answers += 1
         window.job_arrival_us[run.next_job] = np.inf
         event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
-    if run.n_pending == 0:
-        run.timer_us = np.inf
+        if run.n_pending == 0:
+            run.timer_us = np.inf
     return GO_ON, n_answers

@@ -267,7 +267,7 @@ class CompiledDecisions:
             outcome.grants, self._ready = self._ready + grants, []
         else:
             self._ready += grants
-        outcome.ask_again_us = float(run["timer_us"][0])
+        outcome.ask_again_us = float(run["timer_us"][0]) if run["n_pending"][0] else math.inf
         return outcome
 
     def _lose_ready(self, lost: set[int]) -> list[int]:

@@ -153,9 +153,10 @@ class SchedulerDecisions:
                 scheduler.set_up(operation.units, operation.is_up, now_us)
             elif scheduler.cancel(operation.request, now_us):
                 withdrawn.append(operation.request)
+            if not may_grant:
+                scheduler.close_event()
         while may_grant and (grant := scheduler.can_issue(now_us)) is not None:
             outcome.grants.append(grant)
-        scheduler.report()
         outcome.dropped, outcome.withdrawn = scheduler.dropped(), tuple(withdrawn)
         outcome.ask_again_us = scheduler.ask_again_us
         return outcome

@@ -251,10 +251,11 @@ class Scheduler:
         with self._lock:
             return next((one.requests for one in self._grants.ready if one.id == grant), ())
 
-    def report(self) -> None:
-        """Let the policy know that more may come at this instant, if it was not asked about the last event."""
+    def close_event(self) -> None:
+        """End what the policy is shown of the last event, as nothing may be granted now. One that sees every event is
+        asked about it, and sees that more may come."""
         with self._lock:
-            self._decider.report()
+            self._decider.close()
 
     def cancel(self, request: int, now_us: float | None = None) -> bool:
         """Withdraw a request that waits. Returns False if it has started, ended, or was dropped. Also if the policy
