@@ -101,7 +101,7 @@ MUTATIONS = (
         added=f"{CALLS}::test_a_closed_unit_gets_nothing_whatever_is_asked_of_it",
     ),
     mutation(
-        "what arrives at an instant is told before what ends",
+        "what arrives at an instant comes before what ends",
         CALLS,
         "live/decisions.py",
         "[*withdrawn, *closed, *ended, *lost, *arrived, *opened]",
@@ -125,10 +125,10 @@ MUTATIONS = (
         added=f"{CANCEL}::test_when_the_manager_dies_before_its_agent_was_told",
     ),
     mutation(
-        "an agent that was away is not told what to end",
+        "an agent that was away does not learn what to end",
         CANCEL,
         "live/manager/nodes.py",
-        "core.runs.kill(attempt)  # it may not have been told",
+        "core.runs.kill(attempt)  # it may not know",
         "pass",
         added=f"{CANCEL}::test_while_its_agent_is_away",
     ),
