@@ -64,6 +64,8 @@ def in_order(operations: Sequence[Operation]) -> list[Operation]:
     """Return the operations of a turn in the order in which a run handles the events of one instant: what ends, in the
     order in which it was started, before what arrives. Units close before anything can start on them, and open last;
     of several changes of a unit the last one counts."""
+    if len(operations) < 2:
+        return list(operations)
     is_up = {unit: one.is_up for one in operations if isinstance(one, SetUp) for unit in one.units}
     down, up = (tuple(sorted(unit for unit, value in is_up.items() if value == wanted)) for wanted in (False, True))
     ended = sorted((one for one in operations if isinstance(one, Complete)), key=lambda one: one.grant)

@@ -133,7 +133,6 @@ def checked(message: Any) -> tuple[str, Call, dict[str, Any]]:
         why = f": {message['why']}" if op == "unreadable" else ""
         raise ValueError(f"unknown call {op!r}{why}")
     try:
-        content = {name: value for name, value in message.items() if name not in ("op", "n")}
-        return str(op), call, read(call.fields, content)
+        return str(op), call, read(call.fields, message)
     except ValueError as wrong:
         raise ValueError(f"{op}: {wrong}") from None

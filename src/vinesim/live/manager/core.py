@@ -118,7 +118,8 @@ class Core:
         if call.is_once and (reply := self.clients.answered(client, n)) is not None:
             self.send(peer, reply)
             return
-        found = method(peer, {**content, "n": n})
+        content["n"] = n
+        found = method(peer, content)
         if found is None:  # it is answered later, or not at all
             return
         reply = {"op": "reply", "n": n, **found}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 MISSING = object()
+OF_ALL = frozenset(("op", "n"))  # what every call has: which it is, and its number
 MOST_WHOLE = 2**53
 MOST = 1e15  # of sizes and times in us: 30 years
 SHORT, LONG = 1_000, 1_000_000  # characters of a name, and of other text
@@ -28,7 +29,7 @@ class Field:
 def read(fields: Mapping[str, Field], values: Mapping[Any, Any], where: str = "") -> dict[str, Any]:
     """Return the values of the fields. Raises :class:`ValueError` with all that is wrong."""
     found: dict[str, Any] = {}
-    unknown = [reprlib.repr(name) for name in values if name not in fields]
+    unknown = sorted(reprlib.repr(name) for name in values.keys() - fields.keys() - OF_ALL)
     wrong = [f"{where}expected one of {', '.join(fields)}, found {name}" for name in unknown]
     for name, field in fields.items():
         value = values.get(name)
