@@ -7,6 +7,7 @@ marked: so the units of all other nodes keep their numbers, which the journal an
 from pathlib import Path
 from typing import Any
 
+from vinesim.formats.cluster.file import expected_name
 from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.live.folder import CLUSTER, cluster_in
@@ -18,6 +19,9 @@ DRAFT = "cluster.draft.yaml"
 def add_node(folder: Path, name: str, units: dict[str, int]) -> None:
     """Add a node to the cluster file of a folder. Raises :class:`InputError`, and leaves the file as it was, for a name
     that is or was in use, or types that the cluster does not have."""
+
+    if (expected := expected_name(name)) is not None:
+        raise InputError([Problem("node", expected, repr(name))])
 
     def change(nodes: list[dict[str, Any]]) -> None:
         cluster = cluster_in(folder)

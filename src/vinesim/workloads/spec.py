@@ -37,6 +37,7 @@ class GeneratorSpec:
     affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
     overhead: Callable[[], np.ndarray] | None = None  # us before a task computes [P, T]
     applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
+    takes_task_types: bool = False  # takes the scenario's task types in place of its own
     own_arrivals: bool = False  # generates the arrival times itself
     is_random: bool = True  # draws from the seed, apart from arrivals and places of data
     in_batches: bool = False  # a job is one period's batch, and the inter-arrival time the period
@@ -65,20 +66,26 @@ class GeneratorSpec:
         *,
         seed: int = 0,
         nodes: Nodes = ((0, 0),),
-        task_types: Sequence[TaskType] = TASK_TYPES,
+        task_types: Sequence[TaskType] | None = None,
         processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     ) -> Workload:
-        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
+        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data; ``task_types`` those of the
+        scenario, by default the built-in ones. Raises :class:`InputError`."""
         values = self._check(options or {})
         common = {o.name: values.pop(o.name, o.default) for o in COMMON}
         arrivals = common["arrivals"]
         if isinstance(arrivals, str):
             arrivals = Arrivals(arrivals, common["iat_us"], common["arrival_us"])
         placement = Placement(common["data_bytes"], nodes, common["data_rack"])
-        setting = Setting(
-            seed, arrivals, placement, self.task_types or task_types, self.processor_types or processor_types
-        )
+        types = self._task_types(task_types)
+        setting = Setting(seed, arrivals, placement, types, self.processor_types or processor_types)
         return self.make(setting, **values)
+
+    def _task_types(self, given: Sequence[TaskType] | None) -> Sequence[TaskType]:
+        """Return the task types that it makes tasks of."""
+        if self.task_types is None or (given is not None and self.takes_task_types):
+            return TASK_TYPES if given is None else given
+        return self.task_types
 
     def _check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         options, problems, values = self.options, [], {}
