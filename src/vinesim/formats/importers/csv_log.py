@@ -21,7 +21,7 @@ from vinesim.formats.importers.report import MAX_VALUES, ImportReport, zone_assu
 from vinesim.formats.scenario.workload_columns import IGNORE, NAMES, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns
 from vinesim.formats.scenario.workload_table import wrong_of
-from vinesim.formats.source.database import name_of, text_of
+from vinesim.formats.source.database import file_of, name_of, text_of
 from vinesim.formats.source.files import GZIP, opened, read_text, replacing
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, open_table, run
@@ -218,8 +218,6 @@ def _count_statuses(report: ImportReport, source: TableSource, columns: Sequence
 def _copy(source: TableSource, kept: str, output: Path) -> None:
     """Write the rows that are kept, as they stand."""
     select = ", ".join(f"{cell} AS {name_of(name)}" for name, cell in source.columns.items())
-    run(
-        output,
-        f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {text_of(str(output))} (FORMAT csv, HEADER true)",
-        "a file that can be written",
-    )
+    to = text_of(file_of(output))
+    query = f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {to} (FORMAT csv, HEADER true)"
+    run(output, query, "a file that can be written")
