@@ -58,11 +58,11 @@ class Breaks(Plain):
 
 @pytest.fixture
 def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
-    """``make_study(axes, replications=3)``: on a little datacenter, 4 runs in a chunk."""
+    """``make_study(axes, changes of the scenario, replications=3)``: on a little datacenter, 4 runs in a chunk."""
     monkeypatch.setattr("vinesim.studies.chunks.MAX_RUNS", 4)
     (tmp_path / "policies.py").write_text(POLICIES)
 
-    def make(axes: dict[str, Any] | None = None, **more: Any) -> Study:
+    def make(axes: dict[str, Any] | None = None, changes: dict[str, Any] | None = None, **more: Any) -> Study:
         scenario = {
             "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 1}}]},
             "workload": {"generator": "mix", "options": {"n_jobs": 12, "shares": {"INT": 1, "MEM": 2}}},
@@ -70,7 +70,7 @@ def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
             "policy": "policies.py:Plain",
         }
         axes = {"arrivals.poisson.mean": [5, 10, 20], "datacenter.racks[0].units.GPU": [1, 2]} if axes is None else axes
-        return study({"scenario": scenario, "axes": axes, "replications": 3, **more}, tmp_path)
+        return study({"scenario": {**scenario, **(changes or {})}, "axes": axes, "replications": 3, **more}, tmp_path)
 
     return make
 

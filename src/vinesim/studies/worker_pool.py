@@ -17,6 +17,7 @@ from vinesim.studies import journal
 from vinesim.studies.backends import Backend, WorkerDied, open_backend
 from vinesim.studies.backends.here import Here
 from vinesim.studies.chunks import Chunk, chunk_of
+from vinesim.studies.expand import Points
 from vinesim.studies.parts import write_chunk
 from vinesim.studies.store import Store
 from vinesim.studies.work import Done, WorkItem, forget, know
@@ -33,7 +34,7 @@ class WorkerPool:
         n_items: how many chunks there will be, for the number of workers; None: as many as are given first.
     """
 
-    study: Study
+    points: Points
     store: Store
     choice: tuple[str, int | None, str | None]  # back-end, workers, address
     on_message: Callable[[str], None]
@@ -111,13 +112,18 @@ class WorkerPool:
         self._backend = open_backend(*self.choice, n_chunks, self.on_message)
         if isinstance(self._backend, Here):
             self._study = str(self._token).encode()
-            know(self.study, self._study)
+            know(self.points.study, self._study)
         else:
-            self._study = _pickled(self.study)
+            self._study = _pickled(self.points.study)
 
     def _item(self, chunk: Chunk) -> WorkItem:
         return WorkItem(
-            chunk, self.store.known_of(chunk), self._study, str(self.store.folder.absolute()), str(self._token)
+            chunk,
+            self.store.known_of(chunk),
+            self._study,
+            self.points.files,
+            str(self.store.folder.absolute()),
+            str(self._token),
         )
 
     def _take(self, chunk: Chunk, done: Done) -> None:
