@@ -97,8 +97,8 @@ def test_the_id_in_a_result_is_that_of_the_code_that_ran(folder):
 
 def test_the_version_counts(folder, monkeypatch):
     before = ids(folder)
-    monkeypatch.setattr(identity, "VERSION", "another")
-    monkeypatch.setattr(of_runs, "VERSION", "another")
+    monkeypatch.setattr(identity, "code_version", lambda: "another")
+    monkeypatch.setattr(of_runs, "code_version", lambda: "another")
     after = ids(folder)
     assert before[0] != after[0]
     assert before[1] != after[1]

@@ -19,9 +19,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from vinesim.model.version import VERSION
+        from vinesim.model.version import code_version
 
-        typer.echo(f"vinesim {VERSION}")
+        typer.echo(f"vinesim {code_version()}")
         raise typer.Exit
 
 

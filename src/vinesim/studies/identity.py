@@ -22,7 +22,7 @@ from vinesim.model.digest import feed
 from vinesim.model.errors import InputError
 from vinesim.model.python_file import split_file
 from vinesim.model.scenario import PERIOD_US
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.policies.code import code_of_file, file_content
 from vinesim.policies.documents import prepared
 from vinesim.policies.identity import policy_content
@@ -47,7 +47,7 @@ def run_id(
 def surroundings(warm_up: str | Mapping[str, float] | None) -> bytes:
     """Return the digest of what all runs of a study share."""
     digest = hashlib.sha256()
-    feed(digest, ["vinesim run", VERSION, warm_up])
+    feed(digest, ["vinesim run", code_version(), warm_up])
     return digest.digest()
 
 

@@ -16,7 +16,7 @@ from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.model.errors import InputError, Problem, VineSimError
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.policies.contract import Policy
 from vinesim.policies.documents import prepared
 from vinesim.policies.registry import resolve
@@ -45,7 +45,7 @@ class WorkItem:
     folder: str
     token: str  # a file in the folder; a worker that sees it writes there itself
     n_deaths: int = 0  # workers that died while holding it
-    version: str = VERSION
+    version: str = field(default_factory=code_version)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def work(item: WorkItem) -> Done:
 
     Each run is in the journal as soon as it is finished. A run that fails does not affect the others.
     """
-    if item.version != VERSION:
+    if item.version != code_version():
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
-        return Done(refused=Problem(where, f"VineSim {item.version}", VERSION, remedy))
+        return Done(refused=Problem(where, f"VineSim {item.version}", code_version(), remedy))
     with _ONE_AT_A_TIME:
         try:
             return _write(item) if Path(item.folder, item.token).exists() else _send(item)

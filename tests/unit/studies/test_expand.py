@@ -136,7 +136,7 @@ def test_what_the_id_tells_apart(monkeypatch):
         "true is not 1": id_of({**SCENARIO, "options": {"x": True}}),
         "1": id_of({**SCENARIO, "options": {"x": 1}}),
     }
-    monkeypatch.setattr(identity, "VERSION", "another")
+    monkeypatch.setattr(identity, "code_version", lambda: "another")
     others["version"] = id_of(SCENARIO)
     assert len({first, *others.values()}) == len(others) + 1
 
@@ -215,13 +215,13 @@ def test_a_missing_file_is_told_with_its_point():
 
 
 def test_ids_are_the_same_in_every_process_and_on_every_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(identity, "VERSION", "0")
+    monkeypatch.setattr(identity, "code_version", lambda: "0")
     mapping = {"scenario": SCENARIO, "axes": {"arrivals.iat": {"log": ["1 us", "1 ms"], "n": 4}, "policy": ["flat"]}}
     found = ids(study(mapping))
     assert found == ["79fc0ecadf7613e3", "88ff4bc2124f86f4", "b92169b44bc25512", "02d41a53ba2a1ee6"]
     (tmp_path / "study.yaml").write_text(json.dumps(mapping))
     code = (
-        "from vinesim.studies import identity; identity.VERSION = '0'\n"
+        "from vinesim.studies import identity; identity.code_version = lambda: '0'\n"
         "from vinesim.formats.study.file import read_study; from vinesim.studies.expand import expand\n"
         "print(*(r.run_id for r in expand(read_study('study.yaml'))))"
     )
