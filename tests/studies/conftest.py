@@ -11,12 +11,14 @@ from vinesim.model.study import Study
 
 POLICIES = '''
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
+from vinesim.model.errors import InputWarning
 from vinesim.policies.online.high import High
 
 HERE = Path(__file__).parent
@@ -45,6 +47,14 @@ class Dies(Plain):
         with open(HERE / "deaths", "a") as deaths:
             deaths.write("x")
         os._exit(9)
+
+
+@dataclass(frozen=True)
+class Warns(Plain):
+    """Warns in each run."""
+
+    def unit_order(self, n, random):
+        warnings.warn("the units are many", InputWarning, stacklevel=1)
 
 
 @dataclass(frozen=True)

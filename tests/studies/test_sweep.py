@@ -12,7 +12,7 @@ import pytest
 from tests.studies.conftest import files
 from vinesim.engine.simulate import simulate
 from vinesim.metrics.numbers import numbers
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, InputWarning
 from vinesim.studies import work
 from vinesim.studies.expand import expand, scenario_of
 from vinesim.studies.sweep import read_sweep, sweep
@@ -256,6 +256,14 @@ def test_rows_with_other_numbers_are_not_taken_for_these(make_study, tmp_path):
     with pytest.raises(InputError, match="record: expected as in the folder: makespan_us, found all numbers"):
         sweep(make_study(), tmp_path / "out", workers=1)
     assert files(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_the_workers_warn_of_is_told_once(make_study, tmp_path, workers):
+    study = make_study({"policy": ["policies.py:Warns"]}, replications=12)
+    with pytest.warns(InputWarning) as told:
+        sweep(study, tmp_path / "out", workers=workers)
+    assert [str(warning.message) for warning in told] == ["the units are many"]
 
 
 @pytest.mark.parametrize("name", ["study.yaml", "notes.txt"])

@@ -2,8 +2,9 @@
 
 import pickle
 import socket
+import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,7 +14,7 @@ from vinesim.engine.simulate import simulate
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
-from vinesim.model.errors import InputError, Problem, VineSimError
+from vinesim.model.errors import InputError, InputWarning, Problem, VineSimError
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
 from vinesim.model.version import code_version
@@ -55,6 +56,7 @@ class Done:
     numbers: Mapping[str, Numbers] | None = None  # of its finished runs by id; None if the worker has written them
     failed: Mapping[str, str] = field(default_factory=dict)  # messages by run id
     refused: Problem | None = None  # why the worker could do nothing, and could not do any other chunk
+    warnings: tuple[str, ...] = ()  # for the user
 
 
 def work(item: WorkItem) -> Done:
@@ -62,6 +64,16 @@ def work(item: WorkItem) -> Done:
 
     Each run is in the journal as soon as it is finished. A run that fails does not affect the others.
     """
+    with warnings.catch_warnings(record=True) as caught:
+        done = _work(item)
+    for each in caught:
+        if not issubclass(each.category, InputWarning):
+            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    texts = tuple(str(each.message) for each in caught if issubclass(each.category, InputWarning))
+    return replace(done, warnings=texts)
+
+
+def _work(item: WorkItem) -> Done:
     if item.version != code_version():
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
         return Done(refused=Problem(where, f"VineSim {item.version}", code_version(), remedy))

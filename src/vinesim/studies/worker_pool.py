@@ -1,6 +1,7 @@
 """Run the chunks of a sweep on a back-end, and deal with workers that die."""
 
 import pickle
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.text import inlined
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.study import Study
 from vinesim.studies import journal
 from vinesim.studies.backends import Backend, WorkerDied, open_backend
@@ -42,6 +43,7 @@ class WorkerPool:
     n_items: int | None = None
     _backend: Backend | None = None
     _study: bytes = b""
+    _warned: set[str] = field(default_factory=set)
     _split: list[Chunk] = field(default_factory=list)  # chunks whose runs are done one by one
     _token: Path = field(default_factory=lambda: Path(journal.FOLDER, f"{uuid4().hex}.open"))
 
@@ -127,6 +129,9 @@ class WorkerPool:
         )
 
     def _take(self, chunk: Chunk, done: Done) -> None:
+        for text in sorted({*done.warnings} - self._warned):  # each worker may say the same
+            self._warned.add(text)
+            warnings.warn(text, InputWarning, stacklevel=2)
         with self._writing():
             if done.refused is not None:
                 raise InputError([done.refused])
