@@ -58,6 +58,16 @@ class Warns(Plain):
 
 
 @dataclass(frozen=True)
+class Goes(Plain):
+    """Goes to another folder, when it is loaded and in each run."""
+
+    os.chdir("/")
+
+    def unit_order(self, n, random):
+        os.chdir("/")
+
+
+@dataclass(frozen=True)
 class Breaks(Plain):
     """Breaks its contract until somebody mends it."""
 

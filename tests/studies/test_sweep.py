@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -256,6 +257,13 @@ def test_rows_with_other_numbers_are_not_taken_for_these(make_study, tmp_path):
     with pytest.raises(InputError, match="record: expected as in the folder: makespan_us, found all numbers"):
         sweep(make_study(), tmp_path / "out", workers=1)
     assert files(tmp_path / "out") == before
+
+
+def test_a_policy_that_changes_the_working_folder_moves_nothing(make_study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = replace(make_study({"policy": ["policies.py:Goes"]}, replications=8), folder=Path())
+    assert sweep(study, "out", workers=1).table.n_rows == 8
+    assert Path.cwd() == tmp_path
 
 
 @pytest.mark.parametrize("workers", [1, 2])

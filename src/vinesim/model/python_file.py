@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,16 @@ def split_file(name: str) -> tuple[str, str]:
     """Split ``file.py:Name`` into the file and ``:Name``; the file is empty for a registered name."""
     file, colon, kind = name.rpartition(":") if ".py:" in name else (name, "", "")
     return (file, colon + kind) if file.endswith(".py") else ("", name)
+
+
+@contextmanager
+def same_folder() -> Iterator[None]:
+    """Return to the working folder whatever the code in between does, so that relative names keep their meaning."""
+    before = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = lambda _: "") -> ModuleType:
@@ -39,7 +50,8 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
     sys.modules[module_name] = module
     sys.path.insert(0, beside)
     try:  # not by Python's importer: its cache considers a file unchanged if its time in whole seconds is
-        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
+        with same_folder():
+            exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
     except (Exception, SystemExit) as wrong:
         line = getattr(wrong, "lineno", None) or line_in(wrong, path)
         words = f"{type(wrong).__name__}: {wrong}"

@@ -15,6 +15,7 @@ from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
 from vinesim.model.errors import InputError, InputWarning, Problem, VineSimError
+from vinesim.model.python_file import same_folder
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
 from vinesim.model.version import code_version
@@ -184,7 +185,8 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
     """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
     scenario = policies.put_into(scenario or scenario_of(study, run))
-    return numbers(simulate(scenario, warm_up=study.warm_up).measured, study.record)
+    with same_folder():
+        return numbers(simulate(scenario, warm_up=study.warm_up).measured, study.record)
 
 
 class Policies:
