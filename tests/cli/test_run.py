@@ -223,7 +223,7 @@ def test_interrupts_end_the_run_and_keep_what_is_done(capsys):
 
 
 def test_a_terminal_shows_how_far_a_run_is():
-    code = "import vinesim.cli.progress as p; p.SHOW_AFTER_S = 0.0\nfrom vinesim.cli.main import main; main()"
+    code = "import vinesim.cli.progress as p; p.SHOW_AFTER_S = 0.0\nfrom vinesim.cli.start import main; main()"
     words = ["run", str(ROOT / "examples" / "quickstart.yaml"), "--engine", "reference"]
     ours, theirs = pty.openpty()
     with subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=theirs) as process:

@@ -47,6 +47,9 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
     except OSError as error:
         raise InputError([problem_of(path, "a file that can be read", error)]) from None
+    except UnicodeEncodeError:
+        remedy = "Set the locale to one with UTF-8, for example with LC_ALL=C.UTF-8."
+        raise InputError([Problem(ascii(path), "a name that the locale can represent", "another", remedy)]) from None
     except ValueError as error:  # a NUL in the name
         if "null" not in str(error):
             raise
