@@ -175,6 +175,19 @@ def test_files_count_by_content_not_by_place(tmp_path):
     assert id_of(documents, tmp_path / "one") == first
 
 
+def test_a_file_counts_by_its_bytes_and_its_ending_and_not_by_its_name(tmp_path):
+    for name in ("a.txt", "b.txt", "c.csv"):
+        (tmp_path / name).write_text("0 0 0 0 9 5 0\n")
+    of = {name: id_of({**SCENARIO, "workload": {"file": name}}, tmp_path) for name in ("a.txt", "b.txt", "c.csv")}
+    assert of["a.txt"] == of["b.txt"] != of["c.csv"]
+    axes = {"workload.file": ["a.txt", "b.txt"]}
+    found = study({"scenario": {**SCENARIO, "workload": {"file": "a.txt"}}, "axes": axes}, tmp_path)
+    with pytest.raises(
+        InputError, match=r"at workload.file=b.txt: expected a scenario other than at .*=a.txt"
+    ):
+        expand(found)
+
+
 def test_files_deep_in_a_section_count_by_content_not_by_place(tmp_path):
     options = {"n_jobs": 3, "sizes": {"empirical": {"file": "sizes.csv"}}}
     scenario = {
