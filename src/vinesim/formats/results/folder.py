@@ -67,10 +67,10 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
         target.parent.mkdir(parents=True, exist_ok=True)
         remove_drafts(target)
         _end_replacement(target)
-        draft.mkdir()
     except OSError as wrong:
         raise InputError([Problem(f"--out {folder}", "a folder that can be created", _what(wrong))]) from None
     try:
+        draft.mkdir()
         for name in TABLES:
             table = getattr(result, name)
             if table is not None:
