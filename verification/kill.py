@@ -174,7 +174,7 @@ def kill_runs(folder: Path, n_kills: int, dice: random.Random) -> int:
         before = (folder / "home" / "o").stat().st_ino
         process = start()
         with suppress(subprocess.TimeoutExpired):
-            process.wait(dice.uniform(length / 2, length))
+            process.wait(dice.uniform(0.3 * length, 0.9 * length))
         process.kill()
         process.wait()
         n_wrong += not _is_result(folder / "home" / "o")
