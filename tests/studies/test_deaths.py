@@ -108,7 +108,7 @@ def swept(tmp_path):
     script = """
 import os
 from pathlib import Path
-from vinesim.cli.main import main
+from vinesim.cli.start import main
 from vinesim.studies import chunks
 if __name__ == "__main__":
     Path("pid").write_text(str(os.getpid()))

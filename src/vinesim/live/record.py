@@ -27,7 +27,7 @@ from vinesim.model.network import Network
 from vinesim.model.result import ExitReason, Outcome, Result
 from vinesim.model.scenario import Scenario
 from vinesim.model.speed_curves import curves_of
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.identity import content_id
 
@@ -141,7 +141,7 @@ def _instead(rows: list[dict[str, Any]]) -> str:
 def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
     """Return what a result says of where it comes from."""
     return {
-        "version": VERSION,
+        "version": code_version(),
         "seed": cluster.seed,
         "policy": str(cluster.policy),
         "options": dict(cluster.options),

@@ -22,7 +22,7 @@ from vinesim.formats.importers.made_nodes import ON_WHAT
 from vinesim.formats.importers.report import MAX_VALUES, Finding, Guess, ImportReport, zone_assumed
 from vinesim.formats.scenario.workload_columns import GENERAL_LEAD, IGNORE, NAMES, SLURM, TIME_ANYWHERE, matched
 from vinesim.formats.scenario.workload_forms import as_columns, slurm_bytes
-from vinesim.formats.source.database import name_of, text_of
+from vinesim.formats.source.database import file_of, name_of, text_of
 from vinesim.formats.source.files import GZIP, opened, read_text, replacing
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, open_table, run
@@ -199,8 +199,6 @@ def _count_statuses(report: ImportReport, source: TableSource, columns: Sequence
 def _copy(source: TableSource, kept: str, output: Path) -> None:
     """Write the rows that are kept, as they stand."""
     select = ", ".join(f"{cell} AS {name_of(name)}" for name, cell in source.columns.items())
-    run(
-        output,
-        f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {text_of(str(output))} (FORMAT csv, HEADER true)",
-        "a file that can be written",
-    )
+    to = text_of(file_of(output))
+    query = f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {to} (FORMAT csv, HEADER true)"
+    run(output, query, "a file that can be written")
