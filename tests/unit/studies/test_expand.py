@@ -182,9 +182,7 @@ def test_a_file_counts_by_its_bytes_and_its_ending_and_not_by_its_name(tmp_path)
     assert of["a.txt"] == of["b.txt"] != of["c.csv"]
     axes = {"workload.file": ["a.txt", "b.txt"]}
     found = study({"scenario": {**SCENARIO, "workload": {"file": "a.txt"}}, "axes": axes}, tmp_path)
-    with pytest.raises(
-        InputError, match=r"at workload.file=b.txt: expected a scenario other than at .*=a.txt"
-    ):
+    with pytest.raises(InputError, match=r"at workload.file=b.txt: expected a scenario other than at .*=a.txt"):
         expand(found)
 
 
