@@ -81,8 +81,8 @@ MUTATIONS = (
         "a number in a CSV file must be above the least one",
         MEASURED,
         "formats/source/csv_rows.py",
-        "if least <= value <= LARGEST and",
-        "if least < value <= LARGEST and",
+        "if least <= value <= most and",
+        "if least < value <= most and",
     ),
     mutation(
         "timeline: a unit's next task gets a thread of its own",
