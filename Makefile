@@ -31,6 +31,7 @@ verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps and pla
 	$(BIN)/python -m verification.kill 40
 	$(BIN)/python -m verification.kill 20 --of plan
 	$(BIN)/python -m verification.bitflips
+	$(BIN)/python -m verification.fuzz --seconds 600
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
 
 mutations: .venv/dev.done  ## small changes of meaning, each of which a test must notice: an hour
@@ -50,13 +51,13 @@ setup: .venv/dev.done
 .venv/demo.done: .venv/uv.done requirements/run.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src/vinesim
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/dev.done: .venv/uv.done requirements/dev.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src/vinesim
+	$(BIN)/python -m compileall -q src
 	touch $@ .venv/demo.done
 
 COMPILE := $(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock"

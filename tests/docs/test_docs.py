@@ -133,6 +133,7 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             printed = None
             continue
         if block.caption:
+            Path(block.caption).parent.mkdir(parents=True, exist_ok=True)
             Path(block.caption).write_text(block.body)
         elif block.kind == "python":
             printed = run_python(block, names, where)

@@ -49,19 +49,22 @@ def ids(folder, **more):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "below").mkdir(parents=True)
     for name, text in {
         "mine.py": MINE,
         "helper.py": "from second import GO\n",
         "second.py": "GO = True\n",
-        "deeper/inner.py": "X = 1\n",
+        "deeper/inner.py": "from deeper.below.most import LAST\n",
+        "deeper/below/most.py": "LAST = 1\n",
         "unrelated.py": "Y = 1\n",
     }.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["mine.py", "helper.py", "second.py", "deeper/inner.py", "unrelated.py"])
+@pytest.mark.parametrize(
+    "name", ["mine.py", "helper.py", "second.py", "deeper/inner.py", "deeper/below/most.py", "unrelated.py"]
+)
 @pytest.mark.parametrize("edit", ["Z = 1\n", "# a comment\n"])
 def test_an_edit_of_the_policy_or_of_a_module_beside_it_changes_both_ids(folder, name, edit):
     before = ids(folder, policy="mine.py:Mine")
@@ -74,12 +77,16 @@ def test_an_edit_of_the_policy_or_of_a_module_beside_it_changes_both_ids(folder,
     assert ids(folder, policy="mine.py:Mine") == before
 
 
-def test_the_outcome_of_another_helper_is_under_another_id(folder):
-    """An edited helper made a run stall, under the id of the run that was all done."""
+@pytest.mark.parametrize("name", ["second.py", "deeper/below/most.py"])
+def test_the_outcome_of_another_helper_is_under_another_id(folder, name):
+    """An edited helper made a run stall, under the id of the run that was all done; or another one, of a package, did
+    not, under the id of the run that it would have stalled."""
     (folder / "s.yaml").write_text(json.dumps({**SCENARIO, "policy": "mine.py:Mine"}))
+    (folder / "second.py").write_text("from deeper.below.most import GO\n")
+    (folder / "deeper" / "inner.py").write_text("")
     found = {}
     for text in ("GO = True\n", "GO = False\n"):
-        (folder / "second.py").write_text(text)
+        (folder / name).write_text(text)
         result = vs.simulate(vs.read_scenario(folder / "s.yaml"), engine="reference")
         found[result.provenance["content_id"]] = str(result.exit_reason)
     assert sorted(found.values()) == ["ALL_DONE", "STALLED"]
@@ -97,8 +104,8 @@ def test_the_id_in_a_result_is_that_of_the_code_that_ran(folder):
 
 def test_the_version_counts(folder, monkeypatch):
     before = ids(folder)
-    monkeypatch.setattr(identity, "VERSION", "another")
-    monkeypatch.setattr(of_runs, "VERSION", "another")
+    monkeypatch.setattr(identity, "code_version", lambda: "another")
+    monkeypatch.setattr(of_runs, "code_version", lambda: "another")
     after = ids(folder)
     assert before[0] != after[0]
     assert before[1] != after[1]

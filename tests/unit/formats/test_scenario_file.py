@@ -354,6 +354,8 @@ def test_one_problem(problems, overrides, start):
         ("[" * 5000, "too many levels"),
         ("seed: " + "9" * 6000 + "\n", "seed: expected"),
         ("a: \x07\n", "s.yaml:1:4: expected text, found the character U+0007"),
+        ('a: "\\udfff"\n', "s.yaml:1:4: expected text, found U+DFFF, which is half a character"),
+        ('"\\ud800": 1\n', "s.yaml:1:1: expected text, found U+D800, which is half a character"),
     ],
 )
 def test_what_is_no_scenario_at_all(problems, text, expected):
