@@ -657,6 +657,7 @@ def test_both_engines_refuse_a_unit_that_is_no_whole_number():
         (start(0, "CPU"), "must name tasks and units by whole numbers, found 'CPU'"),
         (start(None, 0), "must name tasks and units by whole numbers, found None"),
         (start_consolidated(0, 1.0, 0), "must name tasks and units by whole numbers, found 1.0"),
+        (start(0, True), "must name tasks and units by whole numbers, found True"),
         (drop([0]), "must name tasks and units by whole numbers, found [0]"),
         (wait_until("soon"), "must wait until a time in us, a number, found 'soon'"),
         (wait_until(None), "must wait until a time in us, a number, found None"),
@@ -668,6 +669,15 @@ def test_an_action_of_other_things_than_numbers_is_refused(action, words):
         decision(lambda *_: action, None, None, None)
     right = start(np.int64(0), np.int32(1))
     assert decision(lambda *_: right, None, None, None) is right
+
+
+@pytest.mark.parametrize("end", [SystemExit(0), GeneratorExit()])
+def test_a_policy_that_ends_the_program_is_an_error_of_the_policy(end):
+    def leaves(*_):
+        raise end
+
+    with pytest.raises(vs.PolicyError, match=rf"leaves, \S+:\d+: {type(end).__name__}"):
+        decision(leaves, None, None, None)
 
 
 # --- an edited policy runs its new code ---

@@ -94,3 +94,9 @@ def test_words_that_no_kernel_could_read_are_refused():
 
     with pytest.raises(vs.InputError, match="an option to whose words are Python names"):
         resolve(Wrong())
+
+
+@pytest.mark.parametrize("wrong", [10**320, "many"])
+def test_an_option_that_is_no_number_is_refused(wrong):
+    with pytest.raises(vs.InputError, match="wait_us: expected a number"):
+        resolve(policies()["delay"](wait_us=wrong))

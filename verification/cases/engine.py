@@ -51,3 +51,54 @@ def uneven_gang(folder: Path) -> str:
         write(folder, j_csv="job,arrival_s,time_s,cores,gang\n" + "".join(f"0,0,9,{n},anywhere\n" for n in sizes))
         found.append(json.loads(vinesim(folder, "run", "s.yaml", "--json").stdout)["exit_reason"])
     return ", ".join(found)
+
+
+TWO_JOBS = """
+datacenter: {racks: [{units: {GPU: 2}}]}
+workload: {generator: identical, options: {n_jobs: 2}}
+arrivals: {iat: 1}
+"""
+POLICY = """from vinesim.policies import OnlinePolicy, oldest_pending, start
+
+
+class Own(OnlinePolicy):
+    compiled = False
+
+    @staticmethod
+    def decide(model, state, view):
+        """
+
+
+def ran_own(folder: Path, statement: str) -> str:
+    """Run a policy with one statement; the exit code and what the error says about the policy."""
+    write(folder, s_yaml=TWO_JOBS, p_py=f"{POLICY}{statement}\n")
+    done = vinesim(folder, "run", "s.yaml", "--policy", "p.py:Own")
+    last = (done.stderr.strip().splitlines() or [""])[-1]
+    return f"{done.returncode}: {last.strip()}"
+
+
+@case("rel-policy-exit", right="2: raise SystemExit(0); 2: raise GeneratorExit")
+def policy_that_exits(folder: Path) -> str:
+    """A policy ends the program: an error of the policy, which shows its line."""
+    return "; ".join(ran_own(folder, f"raise {end}") for end in ("SystemExit(0)", "GeneratorExit"))
+
+
+@case("rel-policy-unit-true", right="2: names tasks and units by whole numbers, found True")
+def policy_that_names_true(folder: Path) -> str:
+    """A truth value in place of a unit."""
+    code, _, words = ran_own(folder, "return start(oldest_pending(model, state), True)").partition(":")
+    return f"{code}: names {words.partition('must name ')[2]}"
+
+
+@case("rel-huge-int", right="2 without a traceback, 2 without a traceback, 2 without a traceback")
+def integers_of_many_digits(folder: Path) -> str:
+    """Integers that no floating-point number can hold, as options of a generator and of policies."""
+    huge, found = "1" + "0" * 320, []
+    generator = TWO_JOBS.replace("n_jobs: 2", f"n_jobs: 2, operations: {huge}")
+    for text in (generator, f"{TWO_JOBS}policy: delay\noptions: {{wait_us: {huge}}}\n"):
+        write(folder, s_yaml=text)
+        found.append(vinesim(folder, "validate", "s.yaml"))
+    axes = f"{{policy: [delay], options.wait_us: [{huge}]}}"
+    write(folder, s_yaml=f"{TWO_JOBS}policy: delay\n", t_yaml=f"scenario: s.yaml\naxes: {axes}\n")
+    found.append(vinesim(folder, "validate", "t.yaml"))
+    return ", ".join(f"{one.returncode} with{'' if 'Traceback' in one.stderr else 'out'} a traceback" for one in found)

@@ -57,7 +57,7 @@ def asked(function: Callable[..., Any], call: Callable[..., Any], *arguments: An
         return call(*arguments)
     except (InputError, PolicyError):
         raise
-    except Exception as wrong:
+    except (Exception, SystemExit, GeneratorExit) as wrong:
         if type(wrong).__module__.startswith("numba"):
             raise  # it does not compile
         file = function.__code__.co_filename
@@ -71,13 +71,18 @@ def decision(decide: Callable[..., Any], model: Any, state: Any, view: View) -> 
     action = asked(decide, decide, model, state, view)
     if not isinstance(action, Action):
         wanted = f"return start(...), wait_until(...) or nothing(), returned {action!r}"
-    elif wrong := [number for number in (action.task, action.n_tasks, action.unit) if not isinstance(number, Integral)]:
+    elif wrong := [number for number in (action.task, action.n_tasks, action.unit) if not is_whole(number)]:
         wanted = f"name tasks and units by whole numbers, found {wrong[0]!r}"
     elif not isinstance(action.until_us, Real):
         wanted = f"wait until a time in us, a number, found {action.until_us!r}"
     else:
         return action
     raise PolicyError(f"policy {decide.__qualname__}: must {wanted}")
+
+
+def is_whole(number: Any) -> bool:
+    """Whether it is an integer; Python counts a truth value among them."""
+    return isinstance(number, Integral) and not isinstance(number, bool)
 
 
 class BrokenContract(Exception):

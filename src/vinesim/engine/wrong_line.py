@@ -6,7 +6,7 @@ import traceback
 from types import TracebackType
 
 
-def told(error: Exception, file: str) -> tuple[int | None, str]:
+def told(error: BaseException, file: str) -> tuple[int | None, str]:
     """Return the last line of a file that an error passed through, None if there is none, and the error in words."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     words = f"{type(error).__name__}: {error}"

@@ -65,18 +65,22 @@ def energy_by_unit(
     migration = _migration(scenario, segments, rate, like=work)
     sleeps = np.array([p.sleep_power_w is not None for p in types])[unit_type]
     if not sleeps.any():
-        rest = (whole - busy) if rate is not None else np.maximum(0.0, whole - busy)
         none = np.zeros_like(work)
-        return EnergyParts(work, rest * idle_w * JOULE_PER_W_US, none, none, migration)
+        return EnergyParts(work, rest_of(whole, busy, rate) * idle_w * JOULE_PER_W_US, none, none, migration)
     asleep_w = np.array([0.0 if p.sleep_power_w is None else p.sleep_power_w for p in types])[unit_type]
     awake, woken = _awake(segments, rate)
     return EnergyParts(
         active=work,
-        idle=(np.where(sleeps, awake, whole) - busy) * idle_w * JOULE_PER_W_US,
-        sleep=np.where(sleeps, whole - awake, 0.0) * asleep_w * JOULE_PER_W_US,
+        idle=rest_of(np.where(sleeps, awake, whole), busy, rate) * idle_w * JOULE_PER_W_US,
+        sleep=np.where(sleeps, rest_of(whole, awake, rate), 0.0) * asleep_w * JOULE_PER_W_US,
         wake_up=scenario.accounting.wake_up_j * np.where(sleeps, woken, 0.0),
         migration=migration,
     )
+
+
+def rest_of(whole: np.ndarray, part: np.ndarray, rate: Series | None) -> np.ndarray:
+    """Return spans without a part of them. Sums of spans round, but no time is negative; only a rate may be."""
+    return whole - part if rate is not None else np.maximum(0.0, whole - part)
 
 
 def _migration(scenario: Scenario, segments: Segments, rate: Series | None, like: np.ndarray) -> np.ndarray:

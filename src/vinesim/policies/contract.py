@@ -123,7 +123,7 @@ def _convert(value: Any, hint: Any) -> Any:
     if hint is int:
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError("a whole number") from None
         if isinstance(value, bool) or not abs(number) < 2**53 or number != int(number):
             raise ValueError("a whole number")
@@ -131,7 +131,7 @@ def _convert(value: Any, hint: Any) -> Any:
     if hint is float:
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError("a number") from None
         if math.isnan(number):
             raise ValueError("a number")

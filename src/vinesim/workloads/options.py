@@ -1,7 +1,6 @@
 """The options of generators: their types, and what a value must be."""
 
 import inspect
-import math
 import types
 import typing
 from collections.abc import Mapping
@@ -78,7 +77,7 @@ def _accept(kind: Any, value: Any) -> Any:
     if kind is Distribution and isinstance(value, Distribution):
         return value
     if kind is Distribution and isinstance(value, int | float) and not isinstance(value, bool):
-        return Constant(float(value))
+        return Constant(_accept(float, value))
     if kind == list[JobKind]:
         if isinstance(value, list | tuple) and value and all(isinstance(item, JobKind) for item in value):
             return list(value)
@@ -87,7 +86,7 @@ def _accept(kind: Any, value: Any) -> Any:
         return [_accept(float, item) for item in value]
     if isinstance(value, bool) and kind is not bool:
         raise TypeError
-    if kind is float and isinstance(value, int | float) and math.isfinite(value) and abs(value) < 1e300:
+    if kind is float and isinstance(value, int | float) and abs(value) < 1e300:
         return float(value)
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)

@@ -88,7 +88,7 @@ def _guarded(make: Callable[..., Any], name: str, path: Path | None) -> Callable
             work = make(setting, **options)
         except InputError:
             raise
-        except Exception as wrong:
+        except (Exception, SystemExit, GeneratorExit) as wrong:
             where = name if path is None else f"{path}:{line_in(wrong, path)}"
             words = f"{type(wrong).__name__}: {wrong}"[:200]
             raise InputError([Problem(where, "a generator that makes a workload", words)]) from wrong

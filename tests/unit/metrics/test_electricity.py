@@ -10,6 +10,7 @@ import vinesim as vs
 from tests.demands import demands_of, takes
 from vinesim.engine.many import simulate_many
 from vinesim.formats.scenario.series import read_series
+from vinesim.metrics.energy import rest_of
 from vinesim.model.accounting import Accounting
 from vinesim.model.electricity import Electricity, Series
 from vinesim.model.time import US_PER_HOUR
@@ -206,3 +207,9 @@ def test_timestamps_count_their_offset(tmp_path):
     assert read_series(path).begin_us.tolist() == [0.0, US_PER_HOUR]
     path.write_text("timestamp,price\n2024-10-27 02:00:00+02:00,1\n2024-10-27 02:00:00+01:00,2\n")
     assert read_series(path).begin_us.tolist() == [0.0, US_PER_HOUR]
+
+
+def test_idle_time_that_is_lost_to_rounding_is_not_negative():
+    """A unit with a sleep power is awake for as long as it works, but sums of times round."""
+    found = rest_of(np.array([0.1 + 0.2, 0.5]), np.array([0.1 + 0.2 + 1e-16, 0.2]), None)
+    assert found.tolist() == [0.0, 0.3]

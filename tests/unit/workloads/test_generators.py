@@ -143,6 +143,7 @@ def test_placement_over_nodes_or_one_rack():
         ("500jobs", {"n_jobs": 10**8, "tasks_per_job": 10**8}, "tasks"),
         ("500jobs", {"operations": -1}, "operations"),
         ("500jobs", {"operations": float("nan")}, "operations"),
+        ("500jobs", {"operations": 10**320}, "operations"),
         ("500jobs", {"task_type": "KNIT"}, "INT, FP_BAD"),
         ("500jobs", {"preferred": "ABACUS"}, "CPU_INTEL"),
         ("500jobs", {"arrivals": "tuesdays"}, "one of constant, poisson, gamma"),

@@ -121,6 +121,11 @@ def test_in_an_installed_package(monkeypatch, folder):
 WRONG = {
     "import nowhere": ("import numpy as np", "import nowhere", r"my_jobs.py:2: expected a Python file that loads"),
     "raises": ("    sizes =", "    sizes = 1 / 0 +", r"my_jobs.py:9: .*makes a workload, found ZeroDivisionError"),
+    "exits": (
+        "    sizes =",
+        "    raise SystemExit(0)\n    sizes =",
+        r"my_jobs.py:9: .*, found SystemExit",
+    ),
     "no workload": ("    return assemble", "    return 3 or assemble", "returns a Workload, found int"),
     "positional": ("setting, *, n_jobs", "setting, n_jobs", "options by keyword only"),
     "no type": ("step: float = ", "step=", "staircase: step: expected a type"),
