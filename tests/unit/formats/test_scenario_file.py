@@ -24,7 +24,7 @@ from vinesim.policies.registry import resolve
 from vinesim.workloads.registry import GENERATORS
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-FILES = sorted(file for file in EXAMPLES.glob("*.yaml") if file.stem not in {"study", "energy_latency"})
+FILES = sorted(file for file in EXAMPLES.glob("*.yaml") if file.stem not in {"study", "energy_latency", "tipping_point"})
 SMALL = """
 datacenter:
   racks:
