@@ -157,10 +157,3 @@ class Scenario:
         """[P] of one unit of each type, NaN if unknown; what runs nothing and has no price is in that of its node."""
         price = np.array([np.nan if p.price is None else p.price for p in self.datacenter.processor_types])
         return np.where(np.isnan(price) & ~self.affinity.any(axis=1), 0.0, price)
-
-    @property
-    def content_id(self) -> str:
-        """A hash of everything that decides the outcome, equal on every machine: 16 hex digits."""
-        from vinesim.policies.identity import content_id
-
-        return content_id(self)
