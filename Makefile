@@ -7,8 +7,10 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-policy check bench verify mutations docs setup lock clean
 
-demo: .venv/demo.done  ## set up and simulate the papers' 500 jobs
-	$(BIN)/vinesim run examples/quickstart.yaml --out out/quickstart
+demo: .venv/demo.done  ## set up, simulate a queue that tips over, and write a page about it
+	rm -rf out/demo
+	$(BIN)/vinesim sweep examples/tipping_point.yaml --out out/demo
+	$(BIN)/vinesim report out/demo
 
 test: .venv/dev.done  ## set up and run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests
@@ -31,6 +33,7 @@ verify: .venv/dev.done  ## 10,000 scenarios, closed forms, killed sweeps and pla
 	$(BIN)/python -m verification.kill 40
 	$(BIN)/python -m verification.kill 20 --of plan
 	$(BIN)/python -m verification.bitflips
+	$(BIN)/python -m verification.fuzz --seconds 600
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow tests
 
 mutations: .venv/dev.done  ## small changes of meaning, each of which a test must notice: an hour
@@ -50,13 +53,13 @@ setup: .venv/dev.done
 .venv/demo.done: .venv/uv.done requirements/run.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src/vinesim
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/dev.done: .venv/uv.done requirements/dev.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -q src/vinesim
+	$(BIN)/python -m compileall -q src
 	touch $@ .venv/demo.done
 
 COMPILE := $(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock"

@@ -8,11 +8,11 @@ import vinesim as vs
 from benchmarks.measure import best_of, forget_peak, memory_bytes
 from benchmarks.report import Report, Table, Target, figure
 from vinesim.model.catalog import SERVER_TYPES
-from vinesim.papers.energy.speed import question
 from vinesim.policies.placement.best_fit import BestFit
 from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.placement.first_fit import FirstFit
 from vinesim.workloads.registry import generator
+from vinesim_papers.energy.speed import question
 
 PERIOD_US = 10e6
 

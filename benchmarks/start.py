@@ -20,7 +20,7 @@ for policy in {policies}:
 """
 
 
-COMMAND = ["-c", "from vinesim.cli.main import main; main()"]  # what the installed script `vinesim` does
+COMMAND = ["-c", "from vinesim.cli.start import main; main()"]  # what the installed script `vinesim` does
 
 
 def first_results(cache: str, *policies: str) -> tuple[float, list[float]]:

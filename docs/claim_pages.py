@@ -25,7 +25,7 @@ KINDS_OF_CLAIMS = {
 
 def claims() -> str:
     """The claims of the papers, as ``vinesim reproduce --all --json`` gave them for docs/claims.json."""
-    from vinesim.papers.registry import items
+    from vinesim.reproduction.registry import items
 
     found = {row["claim"]: row for row in json.loads(CLAIMS.read_text())}
     rows = {item.id: [found[claim.id] for claim in item.claims] for item in items().values()}
@@ -46,7 +46,7 @@ def claims() -> str:
 
 def _counts_of_claims(rows: Iterable[dict[str, str]]) -> str:
     """How many of each kind have which verdict."""
-    from vinesim.papers.claim import Verdict
+    from vinesim.reproduction.claim import Verdict
 
     counts = Counter((row["kind"], row["verdict"]) for row in rows)
     cells = [
@@ -88,8 +88,8 @@ def _turning(row: dict[str, Any]) -> str:
 
 def _not_turned(paper: str, turned: set[str]) -> str:
     """The claims that keep their verdict whatever is wrong."""
-    from vinesim.papers.claim import Kind
-    from vinesim.papers.registry import items
+    from vinesim.reproduction.claim import Kind
+    from vinesim.reproduction.registry import items
 
     claims = [claim.id for item in items().values() if item.paper == paper for claim in item.of_kind(Kind.CLAIM)]
     kept = [claim for claim in claims if claim not in turned]

@@ -15,12 +15,12 @@ import matplotlib.pyplot as plt
 
 import vinesim as vs
 from vinesim.formats.results.folder import write_result
-from vinesim.papers.data import Data
-from vinesim.papers.registry import items
-from vinesim.papers.reproduce import gather
 from vinesim.plots.gantt import draw_gantt
 from vinesim.plots.lines import Axis, Line, Panel, line_figure
 from vinesim.plots.style import DPI
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.reproduce import gather
 
 HERE = Path(__file__).parent
 QUICKSTART = HERE.parent / "examples" / "quickstart.yaml"

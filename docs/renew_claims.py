@@ -8,8 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-from vinesim.papers.registry import chosen, items
-from vinesim.papers.reproduce import reproduce
+from vinesim.reproduction.registry import chosen, items
+from vinesim.reproduction.reproduce import reproduce
 
 CLAIMS = Path(__file__).with_name("claims.json")
 

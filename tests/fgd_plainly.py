@@ -81,14 +81,17 @@ def gpu_best_fit(place: Place, pod: Pod) -> int:
 
 
 class Fgd:
-    """The scores of fgd, with the typical pods of a list."""
+    """The scores of fgd, with the typical pods of a list; ``specs`` are their GPU models as its file has them."""
 
-    def __init__(self, pods: list[Pod], models: list[str]):
-        def kind(pod: Pod) -> tuple:
-            share = pod.gpu_milli if pod.n_gpus else 0
-            return pod.cpu_milli, share, pod.n_gpus, () if set(pod.models) == set(models) else pod.models
+    def __init__(self, pods: list[Pod], models: list[str], specs: list[str] | None = None):
+        def of_set(pod: Pod) -> str:
+            return "" if set(pod.models) == set(models) else "|".join(pod.models)
 
-        counts = sorted(Counter(map(kind, pods)).items(), key=lambda item: (item[1], item[0]), reverse=True)
+        def kind(pod: Pod, spec: str) -> tuple:
+            return pod.cpu_milli, pod.gpu_milli if pod.n_gpus else 0, pod.n_gpus, spec
+
+        kinds = map(kind, pods, specs or map(of_set, pods))
+        counts = sorted(Counter(kinds).items(), key=lambda item: (item[1], item[0]), reverse=True)
         covered, typical = 0, []
         for one, count in counts:
             if covered >= 0.95 * len(pods):
@@ -99,11 +102,11 @@ class Fgd:
 
     def fragmentation(self, place: Place) -> float:
         total, sums = sum(place.left), dict.fromkeys(("both", "gpu", "cpu", "no gpu", "no gpu or cpu", "model"), 0.0)
-        for (cpu, milli, n_gpus, models), weight in self.typical:
+        for (cpu, milli, n_gpus, spec), weight in self.typical:
             has_cpu = cpu <= place.cpu
             if n_gpus == 0:
                 sums["no gpu" if has_cpu else "no gpu or cpu"] += weight * total
-            elif models and place.model not in models:
+            elif spec and place.model not in spec.split("|"):
                 sums["model"] += weight * total
             elif sum(left >= milli for left in place.left) < n_gpus:
                 sums["gpu" if has_cpu else "both"] += weight * total
@@ -137,9 +140,11 @@ SCORES = {
 }
 
 
-def placed(name: str, nodes: list[Node], pods: list[Pod]) -> tuple[list[tuple[int, list[int]]], dict]:
+def placed(
+    name: str, nodes: list[Node], pods: list[Pod], fgd: Fgd | None = None
+) -> tuple[list[tuple[int, list[int]]], dict]:
     """The node (-1: none) and GPUs of each pod, and the score of every node that had room for it, by (pod, node)."""
-    score = Fgd(pods, sorted({node.model for node in nodes})) if name == "fgd" else SCORES[name]
+    score = (fgd or Fgd(pods, sorted({node.model for node in nodes}))) if name == "fgd" else SCORES[name]
     places, found, scores = [Place.of(node) for node in nodes], [], {}
     for number, pod in enumerate(pods):
         own = {i: score(place, pod) for i, place in enumerate(places) if fits(place, pod)}

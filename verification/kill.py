@@ -1,10 +1,13 @@
-"""Kill sweeps or plans at random moments and let them go on: ``python -m verification.kill [KILLS] [--of plan]``.
+"""Kill sweeps, plans or runs at random moments and let them go on: ``python -m verification.kill [KILLS] [--of plan]``.
 
 A sweep of 1,000 runs in worker processes, or a plan of 500, is ended by SIGKILL, the process alone or all its
 processes at once, at a random moment between its start and its end, and started again in its folder. Each time it comes
 to its end, what it made must be what it makes when nobody disturbs it: the data set of a sweep byte for byte; of a plan
 its whole answer and the runs behind it. Then the next folder begins. After each kill every file of rows must be whole,
 and no finished run may be lost.
+
+A run replaces the result of the run before. After each kill there must be a whole result, the old or the new one; the
+first run that is not killed must leave nothing else.
 """
 
 import argparse
@@ -18,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +63,7 @@ PLAN = {
     "budget": {"runs": 400},
     "confirm": {"replications": 100, "horizon": 2},
 }
+SCENARIO = ROOT / "examples" / "quickstart.yaml"
 BEFORE_S = 0.5  # of a start, in which nothing of interest happens
 LATEST = 0.9  # of an undisturbed time, so that most are killed several times
 
@@ -90,15 +95,16 @@ TARGETS = {target.command: target for target in (Target("sweep", STUDY, _rows), 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m verification.kill", description=__doc__)
     parser.add_argument("kills", nargs="?", type=int, default=200, help="how many (default 200)")
-    parser.add_argument("--of", choices=TARGETS, default="sweep", help="what is killed (default sweep)")
+    parser.add_argument("--of", choices=[*TARGETS, "run"], default="sweep", help="what is killed (default sweep)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     begun = time.perf_counter()
+    dice = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
-        found = kill(
-            Path(folder), TARGETS[arguments.of], arguments.kills, arguments.workers, random.Random(arguments.seed)
-        )
+        if arguments.of == "run":
+            return kill_runs(Path(folder), arguments.kills, dice)
+        found = kill(Path(folder), TARGETS[arguments.of], arguments.kills, arguments.workers, dice)
     seconds = time.perf_counter() - begun
     print(f"{arguments.kills} kills in {seconds:.0f} s: {found['ended']} of {arguments.of} came to their end,")
     print(f"{found['at_work']} of the kills hit while runs were done; results that differ: {found['different']},")
@@ -147,6 +153,42 @@ def kill(folder: Path, target: Target, n_kills: int, workers: int, dice: random.
             log = (folder / "log").read_text()[-2000:]
             raise RuntimeError(f"the {target.command} ended with {process.returncode}: {log}")
     return found
+
+
+def kill_runs(folder: Path, n_kills: int, dice: random.Random) -> int:
+    """Kill runs that replace a result; the exit code."""
+    (folder / "home").mkdir()
+    words = [sys.executable, "-m", "vinesim", "run", str(SCENARIO), "--out", "home/o"]
+
+    def start() -> subprocess.Popen:
+        return subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    lengths = []
+    for _ in range(4):
+        begun = time.perf_counter()
+        start().wait()
+        lengths.append(time.perf_counter() - begun)
+    length = min(lengths)
+    n_replaced = n_wrong = 0
+    for _ in range(n_kills):
+        before = (folder / "home" / "o").stat().st_ino
+        process = start()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(dice.uniform(0.3 * length, 0.9 * length))
+        process.kill()
+        process.wait()
+        n_wrong += not _is_result(folder / "home" / "o")
+        n_replaced += (folder / "home" / "o").stat().st_ino != before
+    start().wait()
+    n_left = len(list((folder / "home").iterdir())) - 1
+    print(f"{n_kills} kills, {n_replaced} of them after the old result was replaced")
+    print(f"kills that left no whole result: {n_wrong}, drafts that are left: {n_left}")
+    return int(n_wrong + n_left > 0)
+
+
+def _is_result(folder: Path) -> bool:
+    command = ["sha256sum", "-c", "--quiet", "SHA256SUMS"]
+    return folder.is_dir() and subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def _start(folder: Path, target: Target, out: str, workers: int) -> subprocess.Popen:

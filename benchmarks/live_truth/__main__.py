@@ -75,7 +75,7 @@ def one_policy(policy: str, seconds: float, is_quiet: bool) -> dict[str, Any]:
         "sent": n_sent,
         "answered": status["counters"]["n_done"],
         "started_again": again,
-        "failures": played.failures,
+        "failures": {f"{kind}: {why}": n for (kind, why), n in played.failures.items()},
         "late_us": played.late_us,
         "dispatch_us": status["dispatch_us"],
         "load_average": [before, os.getloadavg()[0]],
@@ -90,11 +90,13 @@ def table(found: list[dict[str, Any]]) -> Table:
         cells = []
         for one in found:
             scale = 1e3 if line["unit"] == "us" else 1.0
-            values = [one["lines"][i][name] / scale for name in ("measured", "simulated", "in_full")]
-            cells.append(" / ".join(map(figure, values)))
+            measured, mean, low, high, in_full = (
+                figure(one["lines"][i][name] / scale) for name in ("measured", "simulated", "low", "high", "in_full")
+            )
+            cells.append(f"{measured} / {mean} [{low}, {high}] / {in_full}")
         unit = {"us": ", ms", "%": ", %"}.get(line["unit"], "")
         rows.append([line["what"] + unit, *cells])
-    title = "Measured / simulated / simulated with what each dispatch took"
+    title = "Measured / simulated [least, largest] / simulated with what each dispatch took"
     return Table(title, ["", *(f"`{one['policy']}`" for one in found)], rows)
 
 

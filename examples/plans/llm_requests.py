@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import vinesim as vs
-from vinesim.papers.vinesim.llm_requests import write_requests
+from vinesim_papers.vinesim.llm_requests import write_requests
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 """``python -m vinesim``: the command line."""
 
-from vinesim.cli.main import main
+from vinesim.cli.start import main
 
 main()

@@ -10,7 +10,7 @@ import pytest
 def complete(line: str) -> set[str]:
     """What Bash would be offered for the last word of a line."""
     asked = {"_VINESIM_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-    code = "import sys; sys.argv = ['vinesim']; from vinesim.cli.main import main; main()"
+    code = "import sys; sys.argv = ['vinesim']; from vinesim.cli.start import main; main()"
     found = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
     return set(found.stdout.split("\n")) - {""}

@@ -131,3 +131,18 @@ def test_a_real_log_that_no_distribution_fits_is_called_so(vinesim, tmp_path):
     for words in ("No distribution fits the times between arrivals well", "depend on each other", "at the same time"):
         assert words in done.out.replace("\n", " ")
         assert words in (tmp_path / "part.yaml").read_text()
+
+
+@pytest.mark.parametrize("far", ["1714550400000", "1e18", "1e300"])
+def test_one_time_in_another_unit_is_named_by_its_line(vinesim, tmp_path, far):
+    rows = [f"{7.5 * i},{1 + i},1" for i in range(60)]
+    (tmp_path / "log.csv").write_text(
+        "\n".join(["arrival_s,time_s,cores", *rows[:30], f"{far},1,1", *rows[30:]]) + "\n"
+    )
+    done = vinesim("fit", tmp_path / "log.csv")
+    assert done.code == 2
+    assert f"{tmp_path / 'log.csv'}:32: expected an arrival within 150 years of the first" in done.err
+    (tmp_path / "times.csv").write_text("\n".join(["t", *(f"{i}" for i in range(60)), far]) + "\n")
+    done = vinesim("fit", tmp_path / "times.csv", "--time", "t")
+    assert done.code == 2
+    assert "times.csv:62: expected t: a time in seconds, or a date" in done.err

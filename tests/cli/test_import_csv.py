@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -78,7 +79,7 @@ def meanings(report):
 def test_a_log_of_slurm(imported, tmp_path):
     report = imported(SLURM)
     assert meanings(report) == {
-        **{"JobID": "ignore", "User": "user", "State": "ignore", "Submit": "arrival_date", "Start": "ignore"},
+        **{"JobID": "job_id", "User": "user", "State": "ignore", "Submit": "arrival_date", "Start": "ignore"},
         **{"End": "ignore", "Elapsed": "time_clock", "NCPUS": "cores", "ReqMem": "memory", "NNodes": "nodes"},
     }
     assert "UTC" in report["columns"]["Submit"]["why"]
@@ -125,8 +126,8 @@ def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
         ("submit_time,runtime_sec", "0,5 1,6", "arrival_s time_s"),
         ("SubmitTime,Duration (min)", "0,5 1,6", "arrival_s time_min"),
         ("timestamp,duration", "1714521600,5 1714521700,6", "arrival_epoch_s time_s"),
-        ("timestamp,duration", "1714521600000000,5000000 1714521700000000,6000000", "arrival_epoch_us time_ms"),
-        ("job_submit_time,walltime", "0,3600000000 5,3600000000", "arrival_s time_us"),
+        ("timestamp,duration", "1714521600000000,5000000 1714521700000000,6000000", "arrival_epoch_us time_us"),
+        ("job_submit_time,walltime", "0,3600000000 5,3600000000", "arrival_us time_us"),
         ("time,length_ms", "3,1 4,2", "arrival_s time_ms"),
         ("submitted,time", "3,1 4,2", "arrival_s time_s"),
         ("start,end", "2024-05-01,2024-05-02 2024-05-02,2024-05-03", "arrival_date end_date"),
@@ -140,7 +141,7 @@ def test_pods_with_ends_in_milliseconds_and_gpus_of_two_models(imported):
         ("submit,duration,cpus,nodes", "0,1,8,2 0,1,8,4", "arrival_s time_s cores ignore"),
         ("submit,duration,wait_time,node", "0,1,8,2 0,1,8,4", "arrival_s time_s ignore ignore"),
         ("submit,duration,timelimit", "0,1,1:00:00 0,1,2-00:00:00", "arrival_s time_s limit_clock"),
-        ("submit,duration,mem,user", "0,1,64,a 0,1,32,", "arrival_s time_s memory_gib ignore"),
+        ("submit,duration,mem,user", "0,1,64,a 0,1,32,", "arrival_s time_s memory_gib user"),
         ("submit,duration,mem_mb,job_id", "0,1,64,a 0,1,32,b", "arrival_s time_s memory_mb ignore"),
         ("submit,duration,cpu_milli,gpu_milli", "0,1,64,1 0,1,32,2", "arrival_s time_s cores_milli ignore"),
         ("submit,duration,job,Partition", "0,1,64,a 0,1,32,b", "arrival_s time_s job_id ignore"),
@@ -157,7 +158,7 @@ def test_columns_are_guessed_by_name_unit_and_value(tmp_path, header, rows, expe
 def test_a_guess_can_be_corrected_by_option_or_in_the_scenario(imported):
     log = "submit,duration,weight\n0,5,1\n60,6,2\n"
     report = imported(log, "--column", "duration=time_min", "--column", "weight=priority")
-    assert report["columns"]["duration"] == {"is": "time_min", "why": "as given"}
+    assert report["columns"]["duration"] == {"is": "time_min", "why": "as given", "is_doubtful": False}
     work = vs.read_scenario(imported.scenario).workload
     assert work.times_us[:, 0].tolist() == [300e6, 360e6]
     assert work.priority.tolist() == [1, 2]
@@ -230,3 +231,163 @@ def test_a_real_log(vinesim, imported, tmp_path):
     assert meanings(report)["cpu_milli"] == "cores_milli"
     assert meanings(report)["gpu_spec"] == "gpu_type"
     assert report["jobs"] == vs.read_scenario(imported.scenario).workload.n_jobs > 7000
+
+
+def finding(report, what):
+    """What a check found; None if it is not in the report."""
+    return next((found for found in report["findings"] if found["what"] == what), None)
+
+
+@pytest.mark.parametrize(
+    ("unit", "times"),
+    [
+        ("s", ["0.4", "0.1", "0.2648", "5"]),
+        ("h", ["0.25", "0.45", "2.5", "1e-6"]),
+        ("us", ["3000000000", "5000000", "1", "0.001"]),
+        ("clock", ["0:00:00.40", "00:00:00.30", "00:01", "1-00:00:00"]),
+    ],
+)
+def test_no_job_is_too_short_or_too_long_for_a_whole_number(imported, unit, times):
+    rows = "".join(f"{i},{time},1\n" for i, time in enumerate(times))
+    report = imported(f"submit,duration,cpus\n{rows}", "--column", f"duration=time_{unit}")
+    assert (report["jobs"], report["dropped"]) == (4, {})
+
+
+@pytest.mark.parametrize("zero", ["0", "0.0", "-0", "0e5", "", "abc", "-1", "inf", "nan"])
+def test_a_duration_of_nothing_costs_its_row(imported, zero):
+    report = imported(f"submit,duration,cpus\n0,1,1\n1,{zero},1\n2,3,1\n")
+    assert [found["lines"] for found in report["dropped"].values()] == [[3]]
+
+
+def test_a_missing_duration_in_a_parquet_file_costs_its_row(vinesim, tmp_path):
+    import duckdb
+
+    values = "(0, 1.5, 1), (1, 'nan', 1), (2, NULL, 1), (3, 0, 1), (4, 1e-9, 1)"
+    table = duckdb.sql(f"SELECT * FROM (VALUES {values}) AS t(submit, duration_s, cpus)")
+    table.select("submit, duration_s::DOUBLE AS duration_s, cpus").write_parquet(str(tmp_path / "log.parquet"))
+    done = vinesim("import", "csv", tmp_path / "log.parquet", "-o", tmp_path / "jobs.csv", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["dropped"] == {"a duration of 0, or none": {"count": 3, "lines": [3, 4, 5]}}
+
+
+@pytest.mark.parametrize(
+    ("column", "most", "more"),
+    [
+        ("duration", "4.1e9", "4.2e9"),
+        ("submit", "4e9", "4.2e9"),
+        ("cpus", "1e7", "1.1e7"),
+        ("gpus", "1e7", "10000001"),
+        ("mem_gib", "1073741824", "1073741825"),
+        ("duration", "4e9", "1" + "0" * 30),
+        ("cpus", "4", "1" * 400),
+    ],
+)
+def test_a_number_that_is_too_large_to_be_true_costs_its_row(imported, tmp_path, column, most, more):
+    (tmp_path / "like.yaml").write_text(LIKE)
+    row = {"submit": "1", "duration": "5", "cpus": "1", "gpus": "1", "mem_gib": "1"}
+    rows = [row, row | {"submit": "2"}, row | {column: most}, row | {column: more}]
+    text = "\n".join(",".join(each) for each in (row, *(one.values() for one in rows))) + "\n"
+    units = ("--column", "submit=arrival_s", "--column", "duration=time_s")
+    report = imported(text, *units, "--like", tmp_path / "like.yaml")
+    lost = next(iter(report["dropped"].values()))
+    assert lost == {"count": 1, "lines": [5]}
+
+
+def test_a_bad_cell_costs_its_row_and_no_column(imported):
+    rows = "".join(f"{i},10,{'abc' if i == 3 else 8},{i % 2}\n" for i in range(6))
+    report = imported(f"submit,duration,cpus,gpus\n{rows}")
+    assert report["dropped"] == {"cpus: a cell that cannot be read": {"count": 1, "lines": [5]}}
+    assert vs.read_scenario(imported.scenario).workload.companions["CPU"].max() == 8
+
+
+def test_steps_decide_nothing(imported):
+    """Their rows have no user; the allocations are jobs though their numbers have a point, as pandas writes them."""
+    header = "JobID,User,Partition,Submit,Elapsed,AllocCPUS\n"
+    steps = "".join(f"1001.{step},,,,00:00:05,\n" for step in ("batch", "extern", "0", "1"))
+    report = imported(header + "1001,ann,p,2024-05-01T00:00:00,00:10:00,4\n" + steps)
+    assert meanings(report) | {"User": "user", "AllocCPUS": "cores", "JobID": "job_id"} == meanings(report)
+    assert report["dropped"]["a step of a job that has a line of its own"]["lines"] == [3, 4, 5, 6]
+    floats = imported(header + "".join(f"{i}.0,ann,p,2024-05-01T0{i}:00:00,00:10:00,4\n" for i in range(3)))
+    assert (floats["jobs"], floats["dropped"]) == (3, {})
+
+
+def test_a_log_that_does_not_say_what_jobs_take_is_marked(imported):
+    report = imported("submit,run_time,cpu_time,req_procs_x\n0,60,480,4\n10,120,960,8\n")
+    assert meanings(report)["cpu_time"] == "ignore"
+    assert finding(report, "size of jobs")["is_odd"]
+    assert finding(imported("submit,run_time,cpus\n0,60,4\n10,60,8\n"), "size of jobs") is None
+    assert finding(imported("submit,run_time,gpus\n0,60,4\n10,60,8\n"), "size of jobs") is None
+
+
+def test_doubts_are_marked_where_they_are_read(vinesim, imported, tmp_path):
+    log = "submit_ms,duration,cpus\n0,3600,4\n9000,3600,8\n"
+    report = imported(log)
+    assert report["columns"]["duration"]["is_doubtful"]
+    assert finding(report, "columns") == {
+        "what": "columns",
+        "finding": "in doubt, marked above: duration",
+        "is_odd": True,
+        "names": ["duration"],
+    }
+    done = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "jobs.csv")
+    assert "in ms its median is 3.60 s; in s it would be 1.00 h !\n" in done.out
+    assert finding(imported(log, "--column", "duration=time_s"), "columns") is None
+
+
+def test_gpus_may_be_shares_of_one(imported):
+    report = imported("submit,duration,gpus,cpus\n0,60,0.5,4\n60,60,0.25,4\n120,60,1,4\n180,60,2,4\n240,60,1.5,4\n")
+    assert report["dropped"] == {"gpus: a cell that cannot be read": {"count": 1, "lines": [6]}}
+    scenario = vs.read_scenario(imported.scenario)
+    assert scenario.workload.demand.tolist()[:2] == [0.5, 0.25]
+    assert scenario.workload.units.tolist() == [1, 1, 1, 2]
+
+
+def test_all_memory_of_a_node_is_the_most_of_any_job(imported):
+    log = SLURM.replace("2 GiB", "0n").replace("1 GiB", "512Mc").replace("4 GiB", "6G")
+    report = imported(log)
+    work = vs.read_scenario(imported.scenario).workload
+    assert work.companions["memory"].tolist() == [6 * 2**30, 8 * 2**29, 6 * 2**30]
+    assert (finding(report, "memory")["is_odd"], finding(report, "memory")["all_of_a_node"]) == (True, 1)
+    report = imported(log.replace("512Mc", "0n").replace("6G", "0n"))  # memory is not accounted
+    assert vs.read_scenario(imported.scenario).workload.companions is None
+    assert finding(report, "memory") is None
+
+
+def test_a_column_without_a_name_has_its_number(imported, tmp_path):
+    report = imported(",arrival_s,time_s,cores\n0,0,300,4\n1,5,100,2\n")
+    assert meanings(report)["column_1"] == "ignore"
+    assert (tmp_path / "jobs.csv").read_text().startswith("column_1,arrival_s,")
+    assert vs.read_scenario(imported.scenario).workload.n_jobs == 2
+
+
+def test_nodes_and_tasks_per_node_are_vinesims_own(imported):
+    imported(
+        "arrival_s,time_s,cores,memory,gpus,gpu_type,nodes,tasks_per_node\n"
+        "0,600,4,16 GiB,1,A100,2,8\n10,300,4,16 GiB,1,A100,1,4\n20,60,4,16 GiB,1,A100,,\n"
+    )
+    scenario = vs.read_scenario(imported.scenario)
+    assert np.diff(scenario.workload.job_first).tolist() == [16, 4, 1]
+    at_node = scenario.datacenter.count_by_type()
+    assert (at_node["A100"] // at_node["CPU"], at_node["CPU"] >= 2) == (8, True)
+    assert vs.simulate(scenario, engine="reference").summary["jobs"]["finished"] == 3
+
+
+def test_the_faults_of_the_scenario_of_like_are_found_before_anything_is_written(imported, tmp_path):
+    for change in (("policy: fcfs", "policy: fcfs\npolicy: high"), ("network", "netwrk"), ("datacenter", "centre")):
+        (tmp_path / "like.yaml").write_text(LIKE.replace(*change))
+        assert "like.yaml:" in imported("submit,duration,cpus\n0,1,1\n", "--like", tmp_path / "like.yaml", code=2)
+        assert not imported.scenario.exists()
+    (tmp_path / "like.yaml").write_text(LIKE.replace("workload: {generator: jobs", "workload: {generator: gone"))
+    imported("submit,duration,cpus\n0,1,1\n", "--like", tmp_path / "like.yaml")
+
+
+def test_more_work_than_any_datacenter_can_do_is_an_error(imported):
+    err = imported("submit,duration_h,cpus\n0,1e6,1\n0.001,1e6,1\n", code=2)
+    assert "at most 10,000,000 units in all" in err
+    assert "unit that they are taken for" in err
+
+
+@pytest.mark.parametrize(("n", "is_counted"), [(20, True), (21, False)])
+def test_statuses_are_counted_unless_there_are_too_many(imported, n, is_counted):
+    report = imported("submit,duration,cpus,status\n" + "".join(f"{i},1,1,S{i}\n" for i in range(n)))
+    assert ("status" in report["values"]) == is_counted

@@ -8,8 +8,11 @@ import pytest
 import yaml
 
 import vinesim as vs
+from vinesim.formats.importers.report import ImportReport
+from vinesim.formats.importers.slurm_jobs import slurm_jobs
 from vinesim.formats.importers.slurm_nodes import gpus_of, read_slurm_nodes
-from vinesim.model.workload import ANYWHERE, NO_GANG
+from vinesim.model.errors import InputError
+from vinesim.model.workload import ANYWHERE, NO_GANG, NODE
 
 JOBS = """JobIDRaw|User|Partition|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|ReqTRES|AllocTRES|JobName
 1|ann|gpu|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:09|2024-05-01T09:00:09|3600|120|COMPLETED|\
@@ -85,7 +88,7 @@ def test_jobs_become_gangs_of_a_task_for_each_node(imported):
     assert work.withdraw_us.tolist() == [np.inf, np.inf, np.inf, 2700e6]
     assert report["dropped"] == {
         "a step of a job that has a line of its own": {"count": 1, "lines": [3]},
-        "it had not ended": {"count": 1, "lines": [7]},
+        "it had not started when the log ended": {"count": 1, "lines": [7]},
         "no node is in its partition, old": {"count": 1, "lines": [8]},
     }
     assert report["values"]["State"]["CANCELLED"] == {"kept": 1, "dropped": 0}
@@ -175,15 +178,247 @@ def test_gpus_without_a_type_are_any(imported):
     ]
     report = imported(log(*rows), nodes)
     work = imported.work
-    assert [work.lead_sets[i] for i in work.lead_types] == [("a100", "h100", "t4"), ("t4",)]
-    few = "its partition has too few nodes with all that it asks for"
+    leads = [work.lead_sets[i] for i in work.lead_types]
+    assert leads == [("a100", "h100", "t4"), ("t4",), ("a100",), ("t4",), ("a100",), ("t4",)]
+    assert work.job_id.tolist() == [1, 2, 3, 5]
     assert report["dropped"] == {
-        "GPUs of several types": {"count": 1, "lines": [4]},
-        few: {"count": 3, "lines": [5, 6, 7]},
+        "its partition has too few nodes with all that it asks for": {"count": 2, "lines": [5, 7]},
     }
     plain = imported(log(*rows[:2]), "NodeName=a CPUTot=8 RealMemory=9 Gres=gpu:4 Partitions=p\n")
     assert {imported.work.lead_sets[i] for i in imported.work.lead_types} == {("GPU",)}
     assert any("do not say of which type" in note for note in plain["notes"])
+
+
+def held(work):
+    """The job of each task, and its GPUs, their type, cores and memory, GiB."""
+    gpus = [0 if work.lead_sets[lead] == ("CPU",) else n for lead, n in zip(work.lead_types, work.units, strict=True)]
+    cores = [demand if not n else own for demand, own, n in
+             zip(work.demand, work.companions["CPU"], gpus, strict=True)]  # fmt: skip
+    return [
+        (int(job), n, "|".join(work.lead_sets[lead]), own, size / GIB)
+        for job, n, lead, own, size in zip(
+            np.repeat(work.job_id, np.diff(work.job_first)), gpus, work.lead_types, cores, work.companions["memory"],
+            strict=True)
+    ]  # fmt: skip
+
+
+def test_a_job_that_ran_on_nodes_of_two_sizes_has_unequal_parts(imported):
+    nodes = (
+        "NodeName=a CPUTot=64 RealMemory=65536 Gres=gpu:a100:8 Partitions=p\n"
+        "NodeName=b CPUTot=32 RealMemory=32768 Gres=gpu:a100:4 Partitions=p\n"
+    )
+    rows = [
+        "1|a|p|0|60|60|COMPLETED|cpu=24,mem=24G,node=2,gres/gpu=12",
+        "2|a|p|60|120|60|COMPLETED|cpu=96,mem=96G,node=2,gres/gpu:a100=4",
+        "3|a|p|120|180|60|COMPLETED|cpu=97,node=2",
+        "4|a|p|180|240|60|COMPLETED|cpu=24,node=2,gres/gpu=13",
+        "5|a|p|240|300|60|COMPLETED|cpu=24,mem=97G,node=2",
+        "6|a|p|300|360|60|COMPLETED|cpu=24,node=3",
+    ]
+    report = imported(log(*rows), nodes)
+    assert held(imported.work) == [
+        (1, 8, "a100", 12, 12),
+        (1, 4, "a100", 12, 12),
+        (2, 2, "a100", 64, 64),
+        (2, 2, "a100", 32, 32),
+    ]
+    assert report["dropped"]["its partition has too few nodes with all that it asks for"]["lines"] == [4, 5, 6, 7]
+    assert "with unequal parts, as their partition has no room for equal ones: 2" in report["notes"]
+    result = vs.simulate(vs.read_scenario(imported.scenario), engine="reference")
+    assert result.summary["jobs"]["finished"] == 2
+    assert result.summary["jobs"]["wait_us"]["max"] == 0
+
+
+def test_gpus_of_two_types_at_one_node_are_a_task_for_each(imported):
+    nodes = (
+        "NodeName=a CPUTot=8 RealMemory=8192 Gres=gpu:a100:2,gpu:v100:2 Partitions=p\n"
+        "NodeName=b CPUTot=64 RealMemory=65536 Gres=gpu:a100:3 Partitions=p\n"
+    )
+    rows = [
+        "1|a|p|0|60|60|COMPLETED|cpu=8,mem=8G,gres/gpu=4",
+        "2|a|p|60|120|60|COMPLETED|cpu=4,mem=6G,gres/gpu:a100=1,gres/gpu:v100=2",
+        "3|a|p|120|180|60|COMPLETED|cpu=4,mem=3G,gres/gpu=3,gres/gpu:v100=2",  # only the v100 are accounted
+        "4|a|p|180|240|60|COMPLETED|cpu=9,gres/gpu=4",
+        "5|a|p|240|300|60|COMPLETED|cpu=4,mem=9G,gres/gpu=4",
+        "6|a|p|240|300|60|COMPLETED|cpu=4,gres/gpu=5",
+        "7|a|p|240|300|60|COMPLETED|cpu=4,node=2,gres/gpu:a100=1,gres/gpu:v100=2",
+        "8|a|p|240|300|60|COMPLETED|cpu=4,gres/gpu:a100=1,gres/gpu:v100=3",
+    ]
+    report = imported(log(*rows), nodes)
+    assert held(imported.work) == [
+        (1, 2, "a100", 4, 4),
+        (1, 2, "v100", 4, 4),
+        (2, 2, "v100", 3, 4),
+        (2, 1, "a100", 1, 2),
+        (3, 2, "v100", 3, 2),
+        (3, 1, "a100", 1, 1),
+    ]
+    assert [found["lines"] for found in report["dropped"].values()] == [[5, 6, 7], [8], [9]]
+    assert imported.work.gang_within.tolist() == [NODE] * 3
+    assert "with GPUs of several types at one node: a task for each type: 3" in report["notes"]
+    assert vs.simulate(vs.read_scenario(imported.scenario), engine="reference").summary["jobs"]["finished"] == 3
+    alone = imported(log(*rows[:2]), nodes=None)
+    assert alone["dropped"] == {"GPUs of several types, and no node that has them": {"count": 1, "lines": [3]}}
+
+
+ARRAY = "JobIDRaw|JobID|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|ReqTRES"
+
+
+@pytest.mark.parametrize(
+    ("job_id", "n"),
+    [
+        ("300_[201-300%50]", 100),
+        ("300_[7]", 1),
+        ("300_[1,3,5-9:2%4]", 5),
+        ("300_[1-10:3]", 4),
+        ("300_7", 1),
+        ("300", 1),
+    ],
+)
+def test_jobs_of_an_array_that_were_cancelled_while_they_waited(imported, job_id, n):
+    report = imported(log(f"300|{job_id}|p|0|None|900|0|60|CANCELLED by 5|cpu=2", fields=ARRAY), nodes=None)
+    assert imported.work.n_jobs == report["withdrawn"] == n
+    assert imported.work.withdraw_us.tolist() == [900e6] * n
+    assert any("arrays" in note for note in report["notes"]) == (n > 1)
+
+
+@pytest.mark.parametrize("job_id", ["300_[1-3,...]", "300_[]", "300_[1-9:0]", "300_[1-9999999]", "300_[1--2]"])
+def test_an_array_that_cannot_be_counted_is_dropped(imported, job_id):
+    rows = [f"300|{job_id}|p|0|None|900|0|60|CANCELLED by 5|cpu=2", "301|301|p|0|0|60|60|60|COMPLETED|cpu=1"]
+    report = imported(log(*rows, fields=ARRAY), nodes=None)
+    assert report["dropped"] == {"jobs of an array that cannot be counted": {"count": 1, "lines": [2]}}
+
+
+def test_an_array_has_at_most_a_million_jobs(tmp_path):
+    rows = [f"300|300_[1-{n}]|p|0|None|900|0|60|CANCELLED|cpu=2" for n in (1_000_000, 1_000_001)]
+    (tmp_path / "jobs.txt").write_text(log(*rows, fields=ARRAY))
+    report = ImportReport("")
+    assert [job.n_jobs for job in slurm_jobs(tmp_path / "jobs.txt", report)] == [1_000_000]
+    assert report.dropped == {"jobs of an array that cannot be counted": [3]}
+
+
+def test_the_nodes_have_at_most_the_units_of_a_scenario(tmp_path):
+    def read(gpus, more=""):
+        nodes = f"NodeName=a CPUTot=1 RealMemory=1 Gres=gpu:{gpus} Partitions=p\n{more}"
+        (tmp_path / "nodes.txt").write_text(nodes)
+        return read_slurm_nodes(tmp_path / "nodes.txt")
+
+    assert read(9_999_998)[0].gpus == (("GPU", 9_999_998),)
+    with pytest.raises(InputError, match="txt: expected at most 10,000,000 units: CPUs, memory and GPUs"):
+        read(9_999_999)
+    with pytest.raises(InputError, match="txt: expected at most"):
+        read(9_999_996, "NodeName=b CPUTot=1 RealMemory=1 Gres=gpu:1\n")
+    for gpus in (10_000_001, "1" * 400):
+        with pytest.raises(InputError, match="txt:1: expected Gres: at most 10,000,000 GPUs"):
+            read(gpus)
+
+
+def test_the_parts_of_a_heterogeneous_job_start_together(imported):
+    nodes = (
+        "NodeName=a CPUTot=64 RealMemory=65536 Gres=gpu:a100:8 Partitions=p,q\n"
+        "NodeName=b CPUTot=64 RealMemory=65536 Partitions=p\n"
+        "NodeName=c CPUTot=64 RealMemory=65536 Partitions=p\n"
+    )
+    rows = [
+        "12|12+0|p|0|100|160|60|10|COMPLETED|cpu=4,mem=1G",
+        "13|13|p|10|100|160|60|10|COMPLETED|cpu=4,mem=1G",
+        "12.0|12+0.0|p|0|100|160|60|10|COMPLETED|cpu=4,mem=1G",
+        "14|12+1|p|0|100|170|70|20|COMPLETED|cpu=16,mem=2G,gres/gpu:a100=2",
+        "20|20+0|p|0|100|160|60|10|COMPLETED|cpu=4",
+        "21|20+1|p|0|100|160|60|10|COMPLETED|cpu=none",
+        "30|30+0|p|0|100|160|60|10|COMPLETED|cpu=4,node=2",
+        "31|30+1|p|0|100|160|60|10|COMPLETED|cpu=4,node=2",
+        "40|40+0|p|20|100|160|60|10|COMPLETED|cpu=4",
+        "41|40+1|q|20|100|160|60|10|COMPLETED|cpu=5",
+        "50|50+0|p|30|100|160|60|10|COMPLETED|cpu=4,node=2",
+        "51|50+1|p|30|100|160|60|10|COMPLETED|cpu=1",
+    ]
+    report = imported(log(*rows, fields=ARRAY), nodes)
+    work = imported.work
+    assert work.job_id.tolist() == [12, 13, 40, 50]
+    assert held(work) == [(12, 2, "a100", 16, 2), (12, 0, "CPU", 4, 1), (13, 0, "CPU", 4, 1),
+                          (40, 0, "CPU", 5, 0), (40, 0, "CPU", 4, 0),
+                          (50, 0, "CPU", 2, 0), (50, 0, "CPU", 2, 0), (50, 0, "CPU", 1, 0)]  # fmt: skip
+    assert work.operations.tolist() == [70e6] * 2 + [60e6] * 6
+    assert work.limit_us.tolist() == [1200e6, 600e6, 600e6, 600e6]
+    assert work.gang_within.tolist() == [ANYWHERE, NO_GANG, ANYWHERE, ANYWHERE]
+    assert [work.partition_names[i] if i >= 0 else "" for i in work.partition] == ["p", "p", "", "p"]
+    assert report["gangs"] == 3
+    assert "jobs of several parts, which start together: 3" in report["notes"]
+    assert {reason: found["lines"] for reason, found in report["dropped"].items()} == {
+        "a step of a job that has a line of its own": [4],
+        "cpu: no amount that can be read": [7],
+        "a part of a heterogeneous job of which another part is dropped": [6],
+        "its partition has too few nodes with all that it asks for": [8],
+    }
+    assert vs.simulate(vs.read_scenario(imported.scenario), engine="reference").summary["jobs"]["finished"] == 4
+
+
+def test_jobs_that_run_when_the_log_ends_are_kept_as_far_as_they_ran(imported):
+    rows = [
+        "1|1|p|0|0|60|60|60|COMPLETED|cpu=1",
+        "2|2|p|0|10|Unknown|500|60|RUNNING|cpu=2",
+        "3|3|p|0|10|510|500|60|RUNNING|cpu=3",  # with sacct --truncate
+        "4|4|p|0|Unknown|Unknown|0|60|PENDING|cpu=4",
+        "5|5|p|0|10|Unknown||60|RUNNING|cpu=5",
+    ]
+    report = imported(log(*rows, fields=ARRAY), nodes=None)
+    assert imported.work.job_id.tolist() == [1, 2, 3]
+    assert imported.work.operations.tolist() == [60e6, 500e6, 500e6]
+    (cut,) = (found for found in report["findings"] if found["what"] == "cut off")
+    assert cut["is_odd"]
+    assert cut["cut_off"] == 2
+    assert report["dropped"] == {
+        "it had not started when the log ended": {"count": 1, "lines": [5]},
+        "it had not ended, and only ElapsedRaw would say how long it ran": {"count": 1, "lines": [6]},
+    }
+
+
+def test_a_job_with_all_memory_of_its_nodes(imported):
+    nodes = (
+        "NodeName=a CPUTot=4 RealMemory=10240 Partitions=p\n"
+        "NodeName=b CPUTot=8 RealMemory=20480 Partitions=p\n"
+        "NodeName=c CPUTot=8 RealMemory=30720 Partitions=p\n"
+    )
+    rows = [
+        "1|a|p|0|60|60|COMPLETED|cpu=1,mem=0",
+        "2|a|p|10|60|60|COMPLETED|cpu=5,mem=0",
+        "3|a|p|20|60|60|COMPLETED|cpu=16,mem=0,node=2",
+        "4|a|p|30|60|60|COMPLETED|cpu=1,mem=5G",
+    ]
+    report = imported(log(*rows), nodes)
+    assert (imported.work.companions["memory"] / GIB).tolist() == [10, 20, 20, 20, 5]
+    (memory,) = (found for found in report["findings"] if found["what"] == "memory")
+    assert (memory["is_odd"], memory["all_of_a_node"]) == (True, 3)
+    imported(log(*rows), nodes=None)
+    assert (imported.work.companions["memory"] / GIB).tolist() == [5, 5, 5, 5, 5]
+    report = imported(log(*rows[:3], "5|a|p|30|60|60|COMPLETED|cpu=1"), nodes)  # memory is not accounted
+    assert imported.work.companions is None
+    assert not any(found["what"] == "memory" for found in report["findings"])
+
+
+@pytest.mark.parametrize("field", ["cpu={}", "cpu=1,node={}", "cpu=1,gres/gpu={}", "cpu=1,mem={}G"])
+@pytest.mark.parametrize("n_digits", [16, 400, 5000])
+def test_a_number_of_too_many_digits_costs_its_line(imported, field, n_digits):
+    rows = ["1|a|p|0|60|60|COMPLETED|cpu=1", f"2|a|p|0|60|60|COMPLETED|{field.format('1' * n_digits)}"]
+    report = imported(log(*rows), nodes=None)
+    assert [found["lines"] for found in report["dropped"].values()] == [[3]]
+
+
+def test_a_job_may_have_a_number_of_15_digits(imported):
+    numbers = ["9" * 15, "1"]
+    imported(log(*(f"{number}|a|p|0|60|60|COMPLETED|cpu=1" for number in numbers)), nodes=None)
+    assert imported.work.job_id.tolist() == [999999999999999, 1]
+
+
+@pytest.mark.parametrize("field", ["Submit", "End", "ElapsedRaw", "TimelimitRaw"])
+def test_so_does_a_time_of_too_many_digits(imported, field):
+    good = {"JobIDRaw": "2", "Submit": "0", "Start": "0", "End": "60", "ElapsedRaw": "60", "TimelimitRaw": "5",
+            "ReqTRES": "cpu=1"}  # fmt: skip
+    rows = ["|".join(row.values()) for row in (good, good | {"Start": "", field: "1" * 400})]
+    rows.append("|".join((good | {"TimelimitRaw": f"{'1' * 400}-00:00:00"}).values()))
+    report = imported(log(*rows, fields="|".join(good)), nodes=None)
+    assert sum(found["count"] for found in report["dropped"].values()) == 2
 
 
 def test_memory_that_sacct_rounded_up_still_fits_its_node(imported):
@@ -267,15 +502,18 @@ def test_a_job_that_was_cancelled_before_it_was_eligible_never_waited(imported):
         "4|a|p|10|20|500|0|60|CANCELLED by 1|cpu=1",
         "5|a|p|10|20|500|0|60|DEADLINE|cpu=1",
         "6|a|p|10||500|0|60|CANCELLED|cpu=1",
+        "7|a|p|10|500|500|0|60|CANCELLED|cpu=1",
+        "8|a|p|10||9|0|60|CANCELLED|cpu=1",
     ]
     report = imported(
         log(*rows, fields="JobIDRaw|User|Partition|Submit|Eligible|End|ElapsedRaw|TimelimitRaw|State|ReqTRES"), None
     )
-    assert imported.work.job_id.tolist() == [1, 6, 4, 5]
-    assert imported.work.arrival_us.tolist() == [0.0, 10e6, 20e6, 20e6]
-    assert imported.work.withdraw_us.tolist() == [np.inf, 500e6, 500e6, 500e6]
+    assert imported.work.job_id.tolist() == [1, 6, 4, 5, 7]
+    assert imported.work.arrival_us.tolist() == [0.0, 10e6, 20e6, 20e6, 500e6]
+    assert imported.work.withdraw_us.tolist() == [np.inf, 500e6, 500e6, 500e6, 500e6]
     assert report["dropped"] == {
-        "cancelled before it was eligible, so that it never waited for nodes": {"count": 2, "lines": [3, 4]}
+        "cancelled before it was eligible, so that it never waited for nodes": {"count": 2, "lines": [3, 4]},
+        "a run time of 0 or less, or none": {"count": 1, "lines": [9]},
     }
 
 

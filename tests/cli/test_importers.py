@@ -154,3 +154,35 @@ def test_the_checks_say_where_the_jobs_cannot_run(vinesim, tmp_path):
     refused = vinesim("import", "csv", tmp_path / "log.csv", "-o", tmp_path / "x.csv", "--on", tmp_path / "base.yaml")
     assert refused.code == 2
     assert not (tmp_path / "x.csv").exists()
+
+
+NUMBERED = {  # names that YAML 1.2 takes for numbers, and 1.1 does not
+    "slurm": {
+        "jobs": "JobIDRaw|User|Partition|Submit|End|ElapsedRaw|State|ReqTRES\n"
+        "1|ann|1e3|0|3600|3600|COMPLETED|cpu=4,mem=4G,node=1,gres/gpu:1e5=1\n",
+        "--nodes": "NodeName=c01 CPUTot=96 Gres=gpu:1e5:4 RealMemory=256000 Partitions=1e3\n",
+    },
+    "openb": {
+        "nodes": "cpu_milli,memory_mib,gpu,model\n8000,2000,2,1e5\n",
+        "pods": "cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n4000,500,1,460,,0,100\n",
+    },
+    "gavel": {"table": "gpu,job_type,scale_factor,steps_per_s\n4090,1e2,1,3\n1e5,a,1,4\n"},
+    "starpu": {
+        "kernels": "kernel,machine,device_type,cores,size_bytes,mean_us,dev_us,n\n"
+        "x,box,cpu,1,1000,500,50,30\nx,box,1e6,1,1000,900,30,10\n"
+    },
+    "csv": {"log.csv": "arrival_s,time_s,cores,gpus,gpu_type\n0,300,4,1,1e5\n5,100,2,1,4090\n"},
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_names_that_look_like_numbers_are_names_in_the_scenario(vinesim, tmp_path, name):
+    words = []
+    for file, text in NUMBERED[name].items():
+        path = tmp_path / file.lstrip("-")
+        path.write_text(text)
+        words += [file, path] if file.startswith("--") else [path]
+    output = tmp_path / f"out.{'csv' if name == 'csv' else 'parquet'}"
+    done = vinesim("import", name, *words, "-o", output)
+    assert done.code == 0, done.err
+    assert vinesim("validate", tmp_path / "out.yaml").code == 0

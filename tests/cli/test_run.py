@@ -223,7 +223,7 @@ def test_interrupts_end_the_run_and_keep_what_is_done(capsys):
 
 
 def test_a_terminal_shows_how_far_a_run_is():
-    code = "import vinesim.cli.progress as p; p.SHOW_AFTER_S = 0.0\nfrom vinesim.cli.main import main; main()"
+    code = "import vinesim.cli.progress as p; p.SHOW_AFTER_S = 0.0\nfrom vinesim.cli.start import main; main()"
     words = ["run", str(ROOT / "examples" / "quickstart.yaml"), "--engine", "reference"]
     ours, theirs = pty.openpty()
     with subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL, stderr=theirs) as process:
@@ -366,3 +366,19 @@ def test_a_policy_on_the_command_line_is_seen_from_here_wherever_the_scenario_li
     assert done.code == 0, done.err
     assert done.err == f"vinesim: running the code in {tmp_path / 'mine.py'}\n"
     assert vinesim("run", "link/s.yaml", "--policy", "nowhere.py:Patient").code == 2
+
+
+def test_a_policy_that_changes_the_working_folder_does_not_move_the_result(vinesim, tmp_path, monkeypatch):
+    (tmp_path / "goes.py").write_text(
+        "import os\n"
+        "from vinesim.policies.online.high import High\n"
+        "os.chdir('/')\n"
+        "class Goes(High):\n"
+        "    compiled = False\n"
+        "    def unit_order(self, n, random):\n"
+        "        os.chdir('/')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert vinesim("run", ROOT / "examples" / "quickstart.yaml", "--policy", "goes.py:Goes", "--out", "o").code == 0
+    assert Path.cwd() == tmp_path
+    assert (tmp_path / "o" / "summary.json").is_file()

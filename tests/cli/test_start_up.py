@@ -59,7 +59,7 @@ threads = "OPENBLAS_NUM_THREADS"
 tell = lambda: print(json.dumps([gc.get_freeze_count(), gc.get_threshold()[0], os.environ[threads]]))
 atexit.register(tell)
 sys.argv = ["vinesim", "policies", "high"]
-from vinesim.cli.main import main
+from vinesim.cli.start import main
 main()
 """
 

@@ -153,7 +153,7 @@ TELLS_OF_CHUNKS = """
 import sys
 import vinesim.studies.chunks as chunks
 import vinesim.studies.sweep as sweep
-from vinesim.cli.main import main
+from vinesim.cli.start import main
 chunks.MAX_RUNS = 20
 progress = sweep.SweepProgress
 def told(n_done, *others):

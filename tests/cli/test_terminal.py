@@ -95,7 +95,7 @@ def test_a_word_of_record_brings_its_numbers(capsys):
 
 def test_reading_tables_says_nothing_about_leaks(tmp_path):
     write_result(tmp_path / "run", vs.simulate(read_scenario("examples/rbss.yaml"), engine="reference"))
-    code = "import sys; from vinesim.cli.main import main; sys.argv[1:] = ['timeline', 'run']; main()"
+    code = "import sys; from vinesim.cli.start import main; sys.argv[1:] = ['timeline', 'run']; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -18,6 +18,8 @@ from vinesim.live.engine import component
 from vinesim.live.folder import cluster_in, prepare
 from vinesim.live.journal import Journal
 from vinesim.live.manager.core import Core
+from vinesim.live.manager.status import status_of
+from vinesim.live.wire.messages import packed, unpacked
 
 CLUSTER = """
 processor_types: [{name: CPU, capacity: 2}, {name: ACC}]
@@ -34,6 +36,7 @@ limits: {payload: 64 KiB, pending: 50, kernel: 20 s}
 """
 KERNELS = '''
 import os, time
+import numpy as np
 from vinesim.live.kernels import kernel
 
 @kernel("echo")
@@ -59,7 +62,27 @@ def work(one):
         return b"x" * argument
     elif verb == "die":
         os._exit(3)
+    elif verb == "exit":
+        raise SystemExit(argument)
+    elif verb == "odd":
+        return ODD[argument]
+    elif verb == "bad_words":
+        raise BadWords
+    elif verb == "surrogates":
+        raise ValueError(chr(0xD800) + chr(0))
     return argument
+
+class BadWords(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+deep = []
+for _ in range(2_000):
+    deep = [deep]
+ODD = {
+    "tuple keys": {("a", 1): 2}, "bytes keys": {b"a": 1}, "set": {1}, "object": object(), "big": 2**70,
+    "surrogate": chr(0xD800), "deep": deep, "objects": np.array([object()]), "nan": float("nan"),
+}
 '''
 PATIENCE_S = 60.0
 
@@ -89,7 +112,7 @@ class CoreTest:
         self._folder, self._state = folder, folder / "state"
         if not (self._state / "token").exists():
             prepare(self._state, write_files(folder, text))
-        self.clock = HandClock()
+        self.clock, self._n = HandClock(), 1000
         self.begin()
 
     def begin(self) -> None:
@@ -114,20 +137,31 @@ class CoreTest:
         self.turn((name, {"op": "client.hello", "n": 0, "id": name}))
 
     def request(self, key: str = "1", payload: Any = None, peer: str = "c") -> list[tuple[str, dict[str, Any]]]:
-        message = {"op": "client.request", "key": key, "application": "ECHO", "size": 1.0, "payload": payload}
+        message = {"op": "client.request", "key": key, "application": "ECHO", "size": 1.0, "payload": packed(payload)}
         return self.turn((peer, message))
 
     def submit(self, key: str | None = None, peer: str = "c", **job: Any) -> list[tuple[str, dict[str, Any]]]:
+        self._n += 1
         job = {"task_type": "COMMAND", "commands": {"*": ["true"]}, "expected_us": 1e6, **job}
-        return self.turn((peer, {"op": "job.submit", "n": 1, "key": key, "job": job}))
+        return self.turn((peer, {"op": "job.submit", "n": self._n, "key": key, "job": job}))
 
     def end(self, node: str, attempt: int, epoch: int = 1, **end: Any) -> list[tuple[str, dict[str, Any]]]:
-        end = {"outcome": "done", "results": [{"result": 7}], "execution_us": 500.0, **end}
+        """An attempt's end: of a request with the result 7, of a command with an exit code, or as it is given."""
+        results = [] if {"exit_code", "outcome"} & set(end) else [{"result": packed(7)}]
+        end = {"outcome": "done", "results": results, "execution_us": 500.0, **end}
         message = {"op": "agent.ended", "ends": [{"attempt": attempt, "epoch": epoch, **end}]}
         return self.turn((node, message))
 
+    def status(self) -> dict[str, Any]:
+        return status_of(self.core)
+
     def job(self, number: int) -> dict[str, Any]:
         return dict(self.core.journal.one("SELECT * FROM jobs WHERE id = ?", number))
+
+
+def result_of(answer: dict[str, Any]) -> Any:
+    """The result in an answer."""
+    return unpacked(answer["result"])
 
 
 def only(sent: list[tuple[str, dict[str, Any]]], op: str) -> dict[str, Any]:

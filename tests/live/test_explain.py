@@ -1,12 +1,14 @@
 """Why a job waits, in the words of ``vinesim explain``, from the journal alone."""
 
+import sqlite3
+
 import pytest
 
 from tests.cli.conftest import vinesim as vinesim
 from tests.live.clusters import CLUSTER, CoreTest, every, only
 from vinesim.live.folder import JOURNAL
 from vinesim.live.history import write_history
-from vinesim.live.journal import Journal
+from vinesim.live.journal import STEPS, Journal
 from vinesim.metrics.waiting import waiting_of
 from vinesim.model.errors import InputError
 
@@ -64,8 +66,13 @@ def test_an_attempt_that_was_lost_and_requests_are_part_of_it(core, tmp_path):
     assert "a request of ECHO" in names
 
 
-def test_requests_that_no_unit_meets_are_named(core, tmp_path):
-    core.submit(requests={"cores": 9})
+def test_requests_that_a_unit_does_not_meet_are_named(tmp_path):
+    """The unit that meets them is on a node that has never come."""
+    text = TEXT.replace("{name: ACC}", "{name: ACC, attributes: {cores: 16}}")
+    core = CoreTest(tmp_path, text.replace("policy: fcfs", "policy: easy_backfill"))
+    core.client()
+    core.agent("n1")
+    core.submit(task_type="ECHO", kernel="echo", commands={}, requests={"cores": 9})
     found, _ = explained(core, 1, tmp_path)
     (cpu,) = [kind for kind in found.types if kind.name == "CPU"]
     assert cpu.lacks == ["cores 9 > 4"]
@@ -98,17 +105,14 @@ def test_the_command_prints_it_when_the_cluster_is_stopped(core, tmp_path, vines
 
 
 def test_a_journal_of_the_version_before_is_continued(tmp_path):
-    journal = Journal(tmp_path / "journal")
-    journal.close()
-    import sqlite3
-
     with sqlite3.connect(tmp_path / "journal") as old:
-        old.executescript(
-            "DROP TABLE node_changes; DROP TABLE decisions; DROP TABLE turns; "
-            "ALTER TABLE requests DROP COLUMN number; PRAGMA user_version=1"
-        )
+        old.executescript(f"{STEPS[0]} PRAGMA user_version=1")
+        for spec in ('{"name": "mine"}', '{"name": "odd", "demand": NaN}'):
+            words = "INSERT INTO jobs (spec, state, n_attempts, submitted_us) VALUES (?, 'ended', 1, 0)"
+            old.execute(words, (spec,))
     old.close()
     again = Journal(tmp_path / "journal")
     again.write("INSERT INTO node_changes (time_us, node, is_open) VALUES (5, 'n0', 1)")
     assert again.latest_us() == 5.0
+    assert next(row["name"] for row in again.rows("SELECT name FROM jobs ORDER BY id")) == "mine"
     again.close()

@@ -28,7 +28,7 @@ def test_a_device_process_is_ended_before_its_command(tmp_path, monkeypatch):
         pid = 20
 
     async def kill():
-        one = device.Device(0, "CPU", tmp_path, lambda *_: None)
+        one = device.Device(0, "CPU", device.Family(tmp_path), lambda *_: None)
         one._process, one.command = Process(), (10, None)
         one.kill("it took too long")
 
@@ -37,13 +37,13 @@ def test_a_device_process_is_ended_before_its_command(tmp_path, monkeypatch):
 
 
 def test_a_new_agent_ends_devices_before_their_commands(tmp_path):
-    records.write_process(tmp_path, 10, 1.0, is_command=True)
-    records.write_process(tmp_path, 20, 2.0)
-    assert list(records.processes(tmp_path)) == [(20, 2.0), (10, 1.0)]
+    records.write_process(tmp_path, 10, "1", is_command=True)
+    records.write_process(tmp_path, 20, "2")
+    assert list(records.processes(tmp_path)) == [(20, "2"), (10, "1")]
 
 
 def test_no_end_is_recorded_once_the_command_is_being_ended(tmp_path):
-    order = {"attempt": 5, "job": 3}
+    order = {"attempt": 5, "job": 3, "env": {}, "folder": ""}
     with pytest.raises(InterruptedError):
         command.run(["sh", "-c", "kill -9 $$"], order, tmp_path, lambda *_: None, Taken())
     assert not list(records.ends(tmp_path))
@@ -58,5 +58,6 @@ def test_a_device_whose_lease_ends_keeps_its_command_from_being_recorded(monkeyp
 
     one.command_group = 10
     monkeypatch.setattr(os, "killpg", kill)
+    monkeypatch.setattr(device_process, "end_descendants", lambda pid: kill("all of", pid))
     one.end_all()
-    assert killed == [(10, signal.SIGKILL), (0, signal.SIGKILL)]
+    assert killed == [(10, signal.SIGKILL), ("all of", os.getpid()), (0, signal.SIGKILL)]

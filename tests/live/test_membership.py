@@ -46,7 +46,7 @@ def test_a_node_that_leaves_gives_its_work_to_others_and_its_agent_ends(core, tm
     core.core.journal.close()
     core.begin()
     core.client()
-    assert [node["name"] for node in core.core.status()["nodes"]] == ["n0"]
+    assert [node["name"] for node in core.status()["nodes"]] == ["n0"]
     fenced = only(core.agent("n1", epoch=1, running=[{"attempt": run_order["attempt"], "unit": 2}]), "fenced")
     assert fenced["is_final"]
     again = only(core.agent("n0"), "run")

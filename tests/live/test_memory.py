@@ -117,7 +117,7 @@ def test_jobs_keep_their_places_and_requests_go(tmp_path, policy):
     core.begin()
     kept = {number: item.job for number, item in core.core.items.items() if not item.is_cancelled}
     assert kept == {number: job for number, job in waiting.items() if job in (1, 2)}
-    assert core.core.status()["waiting"]["ECHO"] == 0
+    assert core.status()["waiting"]["ECHO"] == 0
     core.client()
     sent = core.agent("n0") + core.agent("n1") + core.turn() + core.turn()
     assert sorted(run["job"] for run in every(sent, "run")) == [1, 2]
@@ -138,10 +138,10 @@ def test_a_cluster_with_one_more_node_begins_anew(tmp_path, caplog):
 def test_an_application_that_comes_back_with_other_properties_is_another_one(tmp_path):
     core = CoreTest(tmp_path)
     core.client()
-    words = {"n": 1, "name": "MINE", "per_size": False, "average_load": 1.0, "max_consolidated": 1, "nodes": []}
+    words = {"name": "MINE", "per_size": False, "average_load": 1.0, "max_consolidated": 1, "nodes": []}
     words |= {"gang_size": 1, "task_type": "ECHO", "demand": 1.0, "kernel": "echo", "op": "client.register"}
-    for due_us in (5e3, 9e3, 9e3):
-        only(core.turn(("c", {**words, "relative_deadline_us": due_us})), "reply")
+    for n, due_us in enumerate((5e3, 9e3, 9e3)):
+        only(core.turn(("c", {**words, "n": n, "relative_deadline_us": due_us})), "reply")
         number = core.core.by_name["MINE"]
         core.begin()
         core.client()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vinesim as vs
-from tests.live.clusters import CLUSTER, CoreTest, every, processes
+from tests.live.clusters import CLUSTER, CoreTest, every, only, processes
 from tests.live.test_processes import run, up
 from vinesim.formats.results.folder import write_result
 from vinesim.live.folder import JOURNAL
@@ -16,6 +16,7 @@ from vinesim.live.load import play
 from vinesim.live.record import SCENARIO, record, write_scenario
 from vinesim.live.validation import validate
 from vinesim.model.errors import InputError
+from vinesim.policies.identity import content_id
 
 LOAD = """
 extends: none
@@ -51,7 +52,7 @@ def test_load_is_played_recorded_and_simulated(tmp_path):
     assert np.median(np.abs(gaps)) < 50_000
     write_scenario(tmp_path / "out", recorded.scenario)
     again = vs.read_scenario(tmp_path / "out" / SCENARIO)
-    assert again.content_id == recorded.scenario.content_id
+    assert content_id(again) == content_id(recorded.scenario)
 
 
 def lived(tmp_path, late_us=0.0):
@@ -76,12 +77,19 @@ def live(tmp_path):
     return lived(tmp_path)
 
 
-def test_a_dispatch_that_took_long_is_in_the_second_simulation_only(tmp_path):
-    lines = {line.what: line for line in validate(record(lived(tmp_path, 20_000.0)), engine="reference")}
+def test_a_dispatch_that_took_long_is_drawn_now_and_then(tmp_path):
+    recorded = record(lived(tmp_path, 20_000.0))
+    lines = {line.what: line for line in validate(recorded, engine="reference")}
     line = lines["response, max"]
-    assert line.measured == pytest.approx(23_000.0)
-    assert line.simulated == pytest.approx(3_000.0)
-    assert line.in_full == pytest.approx(23_000.0)
+    assert line.measured == line.in_full == pytest.approx(23_000.0)
+    assert line.low == pytest.approx(3_000.0)  # it is drawn by none of 20 requests with probability 0.36
+    assert line.high >= 23_000.0 - 1e-6
+    assert line.low < line.simulated < line.high
+    line = lines["response, mean"]
+    assert line.low < line.measured < line.high
+    assert len({content_id(recorded.drawn(i)) for i in (0, 1, 1)}) == 2
+    three = {line.what: line for line in validate(recorded, 3, engine="reference")}
+    assert three["response, mean"].high <= line.high
 
 
 def test_what_is_recorded_is_what_happened_and_the_simulation_agrees(live, tmp_path):
@@ -117,6 +125,53 @@ def test_nothing_to_record_is_said(tmp_path):
     core.core.journal.close()
     with pytest.raises(InputError, match="processed requests"):
         record(tmp_path / "state")
+
+
+def failed(tmp_path, n=3):
+    core = CoreTest(tmp_path)
+    core.client()
+    core.agent("n1")
+    for i in range(n):
+        run = only(core.request(str(i)), "run")
+        core.end("n1", run["attempt"], outcome="raised", why=f"ValueError: no\n{i}")
+    return core
+
+
+def test_why_there_is_nothing_to_record_is_said(tmp_path):
+    core = failed(tmp_path)
+    core.request("c")
+    core.turn(("c", {"op": "client.cancel", "key": "c"}))
+    closed(core, tmp_path)
+    with pytest.raises(InputError, match=r"found 3 failed \(3 of them: ValueError: no\); 1 cancelled"):
+        record(tmp_path / "state")
+
+
+def test_requests_of_applications_that_clients_registered_are_recorded(tmp_path):
+    core = CoreTest(tmp_path)
+    core.client()
+    core.agent("n1")
+    mine = {"name": "MINE", "relative_deadline_us": 1e5, "task_type": "ECHO", "kernel": "echo"}
+    core.turn(("c", {"op": "client.register", "n": 1, **mine}))
+    core.end("n1", only(core.request("1"), "run")["attempt"])
+    request = {"op": "client.request", "key": "2", "application": "MINE", "size": 2.0, "payload": b"\x01"}
+    core.end("n1", only(core.turn(("c", request)), "run")["attempt"])
+    core.core.journal.write(
+        "INSERT INTO requests SELECT NULL, 'GONE', size, arrival_us, issued_us, ended_us, "
+        "execution_us, unit, attempt, n_attempts, deadline_us, outcome, number, why FROM requests WHERE id = 1"
+    )
+    closed(core, tmp_path)
+    recorded = record(tmp_path / "state")
+    assert recorded.scenario.workload.application_names == ("ECHO", "MINE")
+    assert recorded.scenario.workload.application.tolist() == [0, 1]
+    assert (recorded.n_left_out, recorded.n_unknown) == (0, 1)
+    write_scenario(tmp_path / "out", recorded.scenario)
+    assert content_id(vs.read_scenario(tmp_path / "out" / SCENARIO)) == content_id(recorded.scenario)
+
+
+def closed(core, tmp_path):
+    """Let the core's journal be where a cluster's is."""
+    core.core.journal.close()
+    (tmp_path / "state" / "journal").rename(tmp_path / "state" / JOURNAL)
 
 
 def test_playing_needs_applications():

@@ -31,6 +31,8 @@ TURN_US = 1e3 / 3
 
 def lived(folder, policy, n_requests=400, seed=1):
     """A run in which a turn of the manager hears of several arrivals and ends, at times that are no round numbers."""
+    for name, sees in (("slack.py", "False"), ("seeing.py", "True")):
+        (folder / name).write_text(OWN.replace("SEES", sees))
     core, random = CoreTest(folder, CLUSTER.replace("POLICY", policy)), np.random.default_rng(seed)
     core.clock = core.core.clock = OnGrid()
     core.client()
@@ -43,7 +45,7 @@ def lived(folder, policy, n_requests=400, seed=1):
         n_sent += n_new
         while ends and ends[0][0] <= core.clock.us:
             _, _, node, attempt, n, took_us = heapq.heappop(ends)
-            end = {"attempt": attempt, "epoch": 1, "outcome": "done", "results": [{"result": 1}] * n}
+            end = {"attempt": attempt, "epoch": 1, "outcome": "done", "results": [{"result": b"\x01"}] * n}
             messages.append((node, {"op": "agent.ended", "ends": [{**end, "execution_us": took_us}]}))
         sent = core.turn(*[messages[i] for i in random.permutation(len(messages))], after_us=TURN_US)
         for node, run in [(peer, m) for peer, m in sent if m["op"] == "run"]:
@@ -69,11 +71,40 @@ class OnGrid:
 
 def arrival(random, number):
     name = ("LONG", "SHORT")[random.integers(0, 2)]
-    call = {"op": "client.request", "key": str(number), "application": name, "payload": 1}
+    call = {"op": "client.request", "key": str(number), "application": name, "payload": b"\x01"}
     return "c", {**call, "size": float(random.integers(1, 4))}
 
 
-POLICIES = ["fcfs", "edf", "symphony", "rb_ljf_ba", "rb_fifo", "fcfs\noptions: {consolidate: true}"]
+OWN = """
+from vinesim.policies import OnlinePolicy, deadline_us, fastest_free, next_pending, nothing, oldest_pending, start
+
+
+class Slack(OnlinePolicy):
+    '''The request that is due first, at each event: it does not wait for the rest of the instant.'''
+
+    groups = ("application",)
+    sees_every_event = SEES
+
+    @staticmethod
+    def decide(model, state, view):
+        best, task = -1, oldest_pending(model, state)
+        while task >= 0:
+            if best < 0 or deadline_us(model, state, task) < deadline_us(model, state, best):
+                best = task
+            task = next_pending(model, state, task)
+        unit = fastest_free(model, state, best) if best >= 0 else -1
+        return start(best, unit) if unit >= 0 else nothing()
+"""
+POLICIES = [
+    "slack.py:Slack",
+    "seeing.py:Slack",
+    "fcfs",
+    "edf",
+    "symphony",
+    "rb_ljf_ba",
+    "rb_fifo",
+    "fcfs\noptions: {consolidate: true}",
+]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

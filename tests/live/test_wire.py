@@ -51,6 +51,19 @@ def test_arrays_and_what_cannot_be_sent():
             packed(value)
 
 
+@pytest.mark.parametrize("value", [2**70, "\ud800", 1j, np.complex64(1), np.datetime64("2020-01-01")])
+def test_what_has_no_form_in_a_message_is_one_kind_of_error(value):
+    with pytest.raises(TypeError, match=r"cannot be sent: .*; use numbers, text"):
+        packed({"a": [value]})
+
+
+def test_what_cannot_be_read_back_is_a_wrong_message():
+    with pytest.raises(WrongMessage, match="a key of a dict must be text or a number"):
+        unpacked(packed({(1, 2): 3}))
+    with pytest.raises(WrongMessage):
+        unpacked(b"\x91" * 5_000 + b"\x01")
+
+
 @pytest.mark.parametrize("change", ["bit", "repeat", "swap", "other key"])
 def test_a_changed_stream_is_noticed(change):
     sealer, opener = Sealer(KEY if change != "other key" else b"o" * 32), Opener(KEY, 100)
@@ -70,13 +83,15 @@ def test_a_length_beyond_the_limit_is_refused_before_the_message_comes():
         list(Opener(KEY, 100).feed(LENGTH.pack(101) + b"m" * 16))
 
 
-async def serve(token, received):
+async def serve(token, received, opened=None):
     loop = asyncio.get_running_loop()
     closed = []
 
+    on_open = (lambda _: None) if opened is None else opened.append
+
     def connection():
         return Connection(
-            token, 1000, True, lambda _: None, lambda c, m: received.append(m), lambda c, why: closed.append(why)
+            token, 1000, True, on_open, lambda c, m: received.append(m), lambda c, why: closed.append(why)
         )
 
     server = await loop.create_server(connection, "127.0.0.1", 0)
@@ -101,6 +116,53 @@ def test_with_the_token_messages_flow_without_it_nothing_is_read():
 
     asyncio.run(run())
     assert received == [{"op": "hello"}]
+
+
+def test_a_message_without_meaning_arrives_as_such_and_the_connection_stays():
+    """The peer would come back and send it again."""
+    received = []
+
+    async def run():
+        server, port, closed = await serve(b"t" * 32, received)
+        good = await connected("127.0.0.1", port, b"t" * 32, 1000, lambda *_: None, lambda *_: None)
+        good.send({(1, 2): 3})
+        good.send_packed(b"\xc1")
+        good.send({"op": "hello"})
+        while len(received) < 3:
+            await asyncio.sleep(0)
+        assert closed == []
+        good.close("done")
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+    assert [message["op"] for message in received] == ["unreadable", "unreadable", "hello"]
+    assert "a key of a dict" in received[0]["why"]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_who_reads_slowly_is_served_and_who_does_not_read_at_all_is_disconnected(monkeypatch, reads):
+    monkeypatch.setattr("vinesim.live.wire.connection.UNSENT_BYTES", 1_000_000)
+    monkeypatch.setattr("vinesim.live.wire.connection.UNREAD_S", 60.0 if reads else 0.0)
+    opened, received, data = [], [], b"x" * 400_000
+
+    async def run():
+        server, port, closed = await serve(b"t" * 32, [], opened)
+        good = await connected("127.0.0.1", port, b"t" * 32, 10**6, lambda _, m: received.append(m), lambda *_: None)
+        while not opened:
+            await asyncio.sleep(0)
+        if not reads:
+            good._transport.pause_reading()
+        for _ in range(50):
+            opened[0].send(data)
+        while not closed and len(received) < 50:
+            await asyncio.sleep(0)
+        assert closed == ([] if reads else ["the peer does not read what it is sent"])
+        good.close("done")
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
 
 
 def test_a_server_without_the_token_is_refused_by_the_client():

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from vinesim.papers.claim import Verdict
-from vinesim.papers.data import Data
-from vinesim.papers.item import Item
-from vinesim.papers.registry import items
-from vinesim.papers.reproduce import gather
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.item import Item
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.reproduce import gather
 
 
 def small_data(item: Item, changes: dict[str, Any] | None = None, replications: int = 1) -> Data:

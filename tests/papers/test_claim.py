@@ -2,9 +2,22 @@
 
 import pytest
 
-from vinesim.papers.claim import Claim, Kind, OtherReading, Verdict, shown
-from vinesim.papers.criteria import About, Above, Alike, All, Below, Each, Equal, Falling, Parts, Share, Some, Within
-from vinesim.papers.data import Data
+from vinesim.reproduction.claim import Claim, Kind, OtherReading, Verdict, shown
+from vinesim.reproduction.criteria import (
+    About,
+    Above,
+    Alike,
+    All,
+    Below,
+    Each,
+    Equal,
+    Falling,
+    Parts,
+    Share,
+    Some,
+    Within,
+)
+from vinesim.reproduction.data import Data
 
 
 def claim(measured, judge, **others) -> Claim:

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from vinesim.papers.claim import shown
-from vinesim.papers.criteria import (
+from vinesim.reproduction.claim import shown
+from vinesim.reproduction.criteria import (
     About,
     Above,
     Alike,

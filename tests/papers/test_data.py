@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vinesim.model.result import Table
-from vinesim.papers.data import Data
+from vinesim.reproduction.data import Data
 
 
 def data() -> Data:

@@ -9,11 +9,11 @@ import pytest
 from tests.papers.small import small_data
 from vinesim.formats.study.file import read_study
 from vinesim.model.result import Table
-from vinesim.papers.claim import Verdict
-from vinesim.papers.data import Data
-from vinesim.papers.energy import speed, table3, table6, table7, table8, table9, table10, table11
-from vinesim.papers.energy.measures import BY_ENERGY, ENERGY, SLAV
-from vinesim.papers.registry import items
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.registry import items
+from vinesim_papers.energy import speed, table3, table6, table7, table8, table9, table10, table11
+from vinesim_papers.energy.measures import BY_ENERGY, ENERGY, SLAV
 
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 
@@ -88,7 +88,7 @@ TABLES = {8: table8, 9: table9, 10: table10, 11: table11}
 
 
 def of_table(number: int, changed: Mapping[tuple[object, str], float] | None = None) -> dict[str, Verdict]:
-    from vinesim.papers.energy.periods import COLUMNS
+    from vinesim_papers.energy.periods import COLUMNS
 
     cells = slav(TABLES[number].CELLS, COLUMNS, changed or {})
     return verdicts(f"energy-table{number}", Data({"periods": made_up(SLAV, "period_s", cells)}))
@@ -241,7 +241,7 @@ def test_figures_are_drawn(item_id):
 
 def test_the_figure_of_a_table_has_its_periods():
     pytest.importorskip("matplotlib")
-    from vinesim.papers.energy.periods import COLUMNS
+    from vinesim_papers.energy.periods import COLUMNS
 
     cells = slav(table9.CELLS, COLUMNS, {})
     drawn("energy-table9", Data({"periods": made_up(SLAV, "period_s", cells)}))

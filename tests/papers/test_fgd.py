@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tests import fgd_plainly
 from vinesim.cli import reproduce as command
 from vinesim.cli.main import app
+from vinesim.engine.simulate import simulate
+from vinesim.formats.importers.openb import types_of
+from vinesim.formats.importers.openb_files import Node
+from vinesim.formats.results.parquet import read_table
 from vinesim.model.errors import InputError
-from vinesim.papers.fgd.curves import MOST_LOAD, POLICIES, by_load, curve, curves
-from vinesim.papers.fgd.trace import LOAD, drawn, read_trace
-from vinesim.papers.inputs import inputs_of
-from vinesim.papers.registry import items
-from vinesim.papers.reproduce import reproduce
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.inputs import inputs_of
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.reproduce import reproduce
+from vinesim_papers.fgd.curves import MOST_LOAD, POLICIES, Curves, by_load, curve, curves
+from vinesim_papers.fgd.of_list import FgdOfList
+from vinesim_papers.fgd.trace import LOAD, drawn, read_trace
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "openb2023"
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -59,7 +66,8 @@ def test_a_seed_draws_the_order_of_nodes_and_pods_and_more_pods(files):
         rows = trace.row[one.arrivals[trace.can_run[one.arrivals]]]
         assert np.array_equal(work.demand, trace.workload.demand[rows])
         assert np.isinf(work.operations).all()
-        assert one.scenario.options == {"refuse": True, "typical": 27}
+        assert one.scenario.policy == FgdOfList(refuse=True, pod_types=trace.pod_types)
+        assert drawn(trace, "gpu_packing", 1).scenario.options == {"refuse": True}
     orders = {tuple(drawn(trace, "fgd", seed).scenario.datacenter.unit_type.tolist()) for seed in range(9)}
     assert len(orders) > 1
 
@@ -70,6 +78,85 @@ def test_a_short_list_is_extended_beyond_the_load(tmp_path):
     trace = read_trace(nodes, pods)
     arrivals = drawn(trace, "random_fit", 0).arrivals
     assert len(arrivals) == int(np.ceil(LOAD * 8000 / 500))
+
+
+def test_a_list_needs_neither_models_nor_times(files, tmp_path):
+    columns = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+    pods = write(tmp_path / "short.csv", columns, [("p", 1000, 1024, 1, 500), ("q", 2000, 1024, 0, 0)])
+    trace = read_trace(files[0], pods)
+    assert [pod.models for pod in trace.pods] == [(), ()]
+    assert trace.can_run.all()
+    times = write(tmp_path / "wrong.csv", POD, [("p", 1000, 1024, 1, 500, "T4", "", "soon")])
+    assert read_trace(files[0], times).pods[0].models == ("T4",)
+
+
+def test_types_of_pods_are_distinct_as_the_list_writes_them_and_count_pods_that_no_node_can_hold(files, tmp_path):
+    specs = ["T4|P100", "P100|T4", "T4|P100", "", "A10", ""]
+    rows = [(f"p{i}", 1000, 1024, 1, 500, spec, i, 9) for i, spec in enumerate(specs)]
+    rows.append(("large", 64000, 1024, 4, 1000, "", 9, 9))
+    trace = read_trace(files[0], write(tmp_path / "list.csv", POD, rows))
+    t4, p100 = (1 << [one.name for one in types_of(trace.nodes)].index(name) for name in ("T4", "P100"))
+    assert {(one.n_pods, one.models, one.gpu_types & (t4 | p100)) for one in trace.pod_types} == {
+        (2, "T4|P100", t4 | p100),
+        (1, "P100|T4", t4 | p100),
+        (2, "", t4 | p100),
+        (1, "A10", 0),
+        (1, "", t4 | p100),
+    }
+    assert trace.can_run.sum() == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_places_are_those_of_the_definition_with_the_typical_pods_of_the_list(tmp_path, seed):
+    random = np.random.default_rng(seed)
+    sizes = [("T4", 4), ("P100", 2), ("T4", 8)]
+    nodes = [(f"n{i}", 96000, 262144, n_gpus, model) for i, (model, n_gpus) in enumerate(sizes)]
+    specs = ["", "T4", "T4|P100", "P100|T4", "A10|T4", "A10"]
+    asked = [(0, 0), (1, 300), (1, 460), (1, 1000), (2, 1000), (8, 1000), (16, 1000)]
+    pods = []
+    for i in range(80):
+        n_gpus, milli = asked[random.integers(len(asked))]
+        spec = specs[random.integers(len(specs))] if n_gpus else ""
+        pods.append((f"p{i}", int(random.choice([1000, 8000, 200000])), 1024, n_gpus, milli, spec, i, 99))
+    trace = read_trace(write(tmp_path / "n.csv", NODE, nodes), write(tmp_path / "p.csv", POD, pods))
+    twin = fgd_plainly.Fgd(trace.pods, [], [pod[5] for pod in pods])
+    made = drawn(trace, "fgd", seed)
+    order = [trace.pods[i] for i in made.arrivals if trace.can_run[i]]
+    center = made.scenario.datacenter
+    models = [center.processor_types[center.unit_type[center.shelf == shelf][2]].name for shelf in range(3)]
+    counts = [int((center.shelf == shelf).sum()) - 2 for shelf in range(3)]
+    places = [Node(96000, 262144, n_gpus, model) for n_gpus, model in zip(counts, models, strict=True)]
+    placed, _ = fgd_plainly.placed("fgd", places, order, twin)
+    found = center.shelf[simulate(made.scenario, engine="reference").outcome.task_unit]
+    expected = np.array([node for node, _ in placed])
+    assert np.array_equal(found[expected >= 0], expected[expected >= 0])
+    assert (expected < 0).any()
+
+
+def test_a_list_may_have_more_types_of_pods_than_pods_that_can_run(tmp_path):
+    nodes = write(tmp_path / "n.csv", NODE, [("a", 8000, 65536, 1, "T4")])
+    rows = [("p", 1000, 1024, 1, 500, "", 0, 9), *((f"q{n}", 1000, 1024, n, 1000, "", 0, 9) for n in range(2, 6))]
+    made = drawn(read_trace(nodes, write(tmp_path / "p.csv", POD, rows)), "fgd", 0)
+    assert simulate(made.scenario, engine="reference").outcome.task_unit.tolist() == [2]
+
+
+def test_where_all_is_allocated_nothing_is_saved(tmp_path):
+    nodes = write(tmp_path / "n.csv", NODE, [(f"n{i}", 96000, 262144, 4, "G2") for i in range(3)])
+    pods = write(tmp_path / "p.csv", POD, [(f"p{i}", 1000, 1024, 1, 1000, "", i, 100) for i in range(20)])
+    judged = reproduce(items()["fgd"], inputs={"nodes": nodes, "pods": pods, "seeds": 1}, workers=1).judged
+    assert all(row.measured.startswith("random_fit: 0, dot_product: 0,") for row in judged)
+
+
+def test_claims_compare_what_is_allocated_after_the_last_arrival_where_none_comes_at_the_highest_load():
+    allocation = np.full((len(POLICIES), 1, MOST_LOAD + 1), np.nan)
+    allocation[:, 0, 100] = [50, 60, 70, 80, 85, 90]
+    data = Data({}, {"curves": lambda: Curves(allocation)})
+    claims = {claim.id: claim for claim in items()["fgd"].claims}
+    leads = dict(zip(POLICIES, (40, 30, 20, 10, 5), strict=False))
+    assert claims["FGD1"].measure(data) == leads
+    assert claims["FGD3"].measure(data)["random_fit"] == pytest.approx(80)
+    allocation[4, 0, 100] = 100
+    assert claims["FGD3"].measure(data)["gpu_best_fit"] == 0
 
 
 def test_the_curve_is_the_mean_allocation_at_each_whole_percent_of_load():
@@ -105,7 +192,13 @@ def test_the_command_judges_and_draws(files, tmp_path):
     inputs = dict(zip(("nodes", "pods"), files, strict=True))
     report = reproduce(item, tmp_path / "out", inputs={**inputs, "seeds": 2}, workers=1)
     assert [judged.claim.id for judged in report.judged] == ["FGD1", "FGD2", "FGD3"]
-    assert {path.name for path in (tmp_path / "out" / "fgd").iterdir()} == {"fgd.png", "fgd.svg", "claims.json"}
+    names = {"fgd.png", "fgd.svg", "claims.json", "curves.parquet"}
+    assert {path.name for path in (tmp_path / "out" / "fgd").iterdir()} == names
+    rows = read_table(tmp_path / "out" / "fgd" / "curves.parquet")
+    at = (rows["policy"] == "fgd") & (rows["seed"] == 1)
+    expected = curve(*files, "fgd", 1)
+    assert np.array_equal(rows["allocation"][at], expected[rows["load"][at]])
+    assert at.sum() == np.isfinite(expected).sum()
     words = ["reproduce", "fgd", "--nodes", str(files[0]), "--pods", str(files[1]), "--seeds", "2", "--json"]
     done = CliRunner().invoke(app, words)
     assert [row["measured"] for row in json.loads(done.stdout)] == [judged.measured for judged in report.judged]

@@ -11,13 +11,13 @@ import pytest
 
 from vinesim.formats.study.file import read_study
 from vinesim.model.study import Study
-from vinesim.papers.claim import Verdict
-from vinesim.papers.data import Data
-from vinesim.papers.rbss import accelerators, order
-from vinesim.papers.rbss.nodes import SYSTEM_1
-from vinesim.papers.registry import items
-from vinesim.papers.single import scenario
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.single import scenario
 from vinesim.studies.sweep import sweep
+from vinesim_papers.rbss import accelerators, order
+from vinesim_papers.rbss.nodes import SYSTEM_1
 
 pytestmark = pytest.mark.slow  # simulates the paper's studies and solves schedules: minutes
 
@@ -145,7 +145,7 @@ def test_figures_are_drawn(item_id):
 
 
 def test_gains_are_of_each_workload_against_the_best_other():
-    from vinesim.papers.rbss.measures import gains
+    from vinesim_papers.rbss.measures import gains
 
     rows = {"FIFO": [10.0, 20.0], "LJF": [8.0, 40.0], "OCL": [6.0, 25.0]}
 

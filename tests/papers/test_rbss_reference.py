@@ -8,8 +8,8 @@ import pytest
 import vinesim as vs
 from tests.papers.rbss_reference import finishes_us, total_us
 from vinesim.formats.study.file import read_study
-from vinesim.papers.registry import items
-from vinesim.papers.single import changed
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.single import changed
 from vinesim.studies.expand import expand, scenario_of
 
 GROUPS = {"A": items()["rbss-fig6"].study_file("a"), "B": items()["rbss-fig9"].study_file("b")}
@@ -74,7 +74,7 @@ def test_the_optimum_ends_with_the_one_job_that_can_end_last(assumptions):
 @pytest.mark.parametrize(("n_jobs", "seed"), [(4, 1), (6, 1), (6, 2), (7, 3)])
 def test_the_papers_programme_and_the_exact_policy_find_the_same_total_time(n_jobs, seed):
     pytest.importorskip("ortools")
-    from vinesim.papers.rbss.ilp import solve
+    from vinesim_papers.rbss.ilp import solve
 
     node = [{"units": {"XEON_12C": 1, "K20": 1, "K40": 1}, "count": 1}]
     study = replace(read_study(GROUPS["A"]), axes=(), replications=1, seed=seed)
@@ -91,7 +91,7 @@ def test_the_papers_programme_and_the_exact_policy_find_the_same_total_time(n_jo
 
 def test_a_programme_without_time_finds_nothing_and_says_so():
     pytest.importorskip("ortools")
-    from vinesim.papers.rbss.ilp import Solved, solve
+    from vinesim_papers.rbss.ilp import Solved, solve
 
     given = workload("A", {"system": "S2", "assumptions": "default"}, 1, "rb_fifo")
     found = solve(given, 0.0, 1)

@@ -1,5 +1,6 @@
 import inspect
 import json
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,11 @@ import pytest
 from vinesim.cli.item_options import item_options
 from vinesim.cli.reproduce import reproduce
 from vinesim.formats.study.file import read_study
-from vinesim.model.errors import InputError
-from vinesim.papers.claim import Kind
-from vinesim.papers.registry import chosen, items
+from vinesim.model.errors import InputError, InputWarning
+from vinesim.reproduction import papers as papers_module
+from vinesim.reproduction.claim import Kind
+from vinesim.reproduction.papers import ENTRY_POINTS, papers
+from vinesim.reproduction.registry import chosen, items
 
 DOCS = Path(__file__).parents[2] / "docs"
 POLICIES = {
@@ -30,12 +33,46 @@ def test_the_name_of_a_paper_stands_for_its_items():
     assert [item.id for item in chosen(["table2", "fig4", "table2"])] == ["table2", "fig4"]
 
 
-def test_unknown_ids_are_all_told_with_what_is_close():
+def test_unknown_ids_are_all_reported_with_what_is_close():
     with pytest.raises(InputError) as error:
         chosen(["fig4", "figure5", "tabel2"])
     assert len(error.value.problems) == 2
     assert "fig5" in str(error.value)
     assert "table2" in str(error.value)
+
+
+def package(folder: Path, name: str, item: str = "") -> Path:
+    """A paper's package in a folder, with one item, or with none."""
+    (folder / name).mkdir()
+    (folder / name / "__init__.py").touch()
+    if item:
+        made = f'Item("{item}", "Title", "Source", (), {{"main": "a.yaml"}})'
+        text = f"from vinesim.reproduction.item import Item\n\nITEM = {made}\n"
+        (folder / name / "fig1.py").write_text(text)
+    return folder / name
+
+
+def test_a_folder_stands_for_the_items_of_its_package(tmp_path):
+    folder = package(tmp_path, "a_paper_in_a_folder", "own-fig1")
+    (item,) = chosen([str(folder)])
+    assert (item.id, item.paper) == ("own-fig1", "a_paper_in_a_folder")
+    assert item.study_file("main") == folder / "a.yaml"
+    assert "own-fig1" not in items()
+
+
+def test_a_folder_that_is_no_package_or_has_the_name_of_another_is_refused(tmp_path):
+    for folder, words in ((tmp_path, "without __init__.py"), (package(tmp_path, "numpy"), "numpy, an installed")):
+        with pytest.raises(InputError, match=words):
+            chosen([str(folder)])
+
+
+def test_a_paper_that_does_not_load_hinders_no_other(monkeypatch):
+    broken = EntryPoint("broken", "no_such_package_at_all", ENTRY_POINTS)
+    found = [*entry_points(group=ENTRY_POINTS), broken]
+    monkeypatch.setattr(papers_module, "entry_points", lambda group: found)
+    papers.cache_clear()
+    with pytest.warns(InputWarning, match="paper broken of an installed package"):
+        assert list(papers()) == ["energy", "fgd", "rbss", "symphony", "vinesim"]
 
 
 def test_no_two_claims_have_one_id():

@@ -9,9 +9,9 @@ from tests.papers.small import small_data
 from vinesim.cli.errors import report_errors
 from vinesim.cli.main import app
 from vinesim.model.errors import InputError
-from vinesim.papers.claim import Kind
-from vinesim.papers.registry import items
-from vinesim.papers.reproduce import reproduce
+from vinesim.reproduction.claim import Kind
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.reproduce import reproduce
 
 
 @pytest.fixture

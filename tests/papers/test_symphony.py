@@ -10,19 +10,19 @@ from verification.wrong_policies.symphony import WRONG
 from vinesim.engine.simulate import simulate
 from vinesim.formats.study.file import read_study
 from vinesim.model.study import Axis
-from vinesim.papers.claim import Verdict
-from vinesim.papers.data import Data
-from vinesim.papers.registry import items
-from vinesim.papers.single import changed, run, scenario
-from vinesim.papers.symphony import nodes
-from vinesim.papers.symphony.day import STUDY, Day
-from vinesim.papers.symphony.fig6 import _over_the_line
-from vinesim.papers.symphony.measures import APPLICATIONS
-from vinesim.papers.symphony.metric import raised
-from vinesim.papers.symphony.nodes import Smallest, _against
-from vinesim.papers.symphony.speed import DIAGONAL, _made
-from vinesim.papers.symphony.table1 import alike
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.single import changed, run, scenario
 from vinesim.studies.sweep import sweep
+from vinesim_papers.symphony import nodes
+from vinesim_papers.symphony.day import STUDY, Day
+from vinesim_papers.symphony.fig6 import _over_the_line
+from vinesim_papers.symphony.measures import APPLICATIONS
+from vinesim_papers.symphony.metric import raised
+from vinesim_papers.symphony.nodes import Smallest, _against
+from vinesim_papers.symphony.speed import DIAGONAL, _made
+from vinesim_papers.symphony.table1 import alike
 
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 LAXITY = {"policy": "least_laxity"}

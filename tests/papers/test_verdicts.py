@@ -3,8 +3,8 @@
 import pytest
 
 from tests.papers.small import verdicts
-from vinesim.papers.claim import Verdict
-from vinesim.papers.registry import items
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.registry import items
 
 REPRODUCED, PARTLY, NOT = Verdict.REPRODUCED, Verdict.PARTLY, Verdict.NOT
 ITEMS = ("fig4", "fig5", "fig6", "fig7", "fig8", "fig9", "table1", "table2", "table3", "text")

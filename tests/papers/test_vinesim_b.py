@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vinesim.papers.claim import Verdict
-from vinesim.papers.data import Data
-from vinesim.papers.registry import items
-from vinesim.papers.reproduce import gather
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.data import Data
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.reproduce import gather
 
 pytestmark = pytest.mark.slow  # simulates the report's studies in their size: minutes
 
@@ -95,7 +95,7 @@ def test_makespans_of_figure_14_are_exact(scheduler, makespan_us):
 
 def test_capacity_in_closed_form_is_that_of_a_hand_calculation():
     """Half of the nodes across (8389.408 us), one of 20 local, the others in the rack (839.2608 us)."""
-    from vinesim.papers.vinesim.open_question import capacity, service_us
+    from vinesim_papers.vinesim.open_question import capacity, service_us
 
     given = usual("fig18-why").result("scenario")
     intra, inter = 0.4 + 1024**2 / 1250, 0.8 + 1024**2 / 125

@@ -11,8 +11,8 @@ from verification.wrong_policies import vinesim as report
 from verification.wrong_policies.bench import Bench, _uses
 from verification.wrong_policies.wrong import Wrong
 from vinesim.formats.study.file import read_study
-from vinesim.papers.registry import items
-from vinesim.papers.single import changed, scenario
+from vinesim.reproduction.registry import items
+from vinesim.reproduction.single import changed, scenario
 from vinesim.studies.sweep import sweep
 
 STUDY = items()["fig11"].study_file("main")

@@ -10,13 +10,13 @@ import pytest
 import vinesim as vs
 from vinesim.formats.plan.file import read_plan
 from vinesim.formats.source.yaml_source import YamlSource
-from vinesim.papers.claim import Verdict
-from vinesim.papers.reproduce import reproduce
-from vinesim.papers.vinesim import plan as papers
-from vinesim.papers.vinesim.plan import HERE
-from vinesim.papers.vinesim.plan_llm import ITEM
 from vinesim.plans.check import check_plan
 from vinesim.plans.space import Space
+from vinesim.reproduction.claim import Verdict
+from vinesim.reproduction.reproduce import reproduce
+from vinesim_papers.vinesim import plan as papers
+from vinesim_papers.vinesim.plan import HERE
+from vinesim_papers.vinesim.plan_llm import ITEM
 
 ROOT = Path(__file__).parents[2]
 PLANS = ROOT / "examples" / "plans"

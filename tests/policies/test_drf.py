@@ -55,6 +55,15 @@ def test_the_example_of_the_paper(engine):
     assert case.workload.companions["MEMORY"][running].sum() == 14.0
 
 
+def test_of_users_with_equal_shares_the_oldest_task_starts():
+    """One CPU at a time; all shares are 0 each time, so that users take turns only as their tasks arrived."""
+    case = example(2)
+    work = replace(
+        case.workload, demand=np.full(4, 9.0), companions=None, operations=np.full(4, 5.0), user=[1, 0, 0, 1]
+    )
+    assert vs.simulate(replace(case, workload=work), engine="reference").tasks["init_us"].tolist() == [0, 5, 10, 15]
+
+
 def shares(model, state):
     """The dominant share of each user, from what the units hold now."""
     n_types = len(model.affinity)

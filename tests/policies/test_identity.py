@@ -8,6 +8,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.policies import identity
+from vinesim.policies.identity import content_id
 from vinesim.policies.placement.best_fit import BestFit
 from vinesim.policies.registry import policies
 from vinesim.studies import identity as of_runs
@@ -42,26 +43,29 @@ def ids(folder, **more):
     """The content id and the run id of a scenario that lies in the folder."""
     document = {**SCENARIO, **more}
     (folder / "s.yaml").write_text(json.dumps(document))
-    content = vs.read_scenario(folder / "s.yaml").content_id
+    content = content_id(vs.read_scenario(folder / "s.yaml"))
     (run,) = vs.expand(vs.study({"scenario": document}, folder))
     return content, run.run_id
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "below").mkdir(parents=True)
     for name, text in {
         "mine.py": MINE,
         "helper.py": "from second import GO\n",
         "second.py": "GO = True\n",
-        "deeper/inner.py": "X = 1\n",
+        "deeper/inner.py": "from deeper.below.most import LAST\n",
+        "deeper/below/most.py": "LAST = 1\n",
         "unrelated.py": "Y = 1\n",
     }.items():
         (tmp_path / name).write_text(text)
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["mine.py", "helper.py", "second.py", "deeper/inner.py", "unrelated.py"])
+@pytest.mark.parametrize(
+    "name", ["mine.py", "helper.py", "second.py", "deeper/inner.py", "deeper/below/most.py", "unrelated.py"]
+)
 @pytest.mark.parametrize("edit", ["Z = 1\n", "# a comment\n"])
 def test_an_edit_of_the_policy_or_of_a_module_beside_it_changes_both_ids(folder, name, edit):
     before = ids(folder, policy="mine.py:Mine")
@@ -74,12 +78,16 @@ def test_an_edit_of_the_policy_or_of_a_module_beside_it_changes_both_ids(folder,
     assert ids(folder, policy="mine.py:Mine") == before
 
 
-def test_the_outcome_of_another_helper_is_under_another_id(folder):
-    """An edited helper made a run stall, under the id of the run that was all done."""
+@pytest.mark.parametrize("name", ["second.py", "deeper/below/most.py"])
+def test_the_outcome_of_another_helper_is_under_another_id(folder, name):
+    """An edited helper made a run stall, under the id of the run that was all done; or another one, of a package, did
+    not, under the id of the run that it would have stalled."""
     (folder / "s.yaml").write_text(json.dumps({**SCENARIO, "policy": "mine.py:Mine"}))
+    (folder / "second.py").write_text("from deeper.below.most import GO\n")
+    (folder / "deeper" / "inner.py").write_text("")
     found = {}
     for text in ("GO = True\n", "GO = False\n"):
-        (folder / "second.py").write_text(text)
+        (folder / name).write_text(text)
         result = vs.simulate(vs.read_scenario(folder / "s.yaml"), engine="reference")
         found[result.provenance["content_id"]] = str(result.exit_reason)
     assert sorted(found.values()) == ["ALL_DONE", "STALLED"]
@@ -88,17 +96,17 @@ def test_the_outcome_of_another_helper_is_under_another_id(folder):
 def test_the_id_in_a_result_is_that_of_the_code_that_ran(folder):
     (folder / "s.yaml").write_text(json.dumps({**SCENARIO, "policy": "mine.py:Mine"}))
     scenario = vs.read_scenario(folder / "s.yaml")
-    before = scenario.content_id
+    before = content_id(scenario)
     result = vs.simulate(scenario, engine="reference")
     (folder / "second.py").write_text("GO = False\n")
-    assert scenario.content_id != before
+    assert content_id(scenario) != before
     assert result.provenance["content_id"] == before
 
 
 def test_the_version_counts(folder, monkeypatch):
     before = ids(folder)
-    monkeypatch.setattr(identity, "VERSION", "another")
-    monkeypatch.setattr(of_runs, "VERSION", "another")
+    monkeypatch.setattr(identity, "code_version", lambda: "another")
+    monkeypatch.setattr(of_runs, "code_version", lambda: "another")
     after = ids(folder)
     assert before[0] != after[0]
     assert before[1] != after[1]
@@ -151,7 +159,7 @@ def test_a_name_its_class_and_its_object_are_one_policy(tmp_path):
     assert of("bf", cost="marginal") == of(BestFit(cost="marginal")) != of("bf")
     (tmp_path / "s.yaml").write_text(json.dumps(SCENARIO))
     base = vs.read_scenario(tmp_path / "s.yaml")
-    assert vs.changed(base, policy="bf").content_id == vs.changed(base, policy=BestFit()).content_id
+    assert content_id(vs.changed(base, policy="bf")) == content_id(vs.changed(base, policy=BestFit()))
 
 
 def test_options_that_a_replaced_policy_leaves_behind_do_not_count():

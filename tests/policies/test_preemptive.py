@@ -117,6 +117,12 @@ def test_only_what_is_in_the_way_leaves():
     assert ends(of_units(scenario, [1, 1, 1, 2], [0, 0, 1, 1])) == [10.0, 10.0, 13.0, 4.0]
 
 
+def test_room_that_a_task_of_equal_priority_leaves_is_found():
+    """Of 3 units, a task of all 3 is preempted by an urgent one of 2: the third is for the next that takes one."""
+    scenario = case([0.0, 1.0, 2.0], [10.0, 5.0, 20.0], "priority", units=3, priority=[0.0, 0.0, 1.0])
+    assert ends(of_units(scenario, [3, 1, 2], np.zeros(3))) == [30.0, 7.0, 22.0]
+
+
 def test_a_gang_leaves_and_returns_as_a_whole():
     """Two units: a gang of two tasks of 10 us leaves at 4 for an urgent task of 3 us, which needs one of them."""
     work = vs.Workload(

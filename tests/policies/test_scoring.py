@@ -13,7 +13,6 @@ from vinesim.formats.importers.openb import workload_of
 from vinesim.formats.importers.openb_files import Node, Pod, holds
 from vinesim.model.errors import InputError
 from vinesim.model.network import NONE
-from vinesim.papers.fgd.trace import datacenter_of, in_turn
 from vinesim.policies import (
     OnlinePolicy,
     ScorePolicy,
@@ -28,6 +27,7 @@ from vinesim.policies import (
     start,
 )
 from vinesim.policies.registry import find, policies
+from vinesim_papers.fgd.trace import datacenter_of, in_turn
 
 NAMES = ("dot_product", "gpu_clustering", "gpu_packing", "gpu_best_fit", "fgd")
 SIZES = [(128000, 8), (96000, 8), (64000, 2), (32000, 1), (96000, 4), (8000, 4)]

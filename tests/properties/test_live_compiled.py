@@ -18,7 +18,7 @@ from vinesim.live.registration import Cluster
 from vinesim.model.workload import ONE_SLOT
 from vinesim.policies.contract import OnlinePolicy
 from vinesim.policies.registry import policies, resolve
-from vinesim.state.queries import fastest_free, nothing, oldest_pending, start
+from vinesim.state.queries import fastest_free, next_pending, nothing, oldest_pending, start
 
 RESOURCE_BASED = ("rb_fifo", "rb_sjf", "rb_ljf", "rb_ljf_ba", "rb_ljf_ocl")
 SLOW = ("symphony", "symphony_recommended", "fcfs", "edf_drop", "least_laxity", "deadline_consolidation")
@@ -35,13 +35,18 @@ FAR_US = 9e14  # the leases of the plain component end beyond it
 FIRST_WINDOW = 8  # so short that it is renewed all the time
 
 
-def both(seed: int, name: str, has_curves: bool = False) -> tuple[SchedulerDecisions, CompiledDecisions, Any]:
-    """The two components of one random cluster, and its scenario."""
+def both(
+    seed: int, name: str, has_curves: bool = False, own: OnlinePolicy | None = None
+) -> tuple[SchedulerDecisions, CompiledDecisions, Any]:
+    """The two components of one random cluster, and its scenario; with a policy of the test's ``own`` in place of the
+    one of that name."""
     choices = OPTIONS.get(name, [{}])
     options = choices[seed % len(choices)]
     scenario = request_scenario(seed, name, options, gangs="application" in policies()[name].groups)
     if has_curves:
         scenario = with_curves(scenario, seed)
+    if own is not None:
+        scenario = replace(scenario, policy=own, options={})
     return *components(scenario), scenario
 
 
@@ -72,6 +77,7 @@ class Sequence:
         self._random, self._scenario = np.random.default_rng([seed, 15]), scenario
         self.now_us, self._n_requests = 0.0, 0
         self._running: dict[int, list[int]] = {}  # grant -> units
+        self._closed: set[int] = set()  # units
 
     def one(self, n_applications: int) -> Any:
         """The next operation."""
@@ -103,17 +109,26 @@ class Sequence:
         operations = [self.one(n_applications) for _ in range(self._random.integers(0, 5))]
         return operations, bool(self._random.integers(0, 6))
 
+    def closed(self, operations: list[Any]) -> set[int]:
+        """The units that are closed after these operations."""
+        for one in operations:
+            if isinstance(one, SetUp):
+                self._closed = self._closed - set(one.units) if one.is_up else self._closed | set(one.units)
+        return self._closed
+
     def granted(self, grants: Any) -> None:
         """Note what runs."""
         self._running |= {grant.id: [place.unit for place in grant.places] for grant in grants}
 
 
-def compare(name: str, n_scenarios: int, restarts: bool = False, has_curves: bool = False) -> int:
+def compare(
+    name: str, n_scenarios: int, restarts: bool = False, has_curves: bool = False, own: OnlinePolicy | None = None
+) -> int:
     """Demand the same answers of both; applications register one after another. If it ``restarts``, the compiled one
     goes on in others again and again, from what it has saved. Returns the number of grants."""
     n_grants = 0
     for seed in range(n_scenarios):
-        plain, fast, scenario = both(seed, name, has_curves)
+        plain, fast, scenario = both(seed, name, has_curves, own)
         sequence, applications = Sequence(seed, scenario), list(scenario.applications)
         n_registered = 0
         for step in range(100):
@@ -121,11 +136,12 @@ def compare(name: str, n_scenarios: int, restarts: bool = False, has_curves: boo
                 one = applications[n_registered]
                 wanted = REQUESTS[sequence._random.integers(0, len(REQUESTS))]
                 whole = n_registered == 0 or seed % 3 == 0  # else from the second on not all take whole units
-                demand = vs.WHOLE_UNIT if whole else float(sequence._random.choice([ONE_SLOT, 1.0]))
+                demand = vs.WHOLE_UNIT if whole else float(sequence._random.choice([ONE_SLOT, 1.0, 0.0]))
                 registered = [each.register(one, one.name, demand, wanted) for each in (plain, fast)]
                 assert registered[0] == registered[1]
                 n_registered += 1
             operations, may_grant = sequence.turn(n_registered)
+            n_held = fast._n_given  # grants of turns that were not to grant anything may be held back
             ours = plain.turn(sequence.now_us, operations, may_grant)
             theirs = fast.turn(sequence.now_us, operations, may_grant)
             where = (name, seed, step, operations)
@@ -134,6 +150,9 @@ def compare(name: str, n_scenarios: int, restarts: bool = False, has_curves: boo
             )
             assert list(map(essence, ours.grants)) == list(map(essence, theirs.grants)), where
             assert (ours.ask_again_us if ours.ask_again_us < FAR_US else math.inf) == theirs.ask_again_us, where
+            closed = sequence.closed(operations)
+            fresh = [grant for grant in theirs.grants if grant.id >= n_held]
+            assert not closed & {place.unit for grant in fresh for place in grant.places}, where
             sequence.granted(theirs.grants)
             n_grants += len(theirs.grants)
             if restarts and step % 20 == 10:
@@ -202,6 +221,34 @@ class Remembering(OnlinePolicy):
             return nothing()
         view.scratch.last[0] = task + 1
         return start(task, unit)
+
+
+class Hasty(OnlinePolicy):
+    """A user's policy that does not wait for the rest of an instant: the newest task first, and no unit twice in a row;
+    it notes what it is shown, which decides too."""
+
+    groups: ClassVar[tuple[str, ...]] = ("application",)
+    scratch: ClassVar = {"last": ("i8", "one"), "seen": ("i8", "one")}
+    task_numbers: ClassVar = {}
+
+    @staticmethod
+    def decide(model: Any, state: Any, view: Any) -> Any:
+        view.scratch.seen[0] = (3 * view.scratch.seen[0] + view.event + 1) % 7
+        task, newest = oldest_pending(model, state), -1
+        while task >= 0:
+            newest, task = task, next_pending(model, state, task)
+        unit = -1 if newest < 0 else fastest_free(model, state, newest)
+        if unit < 0 or view.scratch.last[0] == unit + 1 + view.scratch.seen[0]:
+            return nothing()
+        view.scratch.last[0] = unit + 1 + view.scratch.seen[0]
+        return start(newest, unit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sees", [False, True])
+def test_so_do_policies_of_users_that_start_something_at_each_event(sees):
+    own = type("Hasty", (Hasty,), {"sees_every_event": sees})()
+    assert compare("fcfs", 20, restarts=True, own=own) > 500
 
 
 class Plain(OnlinePolicy):

@@ -5,8 +5,6 @@
 
 import itertools
 import os
-import subprocess
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -528,70 +526,6 @@ def test_the_ordering_of_the_thesis():
     assert rr["slav"] == pytest.approx(1.75e7 / 8, rel=0.03)
     assert bf["slav"] == 0
     assert all(b["slav"] == 0 for b in blocks)
-
-
-# --- GPU ---
-
-ON_GPU = """
-import sys
-from dataclasses import replace
-from pathlib import Path
-sys.path.insert(0, {root!r})
-import numpy as np
-from tests.properties.test_placement import question
-from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit
-for seed in range(6):
-    tasks, servers = question(seed, n_servers=20, n_tasks=12)
-    for pad in ("none", "pow2"):
-        one = AcceleratedBestFit(block_size=4, pad=pad, device="cuda").place(tasks, servers)
-        other = AcceleratedBestFit(block_size=4, pad=pad).place(tasks, servers)
-        assert one.tolist() == other.tolist()
-print("agreed")
-"""
-
-
-def test_the_cuda_kernel_in_the_simulator_places_as_the_cpu_does():
-    pytest.importorskip("numba_cuda")
-    root = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-    done = subprocess.run(
-        [sys.executable, "-c", ON_GPU.format(root=root)],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.strip() == "agreed", done.stderr[-2000:]
-
-
-@pytest.mark.parametrize("fault", ["lost", "moved", "load"])
-def test_a_wrong_answer_of_the_gpu_is_an_error(fault):
-    from vinesim.policies.placement.kernels.best_fit import Cost, best_fit_in_blocks
-    from vinesim.policies.placement.kernels.instance import Instance
-    from vinesim.policies.placement.kernels.on_gpu import check
-
-    tasks, servers = question(5, n_servers=20, n_tasks=30, loaded=False, nasty=False)
-    cost = Cost("fitted", 1000.0, PERIOD_US)
-    right = Instance.of(tasks, servers)
-    placed = best_fit_in_blocks(right, cost, 2, "scan")
-    check(Instance.of(tasks, servers), cost, 2, placed, right.load)
-    if fault == "lost":
-        placed[3] = -2
-    elif fault == "moved":
-        placed[0] = (placed[0] + 1) % len(servers.load)
-    else:
-        right.load[placed[0]] += 1.0
-    with pytest.raises(vs.PolicyError, match="GPU"):
-        check(Instance.of(tasks, servers), cost, 2, placed, right.load)
-
-
-def test_without_a_gpu_that_is_said():
-    from numba import cuda
-
-    if cuda.is_available():
-        pytest.skip("there is one")
-    tasks, servers = question(5)
-    with pytest.raises(vs.InputError, match="device"):
-        AcceleratedBestFit(device="cuda").place(tasks, servers)
 
 
 def test_a_period_far_too_short_is_refused():

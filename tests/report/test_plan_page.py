@@ -14,7 +14,7 @@ import vinesim as vs
 from tests.plans.conftest import CPUS, GPUS, MIX
 from tests.report.conftest import EVIL
 from vinesim.cli.main import app
-from vinesim.formats.study.text import as_yaml
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.metrics.numbers import shown_number
 from vinesim.report.plan import plan_page, write_plan_page
 

@@ -84,7 +84,8 @@ def example_tables(example):
         def given_segments(rows, end_us):
             result.summary["makespan_us"] = end_us
             result.rows("CREATE OR REPLACE TEMP TABLE held (unit INT, begin_us DOUBLE, end_us DOUBLE, share DOUBLE)")
-            result.connection.executemany("INSERT INTO held VALUES (?, ?, ?, ?)", rows)
+            for row in rows:
+                result.rows("INSERT INTO held VALUES (?, ?, ?, ?)", row)
             return result
 
         yield given_segments

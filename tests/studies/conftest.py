@@ -11,12 +11,14 @@ from vinesim.model.study import Study
 
 POLICIES = '''
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
+from vinesim.model.errors import InputWarning
 from vinesim.policies.online.high import High
 
 HERE = Path(__file__).parent
@@ -48,6 +50,24 @@ class Dies(Plain):
 
 
 @dataclass(frozen=True)
+class Warns(Plain):
+    """Warns in each run."""
+
+    def unit_order(self, n, random):
+        warnings.warn("the units are many", InputWarning, stacklevel=1)
+
+
+@dataclass(frozen=True)
+class Goes(Plain):
+    """Goes to another folder, when it is loaded and in each run."""
+
+    os.chdir("/")
+
+    def unit_order(self, n, random):
+        os.chdir("/")
+
+
+@dataclass(frozen=True)
 class Breaks(Plain):
     """Breaks its contract until somebody mends it."""
 
@@ -58,11 +78,11 @@ class Breaks(Plain):
 
 @pytest.fixture
 def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
-    """``make_study(axes, replications=3)``: on a little datacenter, 4 runs in a chunk."""
+    """``make_study(axes, changes of the scenario, replications=3)``: on a little datacenter, 4 runs in a chunk."""
     monkeypatch.setattr("vinesim.studies.chunks.MAX_RUNS", 4)
     (tmp_path / "policies.py").write_text(POLICIES)
 
-    def make(axes: dict[str, Any] | None = None, **more: Any) -> Study:
+    def make(axes: dict[str, Any] | None = None, changes: dict[str, Any] | None = None, **more: Any) -> Study:
         scenario = {
             "datacenter": {"racks": [{"units": {"CPU_INTEL": 2, "GPU": 1}}]},
             "workload": {"generator": "mix", "options": {"n_jobs": 12, "shares": {"INT": 1, "MEM": 2}}},
@@ -70,7 +90,7 @@ def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
             "policy": "policies.py:Plain",
         }
         axes = {"arrivals.poisson.mean": [5, 10, 20], "datacenter.racks[0].units.GPU": [1, 2]} if axes is None else axes
-        return study({"scenario": scenario, "axes": axes, "replications": 3, **more}, tmp_path)
+        return study({"scenario": {**scenario, **(changes or {})}, "axes": axes, "replications": 3, **more}, tmp_path)
 
     return make
 

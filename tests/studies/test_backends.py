@@ -13,6 +13,7 @@ from vinesim.model.errors import InputError
 from vinesim.studies import work
 from vinesim.studies.backends import open_backend
 from vinesim.studies.backends.dask import Dask
+from vinesim.studies.backends.ray_security import ask_for_token
 from vinesim.studies.sweep import read_sweep, sweep
 
 pytestmark = [
@@ -50,12 +51,14 @@ def _words(process):
 @pytest.fixture(scope="module")
 def ray_address():
     """A Ray of two nodes of one CPU each, which asks for a token."""
-    with pytest.MonkeyPatch.context() as patch:  # Ray reads them when it is imported
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 2)
         pytest.importorskip("ray")
         from ray.cluster_utils import Cluster
+
+        ask_for_token()  # Ray read the environment when it was imported, maybe by another test
 
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         cluster.add_node(num_cpus=1)

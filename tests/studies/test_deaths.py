@@ -108,7 +108,7 @@ def swept(tmp_path):
     script = """
 import os
 from pathlib import Path
-from vinesim.cli.main import main
+from vinesim.cli.start import main
 from vinesim.studies import chunks
 if __name__ == "__main__":
     Path("pid").write_text(str(os.getpid()))
@@ -254,7 +254,7 @@ def test_a_worker_that_dies_while_it_is_free_is_replaced():
         os.kill(worker, signal.SIGKILL)
         looks_after_it.join(60)
         assert workers._free[0]._flags.broken is not None
-        workers.submit(work.WorkItem(None, {}, b"", "", "", version="another"))
+        workers.submit(work.WorkItem(None, {}, b"", {}, "", "", version="another"))
         (finished,) = workers.finished()
         assert "VineSim another" in str(finished.outcome.refused)
     finally:
@@ -266,7 +266,7 @@ def test_ctrl_c_does_not_reach_a_worker_that_only_just_starts():
 
     workers = Loky(1)
     try:
-        workers.submit(work.WorkItem(None, {}, b"", "", "", version="another"))
+        workers.submit(work.WorkItem(None, {}, b"", {}, "", "", version="another"))
         started = [p for p in psutil.Process().children(recursive=True) if "loky" in " ".join(p.cmdline())]
         assert started
         for process in started:

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -12,7 +13,7 @@ import pytest
 from tests.studies.conftest import files
 from vinesim.engine.simulate import simulate
 from vinesim.metrics.numbers import numbers
-from vinesim.model.errors import InputError
+from vinesim.model.errors import InputError, InputWarning
 from vinesim.studies import work
 from vinesim.studies.expand import expand, scenario_of
 from vinesim.studies.sweep import read_sweep, sweep
@@ -174,8 +175,75 @@ def test_a_policy_that_is_edited_while_the_sweep_runs_is_noticed(make_study, tmp
         if progress.n_done:
             (tmp_path / "policies.py").write_text((tmp_path / "policies.py").read_text() + "# edited\n")
 
-    with pytest.raises(InputError, match="expected unchanged files since the sweep began, found changed files"):
+    with pytest.raises(InputError, match=r"unchanged files .*, found .*policies\.py changed or gone"):
         sweep(make_study(), tmp_path / "out", workers=1, on_progress=on_progress)
+
+
+TABLE = "job,task_type,operations,arrival_us\n0,INT,9,0\n1,INT,9,0\n"
+MINE = """
+import numpy as np
+from helper import SIZE
+from vinesim.workloads.assemble import assemble
+
+
+def made(setting):
+    ones = np.ones(5, int)
+    return assemble(ones, 0 * ones, SIZE * ones, **setting.common())
+"""
+NAMED = {  # what a workload is made from -> its section, and the files that it needs
+    "table": ({"file": "work.csv"}, {"work.csv": TABLE}),
+    "generator": ({"generator": "mine.py:made"}, {"mine.py": MINE, "helper.py": "SIZE = 9.0\n"}),
+}
+
+
+@pytest.mark.parametrize("harm", ["written", "written and put back", "removed"])
+@pytest.mark.parametrize("kind", NAMED)
+def test_a_file_that_changes_while_a_run_reads_it_gives_no_row(make_study, tmp_path, monkeypatch, kind, harm):
+    section, contents = NAMED[kind]
+    arrivals = {"arrivals": {"iat": 5} if kind == "generator" else None}
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    study = make_study({"datacenter.racks[0].units.GPU": [1, 2]}, {"workload": section, **arrivals})
+    whole = sweep(study, tmp_path / "whole", workers=1)
+    changed = tmp_path / list(contents)[-1]
+    before, real, asked = changed.read_text(), work.one, []
+
+    def one(study, run, *more):
+        asked.append(run.run_id)
+        if len(asked) == 3:
+            changed.write_text(before.replace("9", "4"))
+            if harm == "removed":
+                changed.unlink()
+        try:
+            return real(study, run, *more)
+        finally:
+            if harm == "written and put back" and len(asked) == 3:
+                changed.write_text(before)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "one", one)
+        with pytest.raises(InputError, match=rf"found .*{changed.name} changed or gone\. Put back the files"):
+            sweep(study, tmp_path / "out", workers=1)
+    changed.write_text(before)
+    again = sweep(study, tmp_path / "out", workers=1)
+    assert again.n_found == 2
+    assert again.table["makespan_us"].tolist() == whole.table["makespan_us"].tolist()
+
+
+def test_a_file_that_is_touched_between_chunks_or_named_by_an_axis_is_compared_by_what_it_holds(make_study, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(TABLE.replace("9", "3" if name == "a.csv" else "4"))
+    study = make_study(
+        {"workload.file": ["a.csv", "b.csv"]}, {"workload": {"file": "a.csv"}, "arrivals": None}, replications=8
+    )
+    sweep(study, tmp_path / "out", workers=1, on_progress=lambda _: (tmp_path / "a.csv").touch())
+
+    def on_progress(progress):
+        if progress.n_done:
+            (tmp_path / "b.csv").write_text(TABLE)
+
+    with pytest.raises(InputError, match=r"found .*b\.csv changed or gone"):
+        sweep(study, tmp_path / "other", workers=1, on_progress=on_progress)
 
 
 def make_study_again(tmp_path):
@@ -189,6 +257,21 @@ def test_rows_with_other_numbers_are_not_taken_for_these(make_study, tmp_path):
     with pytest.raises(InputError, match="record: expected as in the folder: makespan_us, found all numbers"):
         sweep(make_study(), tmp_path / "out", workers=1)
     assert files(tmp_path / "out") == before
+
+
+def test_a_policy_that_changes_the_working_folder_moves_nothing(make_study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = replace(make_study({"policy": ["policies.py:Goes"]}, replications=8), folder=Path())
+    assert sweep(study, "out", workers=1).table.n_rows == 8
+    assert Path.cwd() == tmp_path
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_the_workers_warn_of_is_told_once(make_study, tmp_path, workers):
+    study = make_study({"policy": ["policies.py:Warns"]}, replications=12)
+    with pytest.warns(InputWarning) as told:
+        sweep(study, tmp_path / "out", workers=workers)
+    assert [str(warning.message) for warning in told] == ["the units are many"]
 
 
 @pytest.mark.parametrize("name", ["study.yaml", "notes.txt"])

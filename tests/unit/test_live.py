@@ -7,13 +7,27 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import vinesim as vs
 from tests.policies.kinds.witness import Witness
+from vinesim.live.decisions import Arrive, Complete, Lose, SchedulerDecisions, SetUp, Withdraw, in_order
 from vinesim.live.grants import RECENT
+from vinesim.live.leases import Leases
+from vinesim.live.registration import Cluster
 from vinesim.live.scheduler import Scheduler
 from vinesim.model.application import Application
-from vinesim.policies import ARRIVAL, FINISH, TIMER, OnlinePolicy, first_free, oldest_pending, start
+from vinesim.policies import (
+    ARRIVAL,
+    FINISH,
+    TIMER,
+    OnlinePolicy,
+    first_free,
+    oldest_pending,
+    start,
+    wait_until,
+)
 
 TYPES = (vs.ProcessorType("CPU", capacity=4.0, parallelism=1.0), vs.ProcessorType("GPU"))
 TASKS = (vs.TaskType("SEARCH"), vs.TaskType("VIDEO"))
@@ -211,6 +225,7 @@ def test_parts_of_a_request_end_one_by_one_or_all_at_once():
     assert one.complete(first.id, 9.0)
     assert one.complete(second.id, 9.0)
     assert set(one.load().values()) == {0.0}
+    assert one.can_issue(9.0) is None
     assert one._decider.scratch.n_seen.sum() == 4
 
 
@@ -223,10 +238,140 @@ def test_a_policy_that_does_not_wait_for_the_instant_keeps_its_grants_until_aske
     search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 5e3, 1.0)
     one.new_request(search, 0.0)
     one.new_request(video, 0.0)
-    assert one.n_running == 2
+    assert one.n_running == 1  # the policy was asked about the first when the second came
     assert one.can_issue(0.0, video).requests == (1,)
     assert one.can_issue(0.0, video) is None
     assert one.can_issue(0.0, search).requests == (0,)
+
+
+@pytest.mark.parametrize("how", ["lost", "expired", "of another"])
+def test_a_grant_that_ends_before_it_is_given_is_never_given(how):
+    one = Scheduler(CENTER, Eager(), affinity=SPEED, task_types=TASKS, lease_factor=0.0, lease_floor_us=100.0)
+    search, video = one.register("SEARCH", 5e3, 1.0), one.register("VIDEO", 5e3, 1.0)
+    one.new_request(search, 0.0)
+    one.new_request(video, 0.0)  # now the policy is asked about the first
+    assert one.running == [0]
+    now_us = 0.0
+    if how == "lost":
+        assert one.lose(0, 0.0)
+    elif how == "expired":
+        now_us = 100.0
+        assert [grant.id for grant in one.expire(100.0)] == [0, 1]  # the last was given when the instant was over
+    else:
+        assert one.can_issue(0.0, video).requests == (1,)
+        assert one.lose(0, 0.0)
+    given = []
+    while (grant := one.can_issue(now_us)) is not None:
+        given.append(grant.requests)
+    assert given == ([(1,)] if how == "lost" else [])
+    assert one.n_pending == 0
+    assert sum(one.load().values()) == (0.0 if how == "expired" else 1.0)
+
+
+def test_a_turn_says_which_requests_lost_a_grant_that_was_never_given():
+    cluster = Cluster(CENTER, TASKS, SPEED, None, 0)
+    one = SchedulerDecisions(cluster, Eager())
+    search = one.register(Application("SEARCH", 5e3), "SEARCH", 1.0)
+    arrive = Arrive(search, 1.0, 0.0)
+    assert one.turn(0.0, [arrive, arrive], may_grant=False).grants == []
+    outcome = one.turn(1.0, [Lose(0)])
+    assert outcome.withdrawn == (0,)
+    assert [grant.requests for grant in outcome.grants] == [(1,)]
+    assert one.turn(2.0, [Lose(1)]).withdrawn == ()  # that one was given
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy_backfill", "edf", "high"])
+def test_a_closed_unit_gets_nothing_whatever_is_asked_of_it(policy):
+    """Neither what takes nothing of it, nor because rounding left its load just below 0."""
+    center = vs.Datacenter.of([("GPU", 0, 0)], TYPES)
+    one = Scheduler(center, policy, affinity=SPEED, task_types=TASKS)
+    nothing, less, more = (one.register(f"{d}", 5e3, 1.0, task_type="SEARCH", demand=d) for d in (0.0, 0.1, 0.4))
+    grants = {}
+    for part in (nothing, less, more):
+        one.new_request(part, 0.0)
+        grants[part] = one.can_issue(0.0).id
+    one.set_up([0], False, 1.0)
+    one.complete(grants[more], 2.0)
+    one.complete(grants[less], 2.0)
+    assert one.load()[0] < 0.0  # 0.1 + 0.4 less 0.4 and 0.1
+    one.new_request(nothing, 3.0)
+    assert one.can_issue(3.0) is None
+    one.set_up([0], True, 4.0)
+    assert one.can_issue(4.0) is not None
+
+
+class Later(OnlinePolicy):
+    """Wants to be asked again in 10 us."""
+
+    @staticmethod
+    def decide(model, state, view):
+        return wait_until(view.now_us + 10.0)
+
+
+@pytest.mark.parametrize("how", ["cancelled", "cancelled and asked"])
+def test_nobody_need_ask_again_when_the_only_request_is_cancelled(how):
+    one = Scheduler(CENTER, Later(), affinity=SPEED, task_types=TASKS)
+    request = one.new_request(one.register("SEARCH", 5e3, 1.0), 1.0)
+    assert one.can_issue(1.0) is None
+    assert one.ask_again_us == 11.0
+    assert one.cancel(request, 2.0)
+    if how == "cancelled and asked":
+        assert one.can_issue(2.0) is None
+    assert one.ask_again_us == np.inf
+
+
+def test_a_turn_is_told_things_in_the_order_of_an_instant():
+    told = [
+        Arrive(0, 1.0, 0.0),
+        SetUp((1, 2), True),
+        Complete(5, 0),
+        Lose(4),
+        SetUp((2, 3), False),
+        Withdraw(9),
+        Complete(3, 1),
+        Complete(3, 0),
+        SetUp((3,), True),
+        Arrive(1, 2.0, 0.0),
+    ]
+    assert in_order(told) == [
+        Withdraw(9),
+        SetUp((2,), False),
+        Complete(3, 1),
+        Complete(3, 0),
+        Complete(5, 0),
+        Lose(4),
+        Arrive(0, 1.0, 0.0),
+        Arrive(1, 2.0, 0.0),
+        SetUp((1, 3), True),
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from("rrrep"), st.integers(0, 3), st.integers(0, 50)), max_size=300))
+def test_leases_are_those_of_a_plain_dictionary(steps):
+    leases, plain = Leases(), {}
+    for what, grant, until_us in steps:
+        if what == "r":
+            leases.set(grant, until_us)
+            plain[grant] = until_us
+        elif what == "e" and grant in plain:
+            leases.end(grant)
+            del plain[grant]
+        elif what == "p" and plain:
+            first_us = min(plain.values())
+            assert plain.pop(leases.pop()) == first_us
+        assert leases.next_us() == min(plain.values(), default=np.inf)
+        assert len(leases) == len(plain)
+
+
+def test_a_lease_that_is_renewed_200_times_is_one_entry():
+    leases = Leases()
+    for n in range(200):
+        leases.set(1, float(n))
+        leases.set(2, 1000.0)
+        assert leases.next_us() == n
+    assert len(leases._order) < 150
+    assert leases.pop() == 1
+    assert leases.next_us() == 1000.0
 
 
 @dataclass(frozen=True)
@@ -263,20 +408,26 @@ def test_a_gang_needs_a_policy_that_tells_applications_apart_and_does_not_overco
     assert apart.register("SEARCH", 5e3, 1.0, gang_size=2) == 0
 
 
-def test_the_policy_is_shown_the_last_event_of_the_instant():
-    one = Scheduler(CENTER, Told(), affinity=SPEED, task_types=TASKS)
+def test_the_policy_is_shown_each_event_of_the_instant():
+    center = vs.Datacenter.of([("GPU", 0, 0)], TYPES)
+    one = Scheduler(center, Told(), affinity=SPEED, task_types=TASKS)
     code = one.register("SEARCH", 5e3, 1.0)
     one.new_request(code, 0.0)
     grant = one.can_issue(0.0)
     assert one._decider.scratch.event.tolist() == [1 + ARRIVAL]
     one.new_request(code, 1.0)
-    one.complete(grant.id, 1.0)
-    one.can_issue(1.0)
-    assert one._decider.scratch.event.tolist() == [1 + FINISH]
+    assert one.can_issue(1.0) is None
+    one.complete(grant.id, 2.0)
     one.new_request(code, 2.0)
-    one.can_issue(3.0)
+    grant = one.can_issue(2.0)
+    assert (grant.requests, grant.issued_us) == ((1,), 2.0)
+    assert one._decider.scratch.event.tolist() == [1 + FINISH]
+    assert one.can_issue(2.0) is None
+    one.complete(grant.id, 3.0)
+    grant = one.can_issue(4.0)
+    assert grant.issued_us == 4.0  # it does not begin before the caller hears of it
     assert one._decider.scratch.event.tolist() == [1 + TIMER]
-    assert one._decider.scratch.jobs == {1: 1, 2: 1}  # that of the first is forgotten
+    assert one._decider.scratch.jobs == {2: 1}  # those that have ended are forgotten
 
 
 def test_scratch_moves_with_its_group():

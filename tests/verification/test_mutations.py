@@ -5,6 +5,7 @@ import json
 from collections import Counter
 
 import pytest
+from rich.console import Console
 
 from verification.mutations import __main__ as command
 from verification.mutations.bench import NEAREST, NOTHING, SUITE, SURVIVED, USAGE, Bench
@@ -72,6 +73,23 @@ def test_files_are_changed_while_a_mutation_is_in_place_and_have_their_old_times
 def test_score(caught, added, equivalent, words):
     one = mutation("", "", "a.py", "x", "y", added=added, equivalent=equivalent)
     assert command.score([command.row("engine", one, caught)]) == f"1 mutations: {words}"
+
+
+def test_scores_are_those_of_each_area_and_of_all(capsys):
+    kinds = [("engine", "nearest tests", ""), ("engine", SURVIVED, ""), ("engine", SURVIVED, "it is the same")]
+    rows = [
+        command.row(area, mutation("", "", "a.py", "x", "y", equivalent=equivalent), caught)
+        for area, caught, equivalent in [*kinds, ("live", "whole suite", "")]
+    ]
+    Console().print(command.scores(rows))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:] == [
+        ["engine", "3", "1", "1", "1", "50", "%"],
+        ["live", "1", "1", "0", "0", "100", "%"],
+        ["all", "4", "2", "1", "1", "67", "%"],
+    ]
+    assert command.main(["--scores"]) == 0
+    assert "all " in capsys.readouterr().out
 
 
 def bench(folder, ended):

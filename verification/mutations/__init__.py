@@ -6,5 +6,6 @@ copy. A mutation that its own tests miss meets the whole default suite; one that
 tests, unless it changes nothing that anyone can see, and is declared so with the reason.
 
 Options: numbers of mutations, to try only those; ``--nearest``, to leave the whole suite out; ``--write``, to renew
-``docs/mutations.json``.
+``docs/mutations.json``; ``--scores``, to print the score of each area in that table and run nothing. The score is the
+share of the mutations that are caught, of those that are not equivalent.
 """

@@ -1,4 +1,4 @@
-"""``python -m verification.mutations [NUMBER]... [--nearest] [--write]``: see the package."""
+"""``python -m verification.mutations [NUMBER]... [--nearest] [--write] [--scores]``: see the package."""
 
 import argparse
 import json
@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.table import Table
 
 import verification.mutations as package
 from verification.mutations.bench import SURVIVED, Bench
@@ -53,6 +56,19 @@ def score(rows: Iterable[dict[str, Any]]) -> str:
     return f"{len(kinds)} mutations: {counts}"
 
 
+def scores(rows: Iterable[dict[str, Any]]) -> Table:
+    """By area, and of all: how many mutations are caught, of those that are not equivalent."""
+    table = Table("area", "mutations", "caught", SURVIVED, "equivalent", "score", box=None)
+    rows = list(rows)
+    for area in [*dict.fromkeys(row["area"] for row in rows), "all"]:
+        kinds = [_kind(row) for row in rows if area in (row["area"], "all")]
+        survived, equivalent = kinds.count(SURVIVED), kinds.count("equivalent")
+        counted = len(kinds) - equivalent
+        score = f"{100 * (counted - survived) / counted:.0f} %" if counted else "-"
+        table.add_row(area, *map(str, (len(kinds), counted - survived, survived, equivalent)), score)
+    return table
+
+
 def _kind(row: dict[str, Any]) -> str:
     if row["caught"] == SURVIVED:
         return "equivalent" if row["equivalent"] else SURVIVED
@@ -65,7 +81,11 @@ def main(words: list[str]) -> int:
     parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER", help="only these mutations, from 1 on")
     parser.add_argument("--nearest", action="store_true", help="leave the whole suite out")
     parser.add_argument("--write", action="store_true", help=f"renew docs/{TABLE.name}")
+    parser.add_argument("--scores", action="store_true", help=f"print the scores in docs/{TABLE.name}, and run nothing")
     chosen = parser.parse_args(words)
+    if chosen.scores:
+        Console().print(scores(json.loads(TABLE.read_text())))
+        return 0
     everything = dict(enumerate(declared(), 1))
     if unknown := [number for number in chosen.numbers if number not in everything]:
         parser.error(f"mutations are numbered 1 to {len(everything)}, not {unknown[0]}")
@@ -80,6 +100,7 @@ def main(words: list[str]) -> int:
             took = f"{time.perf_counter() - since:4.0f} s"
             print(f"{number:3} {took}  {_kind(rows[-1]):11} {area}: {one.meaning}  {test}", flush=True)
         bench.check()
+    Console().print(scores(rows))
     print(f"{score(rows)}; {time.perf_counter() - begun:.0f} s")
     if chosen.write:
         write(rows)

@@ -6,6 +6,7 @@ RULES = "tests/policies/test_contract.py"
 RUNS = "tests/unit/engine/test_simulate.py"
 GANGS = "tests/unit/engine/test_request_gangs.py"
 OUTAGES = "tests/properties/test_outages.py"
+QUOTAS = "tests/unit/engine/test_partitions.py"
 
 MUTATIONS = (
     mutation(
@@ -177,5 +178,16 @@ MUTATIONS = (
         "    if len(state.running[unit]) == 1 and not state.held_by[unit]:\n        load = 0.0\n",
         "",
         added=f"{RULES}::test_a_unit_that_all_tasks_have_left_is_empty_whatever_the_rounding",
+    ),
+    mutation(
+        "a quota that nothing holds any more keeps the rounding of what its tasks held",
+        QUOTAS,
+        "state/quotas.py",
+        "held if state.quota_tasks[quota] > 0 else 0.0",
+        "held",
+        "engine/reference_quotas.py",
+        "self.held[quota] + sign * amount if self.n_tasks[quota] else 0.0",
+        "self.held[quota] + sign * amount",
+        added=f"{QUOTAS}::test_a_quota_that_nothing_holds_is_empty_whatever_the_rounding",
     ),
 )

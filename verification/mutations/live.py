@@ -4,6 +4,8 @@ from verification.mutations.mutation import mutation
 
 CALLS = "tests/unit/test_live.py"
 LEASES = "tests/unit/test_live.py::test_a_late_completion_frees_nobody"
+NOT_GIVEN = "test_a_grant_that_ends_before_it_is_given_is_never_given"
+CORE, CANCEL = "tests/live/test_core.py", "tests/live/test_cancel.py"
 
 MUTATIONS = (
     mutation(
@@ -49,5 +51,85 @@ MUTATIONS = (
         "live/grants.py",
         "max(self._floor_us, self._factor * expected_us)",
         "min(self._floor_us, self._factor * expected_us)",
+    ),
+    mutation(
+        "a grant that is lost before it was given is given all the same",
+        CALLS,
+        "live/grants.py",
+        "            if running.grant in self.ready:\n                self.ready.remove(running.grant)\n",
+        "",
+        added=f"{CALLS}::{NOT_GIVEN}",
+    ),
+    mutation(
+        "a grant whose lease ended before it was given is given all the same",
+        CALLS,
+        "live/grants.py",
+        "            del self.lost_ids[next(iter(self.lost_ids))]\n        if running.grant in self.ready:",
+        "            del self.lost_ids[next(iter(self.lost_ids))]\n        if False:",
+        added=f"{CALLS}::{NOT_GIVEN}",
+    ),
+    mutation(
+        "a lease that is renewed again and again takes more and more room",
+        CALLS,
+        "live/leases.py",
+        "if len(self._order) > 2 * len(self._until) + 64:",
+        "if len(self._order) > 500:",
+        added=f"{CALLS}::test_a_lease_that_is_renewed_200_times_is_one_entry",
+    ),
+    mutation(
+        "a lease that was renewed ends when the first one would have, once there are many",
+        CALLS,
+        "live/leases.py",
+        "while self._order and self._until.get(self._order[0][1]) != self._order[0][0]:",
+        "while self._order and self._order[0][1] not in self._until:",
+        added=f"{CALLS}::test_leases_are_those_of_a_plain_dictionary",
+    ),
+    mutation(
+        "somebody asks again although the only request was cancelled",
+        CALLS,
+        "live/scheduler.py",
+        "timer_us = self._decider.timer_us if self._decider.n_pending else math.inf",
+        "timer_us = self._decider.timer_us",
+        added=f"{CALLS}::test_nobody_need_ask_again_when_the_only_request_is_cancelled",
+    ),
+    mutation(
+        "a closed unit is a full one, so that what takes nothing of it starts there",
+        CALLS,
+        "live/decider.py",
+        "DOWN if row in self.down else",
+        "0.0 if row in self.down else",
+        added=f"{CALLS}::test_a_closed_unit_gets_nothing_whatever_is_asked_of_it",
+    ),
+    mutation(
+        "what arrives at an instant comes before what ends",
+        CALLS,
+        "live/decisions.py",
+        "[*withdrawn, *closed, *ended, *lost, *arrived, *opened]",
+        "[*withdrawn, *closed, *arrived, *ended, *lost, *opened]",
+        added=f"{CALLS}::test_a_turn_is_told_things_in_the_order_of_an_instant",
+    ),
+    mutation(
+        "a manager that starts again numbers its attempts as the first one did",
+        CORE,
+        "live/manager/runs.py",
+        "self._next = self.n_starts << 32",
+        "self._next = 1 << 32",
+        added=f"{CORE}::test_attempts_have_numbers_of_their_own_across_restarts",
+    ),
+    mutation(
+        "that a job was cancelled is forgotten when the manager dies",
+        CANCEL,
+        "live/manager/jobs.py",
+        'bool(row["is_cancelled"])',
+        "False",
+        added=f"{CANCEL}::test_when_the_manager_dies_before_its_agent_was_told",
+    ),
+    mutation(
+        "an agent that was away does not learn what to end",
+        CANCEL,
+        "live/manager/nodes.py",
+        "core.runs.kill(attempt)  # it may not know",
+        "pass",
+        added=f"{CANCEL}::test_while_its_agent_is_away",
     ),
 )

@@ -12,6 +12,9 @@ REQUESTS = "tests/unit/metrics/test_applications.py::test_the_table_is_the_jobs_
 BOUND = "tests/unit/metrics/test_applications.py::test_the_bound_counts_what_does_not_fit"
 RULES = "tests/properties/test_invariants.py"
 PERIODS = "tests/properties/test_placement.py::test_a_server_that_stays_active_wakes_up_once"
+QUOTAS = "tests/unit/metrics/test_waiting_of_quotas.py"
+CONSOLIDATED = f"{USE}::test_consolidated_tasks_draw_the_power_of_one_and_the_unit_idles_while_it_runs_none"
+NO_DEADLINE = "tests/unit/metrics/test_applications.py::test_jobs_without_a_deadline_miss_none"
 
 MUTATIONS = (
     mutation(
@@ -142,5 +145,56 @@ MUTATIONS = (
         "metrics/summary.py",
         "per_j = electricity.pue / J_PER_KWH",
         "per_j = 1.0 / J_PER_KWH",
+    ),
+    mutation(
+        "consolidated tasks each draw the power of their unit",
+        CONSOLIDATED,
+        "metrics/energy.py",
+        "    ran[..., segments.followers] = False\n",
+        "",
+        "metrics/segments.py",
+        "        held[..., self.followers] = 0.0\n",
+        "",
+        added=CONSOLIDATED,
+    ),
+    mutation(
+        "consolidated tasks each hold room of their unit",
+        CONSOLIDATED,
+        "metrics/segments.py",
+        "        held[..., self.followers] = 0.0\n",
+        "",
+        added=CONSOLIDATED,
+    ),
+    mutation(
+        "jobs without a deadline count in the share that missed theirs",
+        NO_DEADLINE,
+        "metrics/summary.py",
+        "counted = np.isfinite(work.deadline_us)",
+        "counted = work.deadline_us > 0",
+        added=NO_DEADLINE,
+    ),
+    mutation(
+        "requests without a deadline miss it if they never end",
+        NO_DEADLINE,
+        "metrics/applications.py",
+        "missed: np.ndarray = np.isfinite(due) & ~(",
+        "missed: np.ndarray = ~(",
+        added=NO_DEADLINE,
+    ),
+    mutation(
+        "each job of a sample stands for as much waiting, however long it waited",
+        "tests/unit/metrics/test_causes.py",
+        "metrics/causes.py",
+        "return rows, counts / MAX_EXPLAINED",
+        "return rows, np.full(len(rows), 1.0 / len(rows))",
+        added="tests/unit/metrics/test_causes.py::test_one_long_wait_stands_for_as_much_as_many_short_ones",
+    ),
+    mutation(
+        "a quota: a task that takes any whole unit needs as much as the largest has",
+        QUOTAS,
+        "metrics/quota_waits.py",
+        '(units["unit_type"] == code)].min()))',
+        '(units["unit_type"] == code)].max()))',
+        added=f"{QUOTAS}::test_a_whole_unit_needs_as_much_as_the_smallest_has",
     ),
 )

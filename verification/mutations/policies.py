@@ -15,6 +15,9 @@ RESOURCES = (
     "tests/policies/test_resource_based.py"
 )
 PLACING = "tests/properties/test_placement.py::test_"
+PREEMPTIVE = "tests/policies/test_preemptive.py"
+DRF = "tests/policies/test_drf.py"
+SCORING = "tests/policies/test_scoring.py::test_scores_and_places_are_those_of_the_definitions"
 
 MUTATIONS = (
     mutation(
@@ -173,5 +176,42 @@ MUTATIONS = (
         "policies/placement/best_fit.py",
         "if not 0 <= self.penalty < math.inf:",
         "if not 0 < self.penalty < math.inf:",
+    ),
+    mutation(
+        "preemption: room that a task of equal rank leaves is not seen",
+        PREEMPTIVE,
+        "policies/preemptive/blocked.py",
+        "if scratch.noted_rank[i % N_NOTED] <= scratch.rank[task]:",
+        "if scratch.noted_rank[i % N_NOTED] < scratch.rank[task]:",
+        added=f"{PREEMPTIVE}::test_room_that_a_task_of_equal_priority_leaves_is_found",
+    ),
+    mutation(
+        "drf: of users with equal shares the one whose task came last goes first",
+        DRF,
+        "policies/online/drf.py",
+        "if best < 0 or share < least:",
+        "if best < 0 or share <= least:",
+        added=f"{DRF}::test_of_users_with_equal_shares_the_oldest_task_starts",
+    ),
+    mutation(
+        "fgd: typical pods end before the type with which they are enough",
+        SCORING,
+        "policies/scoring/fragmentation.py",
+        "np.searchsorted(n_covered, COVERED * n_pods)) + 1]",
+        "np.searchsorted(n_covered, COVERED * n_pods))]",
+    ),
+    mutation(
+        "fgd: of types with equally many pods those that ask for least come first",
+        SCORING,
+        "policies/scoring/fragmentation.py",
+        "ranked = sorted(types, reverse=True)",
+        "ranked = sorted(types, key=lambda one: (-one.n_pods, *one[1:]))",
+    ),
+    mutation(
+        "gpu_packing: a node whose GPUs are all idle counts as one in use",
+        SCORING,
+        "policies/scoring/gpu_packing.py",
+        "if n_idle == n_gpus:",
+        "if n_idle > n_gpus:",
     ),
 )

@@ -11,11 +11,11 @@ from verification.wrong_policies.wrong import Wrong
 from vinesim.formats.study.file import read_study
 from vinesim.model.result import Table
 from vinesim.model.study import Axis
-from vinesim.papers.claim import Kind, Verdict
-from vinesim.papers.item import Item
-from vinesim.papers.registry import chosen
-from vinesim.papers.reproduce import gather
-from vinesim.papers.single import scenario
+from vinesim.reproduction.claim import Kind, Verdict
+from vinesim.reproduction.item import Item
+from vinesim.reproduction.registry import chosen
+from vinesim.reproduction.reproduce import gather
+from vinesim.reproduction.single import scenario
 from vinesim.studies.sweep import Sweep, sweep
 
 

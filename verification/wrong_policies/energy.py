@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from verification.wrong_policies.wrong import Wrong
-from vinesim.papers.energy import speed
 from vinesim.policies.placement.best_fit import BestFit
 from vinesim.policies.placement.blocked_best_fit import AcceleratedBestFit, DivideAndConquerBestFit
 from vinesim.policies.placement.first_fit import FirstFit
@@ -15,6 +14,7 @@ from vinesim.policies.placement.kernels.best_fit import Cost, best_fit, best_fit
 from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.policies.placement.least_loaded import LeastLoadedFirst
 from vinesim.policies.placement.round_robin import RoundRobin
+from vinesim_papers.energy import speed
 
 REPLICATIONS = 2  # of each point: two to tell how much they differ
 

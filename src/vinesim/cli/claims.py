@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from vinesim.papers.claim import Judged, Kind, Verdict
-from vinesim.papers.item import Item
-from vinesim.papers.reproduce import Report
+from vinesim.reproduction.claim import Judged, Kind, Verdict
+from vinesim.reproduction.item import Item
+from vinesim.reproduction.reproduce import Report
 
 COLORS = {Verdict.REPRODUCED: "green", Verdict.PARTLY: "yellow", Verdict.NOT: "bold red"}
 TITLES = {
@@ -76,7 +76,8 @@ def print_hint(judged: Sequence[Judged], n_items: int, out: Path | None) -> None
     else:
         folders = "a folder for each" if n_items > 1 else "its folder"
         console.print(
-            f"{escape(str(out))} has {folders}: figures, claims.json and the results of the runs.", soft_wrap=True
+            f"{escape(str(out))} has {folders}: claims.json, and any figures, tables and sweeps.",
+            soft_wrap=True,
         )
 
 

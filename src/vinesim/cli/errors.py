@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import typer
+
 from vinesim.cli.exit_codes import ExitCode
+from vinesim.cli.stopping import heeded, raising_on
 from vinesim.model.errors import InputError, InputWarning, VineSimError
 
 
@@ -15,11 +18,10 @@ def report_errors(command: Callable[[], Any]) -> int:
     """Call a command and print its errors to standard error. Returns the exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     _tell_log()
-    if sys.stdout is None:  # closed by the caller
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
-            command()
+            with raising_on(*heeded()):
+                command()
         finally:
             sys.stdout.flush()
     except InputError as wrong:
@@ -32,8 +34,7 @@ def report_errors(command: Callable[[], Any]) -> int:
         print(f"vinesim: {wrong}", file=sys.stderr)  # noqa: T201
         return ExitCode.BAD_INPUT
     except KeyboardInterrupt:
-        print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
-        return ExitCode.INTERRUPTED
+        return _interrupted()
     except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return 0
@@ -42,8 +43,17 @@ def report_errors(command: Callable[[], Any]) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return ExitCode.BAD_INPUT
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # Rich and Typer exit with 1
+            return 0
+        if isinstance(end.__context__, typer.Exit) and isinstance(end.__context__.__cause__, KeyboardInterrupt):
+            return _interrupted()  # Typer says nothing
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
+
+
+def _interrupted() -> int:
+    print("vinesim: interrupted", file=sys.stderr)  # noqa: T201
+    return ExitCode.INTERRUPTED
 
 
 class _Told(logging.Handler):

@@ -28,7 +28,7 @@ ODD_DROPPED = 0.1  # of the lines
 def check(done: Imported, on: Scenario | None) -> list[Path]:
     """Check what was imported, on a datacenter if one is known; return the files that were written, with the report."""
     report = done.report
-    report.findings = _findings(done, on)
+    report.findings = [*_findings(done, on), *report.findings]
     share = report.n_dropped / report.n_lines if report.n_lines else 0.0
     words = f"{report.n_dropped:,} of {report.n_lines:,} lines ({share:.1%})"
     report.findings.append(Finding("dropped", words, share >= ODD_DROPPED, {"dropped": report.n_dropped}))

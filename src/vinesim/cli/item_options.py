@@ -29,7 +29,7 @@ class WithItemOptions(TyperCommand):
 @cache
 def item_options() -> dict[str, inspect.Parameter]:
     """Return the inputs of all items by name, as parameters for Typer; one that several items take is one option."""
-    from vinesim.papers.registry import items
+    from vinesim.reproduction.registry import items
 
     helps: dict[str, list[str]] = {}
     kinds: dict[str, type] = {}

@@ -1,4 +1,4 @@
-"""``vinesim live start|stop|drain|resume|add-node|remove-node``: the cluster itself."""
+"""``vinesim live start|stop|drain|resume|restart-node|add-node|remove-node|prune``: the cluster itself."""
 
 import os
 import signal
@@ -21,8 +21,10 @@ def register(app: typer.Typer) -> None:
     app.command("stop")(stop)
     app.command("drain")(drain)
     app.command("resume")(resume)
+    app.command("restart-node")(restart_node)
     app.command("add-node")(add_node)
     app.command("remove-node")(remove_node)
+    app.command("prune")(prune)
 
 
 def start(
@@ -80,13 +82,27 @@ def stop(
         called(folder, "client.stop")
     except LiveError:
         os.kill(pid, signal.SIGTERM)  # there is no manager to ask
-    until_s = time.monotonic() + wait
-    while supervisor_pid(place) == pid:
-        if time.monotonic() > until_s:
-            os.kill(pid, signal.SIGTERM)
-            until_s = time.monotonic() + wait
-        time.sleep(POLL_S)
+    for sign in (None, signal.SIGTERM, signal.SIGKILL):  # the last resort leaves nothing of it
+        if sign is not None:
+            typer.echo(f"it has not ended in {wait:g} s: {sign.name} to process {pid}", err=True)
+            end(pid, sign)
+        until_s = time.monotonic() + wait
+        while supervisor_pid(place) == pid and time.monotonic() < until_s:
+            time.sleep(POLL_S)
+        if supervisor_pid(place) != pid:
+            break
     typer.echo("stopped")
+
+
+def end(pid: int, sign: signal.Signals) -> None:
+    """Send a signal to a supervisor; SIGKILL also to all that it has started."""
+    import contextlib
+
+    from vinesim.live.agent.processes import descendants
+
+    for one in [pid, *(descendants(pid) if sign == signal.SIGKILL else ())]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, sign)
 
 
 def drain(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
@@ -101,12 +117,30 @@ def resume(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None 
     typer.echo(f"{node} gets work")
 
 
+def restart_node(node: str = typer.Argument(..., metavar="NODE"), folder: Path | None = FOLDER) -> None:
+    """Let the agent of a node end all that runs there and begin again, if a unit is stuck. What ran starts again, here
+    or elsewhere; jobs with --at-most-once end as unknown."""
+    called(folder, "client.restart", node=node)
+    typer.echo(f"{node} begins again")
+
+
+def prune(
+    older: str = typer.Option(..., "--older", metavar="TIME", help='How long ago they ended at least, such as "30 d".'),
+    folder: Path | None = FOLDER,
+) -> None:
+    """Forget jobs and requests that ended long ago, and what these jobs have written."""
+    from vinesim.formats.source.quantities import time_us
+
+    found = called(folder, "client.prune", older_us=time_us(older, "--older"))
+    typer.echo(f"{found['n_jobs']:,} jobs and {found['n_requests']:,} requests are forgotten")
+
+
 def add_node(
     node: str = typer.Argument(..., metavar="NODE", help="Its name."),
     units: list[str] = typer.Option(..., "--units", metavar="TYPE=N", help="Its units; repeat for more types."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Add a node to a running cluster. The manager begins anew from the journal; what runs goes on."""
+    """Add a node to a running cluster. The manager begins again from the journal; what runs goes on."""
     called(folder, "client.add", node=node, units=dict(_count(text) for text in units))
     typer.echo(f"{node} joins")
 

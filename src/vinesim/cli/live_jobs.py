@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, folder_of, print_json
+from vinesim.cli.live_session import FOLDER, called, console, folder_of, print_json
 
 JOB = typer.Argument(..., metavar="JOB", help="The job's number.")
 
@@ -190,7 +190,6 @@ def _number(text: str, value: str) -> float:
 
 def _table(jobs: list[dict[str, Any]]) -> None:
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
     from vinesim.formats.source.quantities import time_or_dash
@@ -204,4 +203,4 @@ def _table(jobs: list[dict[str, Any]]) -> None:
         code = "-" if job["exit_code"] is None else str(job["exit_code"])
         starts = str(job["n_attempts"]) + " x" if job["n_attempts"] else "-"
         table.add_row(str(job["id"]), job["name"], job["state"], starts, time_or_dash(took), code, job["why"] or "")
-    Console(highlight=False).print(table)
+    console().print(table)

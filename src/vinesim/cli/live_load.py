@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, folder_of, in_session
+from vinesim.cli.live_session import FOLDER, console, folder_of, in_session, running_folder
 
 if TYPE_CHECKING:
     from vinesim.live.load import Played
@@ -24,14 +24,19 @@ def play(
 ) -> None:
     """Send the requests of a scenario to the cluster at their times, and show the response times."""
     place = folder_of(folder)
-    from vinesim.live.folder import cluster_in
+    from vinesim.live.folder import JOURNAL, cluster_in
+    from vinesim.live.journal import Journal
     from vinesim.live.kernels import load, source_of
     from vinesim.live.load import play as played
+    from vinesim.live.registered import with_registered
     from vinesim.policies.documents import read_scenario
 
-    work, cluster = read_scenario(scenario, set_).workload, cluster_in(place)
+    running_folder(folder)
+    journal = Journal(place / JOURNAL)
+    work, cluster = read_scenario(scenario, set_).workload, with_registered(cluster_in(place), journal)
+    journal.close()
     load(source_of(cluster.kernels), place)
-    kernels = {one.application.name: one.kernel for one in cluster.applications}
+    kernels = {one.application.name: one.kernel for one in cluster.applications if one.kernel}
 
     async def work_in(session: Any) -> "Played":
         return await played(session, work, kernels, speed)
@@ -42,7 +47,6 @@ def play(
 def _print(found: "Played") -> None:
     import numpy as np
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
     from vinesim.formats.source.quantities import format_time_us
@@ -57,8 +61,8 @@ def _print(found: "Played") -> None:
             continue
         numbers = [done.mean(), *(np.percentile(done, q, method="inverted_cdf") for q in (50, 99, 100))]
         table.add_row(name, f"{len(all_us):,}", *(format_time_us(float(one)) for one in numbers))
-    console = Console(highlight=False)
-    console.print(table)
-    for kind, n in found.failures.items():
-        console.print(f"{n:,} {kind}")
-    console.print(f"sent at most {format_time_us(found.late_us)} late")
+    terminal = console()
+    terminal.print(table)
+    for (kind, why), n in found.failures.items():
+        terminal.print(f"{n:,} {kind}: {why}")
+    terminal.print(f"sent at most {format_time_us(found.late_us)} late")

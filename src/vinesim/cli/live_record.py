@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, folder_of, print_json
+from vinesim.cli.live_session import FOLDER, console, folder_of, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -27,15 +27,18 @@ def record(
     write_scenario(out, found.scenario)
     write_result(out / RESULT, found.result)
     n = found.scenario.workload.n_jobs
+    unknown = f"; {found.n_unknown:,} of applications that nobody declares are left out" if found.n_unknown else ""
     left_out = f"; {found.n_left_out:,} that failed, were dropped or cancelled are left out" if found.n_left_out else ""
-    typer.echo(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}")
+    typer.echo(f"{n:,} requests: {out / SCENARIO}, {out / RESULT}{left_out}{unknown}")
 
 
 def validate(
+    replications: int = typer.Option(20, min=1, metavar="N", help="Simulations with other draws of dispatch times."),
     as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON and nothing else."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Simulate the requests of a live run, and print what was measured and what was simulated side by side."""
+    """Simulate the requests of a live run, and print what was measured and what was simulated side by side. Each
+    dispatch of a simulation is drawn from those that were measured; the last column has what each of them took."""
     place = folder_of(folder)
     from dataclasses import asdict
 
@@ -44,21 +47,20 @@ def validate(
     from vinesim.live.validation import validate as validated
 
     found = recorded(place)
-    lines = validated(found)
+    lines = validated(found, replications)
     if as_json:
         print_json([asdict(line) for line in lines])
         return
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=SIMPLE, pad_edge=False)
-    for title in ("", "measured", "simulated", "with each dispatch"):
+    for title in ("", "measured", "simulated", f"least to largest of {replications}", "with each dispatch"):
         table.add_column(title, justify="right" if title else "left")
     for line in lines:
-        values = (line.measured, line.simulated, line.in_full)
+        values = (line.measured, line.simulated, line.low, line.high, line.in_full)
         words = [format_time_us(v) if line.unit == "us" else f"{v:,.3g} {line.unit}".strip() for v in values]
-        table.add_row(line.what, *words)
-    console = Console(highlight=False)
-    console.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
-    console.print(table)
+        table.add_row(line.what, *words[:2], f"{words[2]} to {words[3]}", words[4])
+    terminal = console()
+    terminal.print(f"{found.scenario.workload.n_jobs:,} requests, policy {found.scenario.policy}")
+    terminal.print(table)

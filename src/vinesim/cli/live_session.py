@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from vinesim.live.client import Session
 
 FOLDER = typer.Option(
@@ -67,6 +69,13 @@ def called(given: Path | None, op: str, **content: Any) -> dict[str, Any]:
         return {name: value for name, value in answer.items() if name not in ("op", "n")}
 
     return dict(in_session(given, work))
+
+
+def console() -> "Console":
+    """Return where tables are printed. Names are text: nothing in them is markup or a picture."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 def print_json(value: Any) -> None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vinesim.cli.live_session import FOLDER, called, in_session, print_json, running_folder
+from vinesim.cli.live_session import FOLDER, called, console, in_session, print_json, running_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+SHOWN = 10  # reasons of failures
 
 
 def register(app: typer.Typer) -> None:
@@ -29,18 +31,28 @@ def status(
     if as_json:
         print_json(found)
         return
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.print(_engine(found))
+    terminal = console()
+    for line in _lines(found):
+        terminal.print(line)
     for part in _tables(found, None):
-        console.print(part)
+        terminal.print(part)
 
 
-def _engine(found: dict[str, Any]) -> str:
-    """Which policy decides, and how it runs."""
+def _lines(found: dict[str, Any]) -> list[str]:
+    """Which policy decides and how it runs, how old the manager is, and whether it waits for nodes."""
+    from vinesim.formats.source.quantities import format_time_us
+
     why = f", because {found['engine_why']}" if found["engine_why"] else ""
-    return f"policy {found['policy']}, engine {found['engine']}{why}"
+    manager = found["manager"]
+    n, age = manager["n_starts"], format_time_us(manager["age_us"])
+    lines = [
+        f"policy {found['policy']}, engine {found['engine']}{why}",
+        f"manager {manager['pid']}, up for {age}; start {n} of this cluster",
+    ]
+    if found["is_recovering"]:
+        awaited = ", ".join(node["name"] for node in found["nodes"] if node["state"] == "silent")
+        lines.append(f"recovering: nothing is granted until {awaited} has come back or its lease has ended")
+    return lines
 
 
 def top(
@@ -53,13 +65,15 @@ def top(
 
     from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     async def work(session: Any) -> None:
         before, n = None, 0
-        with Live(auto_refresh=False) as screen:
+        with Live(auto_refresh=False, console=console()) as screen:
             while True:
                 found = await session.call("client.status")
-                screen.update(Group(*_tables(found, before)), refresh=True)
+                lines = [Text(line) for line in _lines(found)]
+                screen.update(Group(*lines, *_tables(found, before)), refresh=True)
                 before, n = (time.monotonic(), found["counters"]), n + 1
                 if n == times:
                     return
@@ -94,7 +108,7 @@ def _tables(found: dict[str, Any], before: Any) -> list["Table"]:
     for title in ("node", "state", "epoch", "units", "running"):
         nodes.add_column(title)
     for node in found["nodes"]:
-        running = ", ".join(f"unit {unit}" for unit, _ in node["running"]) or "-"
+        running = "\n".join(map(_running, node["running"])) or "-"
         nodes.add_row(node["name"], node["state"], str(node["epoch"]), str(node["n_units"]), running)
     queues = Table(box=SIMPLE, pad_edge=False)
     queues.add_column("application")
@@ -113,4 +127,27 @@ def _tables(found: dict[str, Any], before: Any) -> list["Table"]:
         if found[name]:
             words = " / ".join(format_time_us(found[name][p]) for p in ("p50", "p99"))
             counters.add_row(name.removesuffix("_us") + " time p50 / p99, recent", words, "")
-    return [nodes, queues, counters]
+    return [nodes, queues, counters, *_failures(found["failures"])]
+
+
+def _running(one: dict[str, Any]) -> str:
+    """What runs on a unit, and for how long."""
+    from vinesim.formats.source.quantities import format_time_us
+
+    ending = f", ending: {one['ending']}" if one["ending"] else ""
+    return f"unit {one['unit']}: {one['what']} for {format_time_us(one['age_us'])}{ending}"
+
+
+def _failures(found: list[dict[str, Any]]) -> list["Table"]:
+    """Why requests and jobs have failed, the most frequent reasons first."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    if not found:
+        return []
+    table = Table(box=SIMPLE, pad_edge=False)
+    for title in ("failures", "application or job", "reason"):
+        table.add_column(title, justify="right" if title == "failures" else "left")
+    for one in found[:SHOWN]:
+        table.add_row(f"{one['count']:,}", one["application"], one["why"])
+    return [table]

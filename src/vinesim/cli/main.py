@@ -19,9 +19,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from vinesim.model.version import VERSION
+        from vinesim.model.version import code_version
 
-        typer.echo(f"vinesim {VERSION}")
+        typer.echo(f"vinesim {code_version()}")
         raise typer.Exit
 
 
@@ -59,8 +59,8 @@ for command in COMMANDS:
 OBJECTS_BETWEEN_COLLECTIONS = 50_000  # by default 700, and loading the modules of a command makes 100,000 that stay
 
 
-def main() -> None:
-    """Run the command line; every input error becomes one message and exit code 2."""
+def run() -> int:
+    """Run the command line and return its exit code; every input error becomes one message and exit code 2."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"
@@ -70,4 +70,4 @@ def main() -> None:
     code = report_errors(app)
     if "duckdb" not in sys.modules:  # it reports objects that are frozen as leaks
         gc.freeze()  # the process ends: looking through all objects for cycles would take a fifth of a small run
-    sys.exit(code)
+    return code

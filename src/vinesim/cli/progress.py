@@ -12,6 +12,7 @@ import typer
 
 from vinesim.cli.exit_codes import ExitCode
 from vinesim.cli.stopping import message_printer
+from vinesim.model.python_file import same_folder
 
 SHOW_AFTER_S = 1.0
 GRACE_S = 5.0
@@ -48,7 +49,8 @@ def watching(n_tasks: int, quiet: bool) -> Iterator[tuple[Callable[[Any], bool],
 
     before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield on_progress, message_printer(line.console, quiet)
+        with same_folder():
+            yield on_progress, message_printer(line.console, quiet)
     except KeyboardInterrupt as stopped_at_once:
         line.hide()
         where = "".join(f"; {note}" for note in getattr(stopped_at_once, "__notes__", ()))

@@ -16,16 +16,20 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     ctx: typer.Context,
-    ids: list[str] = typer.Argument(None, metavar="ID...", help="Such as fig11, table4, text; or a paper: vinesim."),
+    ids: list[str] = typer.Argument(
+        None,
+        metavar="ID...",
+        help="Such as fig11, table4, text; a paper: vinesim; or the folder of a paper of your own.",
+    ),
     as_list: bool = typer.Option(False, "--list", help="List what can be reproduced."),
     every: bool = typer.Option(False, "--all", help="Reproduce all papers."),
     as_json: bool = typer.Option(False, "--json", help="Print the claims as JSON and nothing else."),
-    out: Path = typer.Option(None, metavar="DIR", help="Write figures, claims and results to one folder per ID."),
+    out: Path = typer.Option(None, metavar="DIR", help="Write claims, figures and numbers to one folder per ID."),
     workers: int = typer.Option(None, metavar="N", help="Number of processes; default: as many as are worthwhile."),
 ) -> None:
     """Reproduce figures, tables and statements of the papers: run the experiments and judge every claim."""
     from vinesim.model.errors import InputError, Problem
-    from vinesim.papers.registry import chosen, items
+    from vinesim.reproduction.registry import chosen, items
 
     if as_list:
         _print_list(list(items().values()) if not ids else chosen(ids), as_json)
@@ -43,7 +47,7 @@ def reproduce(
 
 def _with_files(wanted: list[Any], named: list[str], given: dict[str, Any]) -> list[Any]:
     """Return the items without those that need files of which none is given, unless they are named; say which."""
-    from vinesim.papers.inputs import files_of
+    from vinesim.reproduction.inputs import files_of
 
     found = []
     for item in wanted:
@@ -58,8 +62,8 @@ def _with_files(wanted: list[Any], named: list[str], given: dict[str, Any]) -> l
 def _reproduce(wanted: list[Any], as_json: bool, out: Path | None, workers: int | None, given: dict[str, Any]) -> None:
     from vinesim.cli.claims import print_hint, print_report
     from vinesim.cli.claims_progress import following
-    from vinesim.papers.inputs import inputs_of
-    from vinesim.papers.reproduce import prepare, reproduce, to_json
+    from vinesim.reproduction.inputs import inputs_of
+    from vinesim.reproduction.reproduce import prepare, reproduce, to_json
 
     inputs = inputs_of(wanted, given)
     if out is not None:
@@ -91,7 +95,7 @@ def _print_list(wanted: list[Any], as_json: bool) -> None:
     if as_json:
         import json
 
-        from vinesim.papers.claim import Kind
+        from vinesim.reproduction.claim import Kind
 
         counts = {"claims": Kind.CLAIM, "findings": Kind.FINDING, "given": Kind.GIVEN}
         rows = [

@@ -24,7 +24,7 @@ from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.result import Outcome, Result, Table
 from vinesim.model.scenario import Scenario
 from vinesim.model.streams import stream
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.policies.contract import BatchPolicy, OnlinePolicy, Plan, Policy, title_of
 from vinesim.policies.identity import content_id, policy_content
 from vinesim.policies.registry import resolve
@@ -72,7 +72,7 @@ def simulate(
         raise placed(failed, scenario, on_message) from None
     outcome = attempt.outcome(ended)
     provenance = {
-        "version": VERSION,
+        "version": code_version(),
         "seed": scenario.seed,
         "policy": title_of(policy),
         "options": {item.name: getattr(policy, item.name) for item in fields(policy)},

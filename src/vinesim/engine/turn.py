@@ -183,11 +183,12 @@ def run_turn(
     sees_every_event,
     may_grant,
 ):
-    """Do the operations, then ask the policy until it wants nothing more. Returns why it stopped, and the number of
-    answers.
+    """Do the operations, and ask the policy after each event until it wants nothing more, as a run does; it sees that
+    more comes at this instant until the last. Without an event it is asked once. Returns why it stopped, and the number
+    of answers.
 
-    A policy that sees every event is asked after each, and told that more may follow at this instant. ``answers`` and
-    ``requests`` have room for all tasks of the window.
+    If nothing may be granted yet, only a policy that sees every event is asked, and more may still come after the last
+    one. ``answers`` and ``requests`` have room for all tasks of the window.
     """
     model, state, scratch = by_reference(model_arrays), by_reference(state_arrays), by_reference(scratch_arrays)
     window = by_reference(window_arrays)
@@ -195,11 +196,11 @@ def run_turn(
     asks_when_full = may_overcommit or sees_every_event
     n_answers, n_requests = np.int64(0), np.int64(0)
     event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
-    n_operations = operations.shape[0]
+    n_operations, is_over = operations.shape[0], False
     for i in range(n_operations + 1):
-        is_told = i < n_operations
+        is_event = i < n_operations
         forget_places(model, state)
-        if is_told:
+        if is_event:
             one = operations[i]
             kind = one.kind
             if kind in (OPEN, CLOSE):
@@ -226,14 +227,16 @@ def run_turn(
                 unit = np.int64(free(model, state, task))
             else:
                 event = np.int64(one.number)
-            if not sees_every_event:
+            if not (may_grant or sees_every_event):
                 continue
-            window.job_arrival_us[run.next_job] = run.now_us
-        elif not may_grant:
+            is_over = may_grant and i == n_operations - 1
+            window.job_arrival_us[run.next_job] = np.inf if is_over else run.now_us
+        elif is_over or not may_grant:
             break
         view = View(run.now_us, event, unit, job, task, options, scratch)
-        must_ask = is_told
+        must_ask = is_event and sees_every_event
         while must_ask or (run.n_pending > 0 and (asks_when_full or run.n_with_room > 0)):
+            must_ask = False
             forget_found(model, state)
             action = decide(model, state, view)
             if action.kind == NOTHING:
@@ -258,9 +261,8 @@ def run_turn(
             for member in range(chosen + 1, end):
                 note_member(state, window, member, member - chosen, answers[n_answers])
                 n_answers += 1
-        if is_told:
-            window.job_arrival_us[run.next_job] = np.inf
-            event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
-        elif run.n_pending == 0:
+        window.job_arrival_us[run.next_job] = np.inf
+        event, unit, job, task = np.int64(TIMER), np.int64(-1), np.int64(-1), np.int64(-1)
+        if run.n_pending == 0:
             run.timer_us = np.inf
     return GO_ON, n_answers

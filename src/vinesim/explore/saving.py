@@ -7,7 +7,7 @@ from typing import Any
 from vinesim.explore.controls import Control
 from vinesim.explore.state import Changes, Explored, override
 from vinesim.formats.plan.file import plan
-from vinesim.formats.study.text import as_yaml
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.model.errors import InputError, Problem
 
 MOST_LABELS = 25  # of a choice in a plan

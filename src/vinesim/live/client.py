@@ -10,38 +10,20 @@ import contextlib
 import itertools
 import math
 import uuid
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from vinesim.live.address import Address
-from vinesim.live.wire.connection import Connection, connected
+from vinesim.live.answers import LiveError, Offer, Offers, result_of
+from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection, connected
 from vinesim.live.wire.handshake import Refused
-from vinesim.live.wire.messages import packed
-from vinesim.model.errors import InputError, Problem, VineSimError
+from vinesim.live.wire.messages import SENDABLE, WrongMessage, packed, unpacked
+from vinesim.model.errors import InputError, Problem
 
 AGAIN_S = 0.1
 PATIENCE_S = 60.0  # how long a client tries to reach the manager
 REFUSED_S = 3.0  # how long a new one tries if it is refused: by then a manager that was about to end is gone
 ANY_BYTES = 2**31
-
-
-class LiveError(VineSimError):
-    """A request or a call that the cluster did not serve. ``kind``: busy, wrong, failed, dropped, cancelled, lost."""
-
-    def __init__(self, kind: str, why: str):
-        super().__init__(f"{kind}: {why}" if kind not in ("wrong", "failed") else why)
-        self.kind, self.why = kind, why
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A grant of an application that asks for itself: which of its requests start now, and where."""
-
-    id: int
-    keys: tuple[str, ...]  # of the requests, the oldest first
-    places: tuple[tuple[int, int, int, str], ...]  # unit, rack, shelf, processor type; one per gang member
 
 
 class Session:
@@ -52,11 +34,10 @@ class Session:
         self._address, self.id = address, uuid.uuid4().hex
         self._connection: Connection | None = None
         self._numbers, self._keys = itertools.count(1), itertools.count(1)
-        self._calls: dict[int, tuple[dict[str, Any], asyncio.Future[Any]]] = {}
-        self._requests: dict[str, tuple[dict[str, Any], asyncio.Future[Any]]] = {}
+        self._calls: dict[int, tuple[bytes, asyncio.Future[Any]]] = {}  # with the message, to send it again
+        self._requests: dict[str, tuple[bytes, asyncio.Future[Any]]] = {}
         self._issued: dict[int, asyncio.Future[Any]] = {}
-        self._offers: dict[str, deque[Offer]] = {}
-        self._offered = asyncio.Event()
+        self.offers = Offers()
         self._confirm: list[str] = []
         self._is_closed = self._was_connected = False
         self._welcome: asyncio.Future[dict[str, Any]] | None = None  # awaited while it connects
@@ -112,21 +93,25 @@ class Session:
             task_type=task_type or name,
             demand=float(demand),
         )
-        return ApplicationClient(self, name, kernel)
+        return self.application(name)
 
     def application(self, name: str) -> "ApplicationClient":
         """Return an application that the cluster file declares, or that another client has registered."""
-        return ApplicationClient(self, name, "")
+        return ApplicationClient(self, name)
 
     # --- calls ---
 
     async def call(self, op: str, **content: Any) -> dict[str, Any]:
-        """Make a call and return its answer; it is made again if the connection breaks. Raises :class:`LiveError`."""
-        if self._lost is not None:
-            raise self._lost
+        """Make a call and return its answer; it is made again if the connection breaks, and is carried out once.
+        Raises :class:`LiveError`, or :class:`InputError` for content that cannot be sent."""
+        self._check_not_lost()
         n = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        message = {"op": op, "n": n, **content}
+        message = self._packed(op, {"op": op, "n": n, **content})
+        try:
+            unpacked(message)
+        except WrongMessage as wrong:
+            raise InputError([Problem(op, SENDABLE, str(wrong))]) from None
         self._calls[n] = (message, answer)
         self._say(message)
         try:
@@ -134,13 +119,12 @@ class Session:
         finally:
             self._calls.pop(n, None)
 
-    def send_request(self, application: str, payload: Any, size: float) -> tuple[str, asyncio.Future[Any]]:
+    def send_request(self, application: str, payload: bytes | None, size: float) -> tuple[str, asyncio.Future[Any]]:
         """Send a request. Returns its key, and the future of its answer."""
-        if self._lost is not None:
-            raise self._lost
+        self._check_not_lost()
         key = str(next(self._keys))
-        message = {"op": "client.request", "key": key, "application": application, "size": size, "payload": payload}
-        self._check_size("request, payload", payload)
+        content = {"key": key, "application": application, "size": size, "payload": payload}
+        message = self._packed("request", {"op": "client.request", **content})
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._requests[key] = (message, answer)
         self._say(message)
@@ -149,35 +133,46 @@ class Session:
     def cancel(self, key: str) -> None:
         """Give up a request."""
         self._requests.pop(key, None)
-        self._say({"op": "client.cancel", "key": key})
+        self._say(packed({"op": "client.cancel", "key": key}))
 
-    def forget(self, key: str) -> None:
-        """Stop sending a request again after the connection broke: it is over."""
-        self._requests.pop(key, None)
-
-    async def offer(self, application: str) -> Offer:
-        """Wait for the next grant of an application."""
-        while not self._offers.get(application):
-            self._offered.clear()
-            await self._offered.wait()
-        return self._offers[application].popleft()
+    def forget(self, keys: Sequence[str]) -> None:
+        """Stop sending requests again after the connection broke: they are over."""
+        for key in keys:
+            self._requests.pop(key, None)
 
     async def issue(self, grant: int, kernel: str, payloads: list[Any]) -> list[Any]:
         """Send the payloads of a grant, and return the results."""
+        self._check_not_lost()
+        content = {"grant": grant, "kernel": kernel, "payloads": [self.content("payload", one) for one in payloads]}
+        message = self._packed("issue", {"op": "client.issue", **content})
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._check_size("issue, payloads", payloads)
         self._issued[grant] = answer
-        self._say({"op": "client.issue", "grant": grant, "kernel": kernel, "payloads": payloads})
+        self._say(message)
         try:
             results: list[Any] = await answer
             return results
         finally:
             self._issued.pop(grant, None)
 
-    def _check_size(self, where: str, payload: Any) -> None:
-        if (n := len(packed(payload))) > self.limit_bytes:
-            expected = f"at most {self.limit_bytes:,} bytes"
-            raise InputError([Problem(where, expected, f"{n:,}", "Send a reference to it instead.")])
+    def content(self, where: str, value: Any) -> bytes:
+        """Return a payload as it is sent. Raises :class:`InputError`."""
+        return self._packed(where, value, overhead=0)
+
+    def _packed(self, where: str, value: Any, overhead: int = OVERHEAD_BYTES) -> bytes:
+        """Return a message as bytes, at most the cluster's limit and what is allowed beyond. Raises
+        :class:`InputError`."""
+        try:
+            data = packed(value)
+        except TypeError as wrong:
+            raise InputError([Problem(where, SENDABLE, str(wrong))]) from None
+        if len(data) > (most := self.limit_bytes + overhead):
+            remedy = "Send a reference to it instead."
+            raise InputError([Problem(where, f"at most {most:,} bytes", f"{len(data):,}", remedy)])
+        return data
+
+    def _check_not_lost(self) -> None:
+        if self._lost is not None:
+            raise self._lost
 
     # --- the connection ---
 
@@ -199,7 +194,7 @@ class Session:
                     raise LiveError("lost", f"{self._address}: {wrong}") from None
                 await asyncio.sleep(AGAIN_S)
         for message, _ in [*self._calls.values(), *self._requests.values()]:
-            connection.send(message)
+            connection.send_packed(message)
 
     async def _hello(self, connection: Connection) -> None:
         """Say who this is. Raises :class:`OSError` if the connection breaks before the answer."""
@@ -219,9 +214,7 @@ class Session:
             if not self._welcome.done():
                 self._welcome.set_exception(ConnectionResetError(why))
             return  # who waits for the welcome tries again
-        for answer in self._issued.values():
-            if not answer.done():
-                answer.set_exception(LiveError("lost", "the manager ended while the grant was carried out"))
+        self._fail(self._issued.values(), LiveError("lost", "the manager ended while the grant was carried out"))
         self._again = asyncio.get_running_loop().create_task(self._reconnect())
 
     async def _reconnect(self) -> None:
@@ -232,14 +225,19 @@ class Session:
 
     def _fail_all(self, why: LiveError) -> None:
         self._lost = why
-        for answer in [*(a for _, a in self._calls.values()), *(a for _, a in self._requests.values())]:
+        open_ones = [*self._calls.values(), *self._requests.values()]
+        self._fail([*(answer for _, answer in open_ones), *self._issued.values()], why)
+        self._requests.clear()
+        self.offers.lose(why)
+
+    def _fail(self, answers: Iterable[asyncio.Future[Any]], why: LiveError) -> None:
+        for answer in answers:
             if not answer.done():
                 answer.set_exception(why)
-        self._requests.clear()
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _say(self, message: bytes) -> None:
         if self._connection is not None and self._connection.is_open:
-            self._connection.send(message)
+            self._connection.send_packed(message)
 
     def _received(self, _: Connection, message: dict[str, Any]) -> None:
         op = message["op"]
@@ -248,17 +246,27 @@ class Session:
         elif op == "answer":
             self._result(message)
         elif op == "granted":
-            places = tuple((p[0], p[1], p[2], p[3]) for p in message["places"])
-            offer = Offer(message["grant"], tuple(message["keys"]), places)
-            self._offers.setdefault(message["application"], deque()).append(offer)
-            self._offered.set()
-        elif op in ("results", "withdrawn"):
+            self._granted(message)
+        elif op == "results":
             answer = self._issued.get(message["grant"])
             if answer is not None and not answer.done():
-                if op == "results":
-                    answer.set_result([_content(one) for one in message["results"]])
-                else:
-                    answer.set_exception(LiveError("failed", message["why"]))
+                answer.set_result([result_of(one) for one in message["results"]])
+        elif op == "withdrawn":
+            self._withdrawn(message)
+
+    def _granted(self, message: dict[str, Any]) -> None:
+        """A grant; it is said again when the connection was broken, perhaps of one that is known."""
+        is_new = message["grant"] not in self.offers and all(key in self._requests for key in message["keys"])
+        if is_new:
+            places = tuple((p[0], p[1], p[2], p[3]) for p in message["places"])
+            self.offers.add(message["application"], Offer(message["grant"], tuple(message["keys"]), places))
+
+    def _withdrawn(self, message: dict[str, Any]) -> None:
+        """A grant is lost, and with it its requests: whoever waits for its results, or for the grant, gets an error."""
+        why = LiveError("failed", message["why"], message["keys"])
+        self.forget(message["keys"])
+        self._fail([self._issued[id] for id in (message["grant"],) if id in self._issued], why)
+        self.offers.withdraw(message["grant"], why)
 
     def _answered(self, message: dict[str, Any]) -> None:
         if message["n"] == 0 and self._welcome is not None and not self._welcome.done():
@@ -278,30 +286,32 @@ class Session:
         if not self._confirm:
             asyncio.get_running_loop().call_soon(self._flush)
         self._confirm.append(message["key"])
-        _, answer = self._requests.pop(message["key"], ({}, None))
+        _, answer = self._requests.pop(message["key"], (b"", None))
         if answer is None or answer.done():
             return
-        if "error" in message:
-            answer.set_exception(LiveError(message["error"], message["why"]))
+        found = result_of(message)
+        if isinstance(found, LiveError):
+            found.keys = (message["key"],)
+            answer.set_exception(found)
         else:
-            answer.set_result(message["result"])
+            answer.set_result(found)
 
     def _flush(self) -> None:
         keys, self._confirm = self._confirm, []
         if keys:
-            self._say({"op": "client.confirm", "keys": keys})
+            self._say(packed({"op": "client.confirm", "keys": keys}))
 
 
 class ApplicationClient:
     """An application of this client."""
 
-    def __init__(self, session: Session, name: str, kernel: str):
-        self._session, self.name, self._kernel = session, name, kernel
+    def __init__(self, session: Session, name: str):
+        self._session, self.name = session, name
 
     async def request(self, payload: Any, size: float = 1.0) -> Any:
-        """Send a request, and return the result of its kernel. Raises :class:`LiveError`. If the waiting task is
-        cancelled, so is the request."""
-        key, answer = self._session.send_request(self.name, payload, size)
+        """Send a request, and return the result of its kernel. Raises :class:`LiveError`, and :class:`InputError` for
+        a payload that cannot be sent. If the waiting task is cancelled, so is the request."""
+        key, answer = self._session.send_request(self.name, self._session.content("payload", payload), size)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -311,14 +321,20 @@ class ApplicationClient:
     def new_request(self, size: float = 1.0) -> str:
         """newRequestNotification: a request has arrived; its data stays here. Returns its key."""
         key, answer = self._session.send_request(self.name, None, size)
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # known by its grant, or withdrawn
+        answer.add_done_callback(self._refused)
         return key
 
+    def _refused(self, answer: asyncio.Future[Any]) -> None:
+        """Tell who waits for a grant that a request gets none."""
+        why = None if answer.cancelled() else answer.exception()
+        if isinstance(why, LiveError) and why.keys:  # else the session is lost, which ends its wait too
+            self._session.offers.add(self.name, why)
+
     async def can_issue(self) -> Offer:
-        """canIssueRequests: wait for the go-ahead for some requests. It is this application's until ``complete``."""
-        offer = await self._session.offer(self.name)
-        for key in offer.keys:
-            self._session.forget(key)
+        """canIssueRequests: wait for the go-ahead for some requests. It is this application's until ``complete``.
+        Raises :class:`LiveError` if requests get none: its ``keys`` say which."""
+        offer = await self._session.offers.take(self.name)
+        self._session.forget(offer.keys)
         return offer
 
     async def issue(self, offer: Offer, kernel: str, payloads: list[Any]) -> list[Any]:
@@ -329,12 +345,6 @@ class ApplicationClient:
     async def complete(self, offer: Offer) -> bool:
         """requestComplete: the requests of a grant are done. Returns False if the grant was withdrawn before."""
         return bool((await self._session.call("client.complete", grant=offer.id))["is_in_time"])
-
-
-def _content(one: Any) -> Any:
-    if isinstance(one, dict) and "error" in one:
-        return LiveError("failed", one["error"])
-    return one.get("results", one.get("result")) if isinstance(one, dict) else one
 
 
 @contextlib.asynccontextmanager

@@ -13,7 +13,7 @@ from vinesim.engine.binding import bound_turn
 from vinesim.engine.compiling import announce_compilation
 from vinesim.engine.contract import BROKEN, BrokenContract, asked, broken
 from vinesim.live.columns import along_groups
-from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp
+from vinesim.live.decisions import Arrive, Complete, Lose, Operation, Outcome, SetUp, in_order
 from vinesim.live.grant import Grant, Place
 from vinesim.live.registration import Cluster, Registration, compiled, registration
 from vinesim.live.renumbering import kept, moved_scratch, moved_state, moved_window
@@ -241,8 +241,9 @@ class CompiledDecisions:
         return list(self._running)
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
-        """Tell the policy what has happened, then ask it until it grants nothing more."""
-        outcome = Outcome()
+        """Tell the policy what has happened, and ask it until it grants nothing more."""
+        outcome, operations = Outcome(), in_order(operations)
+        lost = self._lose_ready({one.grant for one in operations if isinstance(one, Lose)})
         if self._state is None:
             for one in operations:
                 assert isinstance(one, SetUp)  # nothing else is possible without an application
@@ -261,13 +262,19 @@ class CompiledDecisions:
         run["now_us"] = self._now_us = now_us
         n_answers = self._do(rows, may_grant)
         grants, given_up = self._answered(n_answers, now_us)
-        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), tuple(given_up[NOTHING])
+        outcome.dropped, outcome.withdrawn = tuple(given_up[DROP]), (*given_up[NOTHING], *lost)
         if may_grant:
             outcome.grants, self._ready = self._ready + grants, []
         else:
             self._ready += grants
-        outcome.ask_again_us = float(run["timer_us"][0])
+        outcome.ask_again_us = float(run["timer_us"][0]) if run["n_pending"][0] else math.inf
         return outcome
+
+    def _lose_ready(self, lost: set[int]) -> list[int]:
+        """Forget grants that were never given to anybody. Returns their requests."""
+        found = [number for grant in self._ready if grant.id in lost for number in grant.requests]
+        self._ready = [grant for grant in self._ready if grant.id not in lost]
+        return found
 
     def _do(self, rows: list[tuple[Any, ...]], may_grant: bool) -> int:
         """Let the turn do these operations. Returns the number of answers."""

@@ -18,12 +18,13 @@ from vinesim.model.application import Application
 from vinesim.model.errors import InputError, PolicyError, Problem
 from vinesim.model.streams import stream_seed
 from vinesim.policies.contract import OnlinePolicy, title_of
-from vinesim.state.layout import ARRIVAL, DROP, DROPPED, FINISH, OUTAGE, PENDING, TIMER, Action, View
+from vinesim.state.layout import ARRIVAL, DOWN, DROP, DROPPED, FINISH, OUTAGE, PENDING, TIMER, Action, View
 from vinesim.state.scratch import plain_options
 
 
 class Decider:
-    """A policy and the requests that it knows: it is told what happens and asked what starts."""
+    """A policy and the requests that it knows. As in a run, it is asked after each event what starts: about the last
+    event of an instant when the caller wants grants, about the others when the next one comes."""
 
     def __init__(self, policy: OnlinePolicy, cluster: Cluster, grants: Grants):
         self.policy, self.cluster, self._grants = policy, cluster, grants
@@ -40,6 +41,8 @@ class Decider:
         self.dropped: deque[int] = deque(maxlen=RECENT)  # not yet reported
         self.ended: list[int] = []  # tasks to remove once the policy has seen the next event
         self.timer_us = math.inf
+        self.is_asked = True  # the policy was asked about the last event until it wanted nothing more
+        self.must_ask = False  # it sees every event, and was not asked about the last one at all
         self.down: set[int] = set()  # rows of units that are down
         self.model: Any = None
         self.state: Any = None
@@ -48,6 +51,7 @@ class Decider:
 
     def pass_to(self, now_us: float) -> None:
         """Advance the time; what the policy saw of the last instant is over."""
+        self.close()
         self.now_us = float(now_us)
         if self.state is not None:
             self.state.now_us = self.now_us
@@ -72,6 +76,7 @@ class Decider:
 
     def arrive(self, application: int, size: float, arrived_us: float) -> int:
         """Add a request that is pending from now on. Returns its number."""
+        self.report()
         one, group = self.registered[application], self.groups[application]
         due_us = one.deadline_us(arrived_us, size)
         wanted = [one.requests.get(name, 0.0) for name in self.resources]
@@ -83,6 +88,7 @@ class Decider:
 
     def finish(self, task: int) -> None:
         """Note that a task is done, with those that were started together with it."""
+        self.report()
         unit = self.state.task_unit[task]
         ended = self.state.free(task)
         self.happened(FINISH, unit=unit, task=task)
@@ -92,10 +98,12 @@ class Decider:
         """Free the grant's units. The policy sees that time has passed, not that a task has finished; one with queues
         of its own sees the end, because it counts what runs."""
         for task in running.leads.values():
+            self.report()
             ended = self.state.free(task)
             if self.policy.takes_back:
                 self.happened(FINISH, unit=self.state.task_unit[task], task=task)
             self.ended += ended
+        self.report()
         self.happened(TIMER)
 
     def cancel(self, job: int) -> bool:
@@ -103,6 +111,9 @@ class Decider:
         if self.state is None or job not in self.requests.job_left or self.policy.keeps_tasks:
             return False
         first = self.requests.job_first[job]
+        if self.state.task_unit[first] != PENDING:
+            return False
+        self.report()
         if self.state.task_unit[first] != PENDING:
             return False
         self.state.pending.remove(first)
@@ -113,6 +124,7 @@ class Decider:
 
     def set_up(self, units: list[int], is_up: bool) -> None:
         """Open or close units, by their rows in the datacenter; the policy is asked as after an outage."""
+        self.report()
         self.down = self.down - set(units) if is_up else self.down | set(units)
         if self.state is not None:
             self._close_down()
@@ -121,12 +133,13 @@ class Decider:
     def _close_down(self) -> None:
         """Close the units that are down, and open the others."""
         for unit, row in enumerate(self.model.unit_order.tolist()):
-            self.state.unit_open[unit] = 0.0 if row in self.down else float(self.model.unit_capacity[unit])
+            self.state.unit_open[unit] = DOWN if row in self.down else float(self.model.unit_capacity[unit])
 
     def register(
         self, application: Application, task_type: str, demand: float, requests: Mapping[str, float] | None = None
     ) -> int:
         """Add an application. Returns its number. Raises :class:`InputError`."""
+        self.close()
         one = registration(self.cluster, self.policy, application, task_type, demand, requests)
         registered = [*self.registered, one]
         model, groups = compiled(self.cluster, registered, self.policy)
@@ -165,10 +178,11 @@ class Decider:
     def see(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
         """Set what the policy sees from now on; tasks that ended before can be removed."""
         self._forget_ended()
+        self.is_asked, self.must_ask = True, False
         self.view = View(self.now_us, event, unit, job, task, self.options, self.scratch)
 
     def see_again(self) -> None:
-        """Make the view anew after everything was restored."""
+        """Make the view again after everything was restored."""
         if self.state is not None:
             self.view = View(self.now_us, TIMER, -1, -1, -1, self.options, self.scratch)
 
@@ -197,33 +211,58 @@ class Decider:
                 getattr(self.scratch, name).clear()
 
     def happened(self, event: int, unit: int = -1, job: int = -1, task: int = -1) -> None:
-        """Handle an event: a policy that sees every event is asked, and told that more may follow."""
+        """Show an event to the policy; it is asked about it later."""
         self.see(event, unit, job, task)
-        if not self.policy.sees_every_event:
+        self.is_asked, self.must_ask = False, self.policy.sees_every_event
+
+    def report(self) -> None:
+        """Ask the policy about the last event if it was not asked, as another one may follow at the same instant."""
+        if self.is_asked:
             return
         self.state.is_more_to_come = True
-        while (action := self._ask()).task >= 0:
+        while (action := self._next()) is not None:
             grant = self._act(action)
             if grant is not None:
                 self._grants.ready.append(grant)
         self.state.is_more_to_come = False
-        self.see(TIMER)  # it has heard of the event; what is asked from now on is not that event again
+        self.see(TIMER)
+
+    def close(self) -> None:
+        """End what the policy is shown of the last event. If nobody wanted grants then, only a policy that sees every
+        event is asked: what another one would start now would start before the caller knows of it."""
+        if self.policy.sees_every_event:
+            self.report()
+        elif not self.is_asked:
+            self.see(TIMER)
 
     def decided(self, application: int | None) -> Grant | None:
         """Ask the policy until it starts something; undo what it did for an application other than ``application``."""
-        while self._may_ask():
-            before = None if application is None else (copy_of(self.scratch), self.state.random_state)
-            action = self._ask()
-            if action.task < 0:
-                return None
+        while True:
+            before = None if application is None else (copy_of(self.scratch), self.state.random_state, self.must_ask)
+            action = self._next()
+            if action is None:
+                break
             if before is not None and action.n_tasks > 0 and self._application_of(action) != application:
                 vars(self.scratch).update(before[0])
                 self.state.random_state = before[1]
+                self.must_ask = before[2]
                 return None
             grant = self._act(action)
             if grant is not None:
                 return grant
+        if not self.is_asked:
+            self.see(TIMER)  # it has been asked about the event; what is asked from now on is not that event again
         return None
+
+    def _next(self) -> Action | None:
+        """Ask the policy what it does next; None if it does nothing, or need not be asked."""
+        if not (self.must_ask or self._may_ask()):
+            return None
+        self.must_ask = False
+        action = self._ask()
+        if self.n_pending == 0:
+            self.timer_us = math.inf
+        return action if action.task >= 0 else None
 
     def _may_ask(self) -> bool:
         if self.state is None or not self.state.pending:

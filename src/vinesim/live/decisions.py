@@ -60,6 +60,22 @@ class Withdraw:
 Operation = Arrive | Complete | Lose | SetUp | Withdraw
 
 
+def in_order(operations: Sequence[Operation]) -> list[Operation]:
+    """Return the operations of a turn in the order in which a run handles the events of one instant: what ends, in the
+    order in which it was started, before what arrives. Units close before anything can start on them, and open last;
+    of several changes of a unit the last one counts."""
+    if len(operations) < 2:
+        return list(operations)
+    is_up = {unit: one.is_up for one in operations if isinstance(one, SetUp) for unit in one.units}
+    down, up = (tuple(sorted(unit for unit, value in is_up.items() if value == wanted)) for wanted in (False, True))
+    ended = sorted((one for one in operations if isinstance(one, Complete)), key=lambda one: one.grant)
+    withdrawn = [one for one in operations if isinstance(one, Withdraw)]
+    lost = [one for one in operations if isinstance(one, Lose)]
+    arrived = [one for one in operations if isinstance(one, Arrive)]
+    closed, opened = ([SetUp(units, value)] if units else [] for units, value in ((down, False), (up, True)))
+    return [*withdrawn, *closed, *ended, *lost, *arrived, *opened]
+
+
 @dataclass
 class Outcome:
     """What follows from a turn."""
@@ -67,7 +83,7 @@ class Outcome:
     numbers: list[int] = field(default_factory=list)  # of the requests that arrived, in order
     grants: list[Grant] = field(default_factory=list)
     dropped: tuple[int, ...] = ()  # requests that the policy gave up
-    withdrawn: tuple[int, ...] = ()  # requests that waited, and do not any more
+    withdrawn: tuple[int, ...] = ()  # requests that waited, and do not any more; also of grants lost before given
     ask_again_us: float = math.inf  # when to call again if nothing happens
 
 
@@ -123,8 +139,9 @@ class SchedulerDecisions:
 
     def turn(self, now_us: float, operations: Sequence[Operation], may_grant: bool = True) -> Outcome:
         """Tell the scheduler, then ask it until it grants nothing more."""
-        scheduler, outcome, withdrawn = self._scheduler, Outcome(), []
-        for operation in operations:
+        scheduler, outcome = self._scheduler, Outcome()
+        withdrawn: list[int] = []
+        for operation in in_order(operations):
             if isinstance(operation, Arrive):
                 arrived_us = min(operation.arrived_us, now_us)
                 number = scheduler.new_request(operation.application, now_us, operation.size, arrived_us=arrived_us)
@@ -132,11 +149,14 @@ class SchedulerDecisions:
             elif isinstance(operation, Complete):
                 scheduler.complete(operation.grant, now_us, operation.unit)
             elif isinstance(operation, Lose):
+                withdrawn += scheduler.lost_unreported(operation.grant)
                 scheduler.lose(operation.grant, now_us)
             elif isinstance(operation, SetUp):
                 scheduler.set_up(operation.units, operation.is_up, now_us)
             elif scheduler.cancel(operation.request, now_us):
                 withdrawn.append(operation.request)
+            if not may_grant:
+                scheduler.close_event()
         while may_grant and (grant := scheduler.can_issue(now_us)) is not None:
             outcome.grants.append(grant)
         outcome.dropped, outcome.withdrawn = scheduler.dropped(), tuple(withdrawn)

@@ -14,6 +14,7 @@ from vinesim.formats.results.folder import write_result
 from vinesim.live.folder import JOURNAL, cluster_in
 from vinesim.live.journal import Journal
 from vinesim.live.record import NO_NETWORK, check_units, provenance
+from vinesim.live.registered import with_registered
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.outage import Outage
@@ -45,6 +46,7 @@ def write_history(folder: Path, job: int, out: Path, now_us: float = 0.0) -> tup
     """
     cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
     try:
+        cluster = with_registered(cluster, journal)
         state = journal.one("SELECT state FROM jobs WHERE id = ?", job)
         if state is None:
             raise InputError([Problem("vinesim live explain", "the number of a job", str(job))])

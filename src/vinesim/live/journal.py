@@ -1,4 +1,5 @@
-"""The journal: what must survive the manager, in SQLite. One transaction per turn of the manager's loop.
+"""The journal: what must survive the manager, in SQLite. One transaction per turn of the manager's loop, in which each
+message is a step of its own: all that it writes is kept, or nothing.
 
 A job is written before its submission is answered, an attempt before its grant leaves, an end before its unit is free.
 The write-ahead log survives the death of the process; a power failure may take the last transactions unless
@@ -8,6 +9,7 @@ The write-ahead log survives the death of the process; a power failure may take 
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,19 @@ CREATE TABLE decisions (id INTEGER PRIMARY KEY CHECK (id = 1), time_us REAL NOT 
 CREATE TABLE turns (id INTEGER PRIMARY KEY, time_us REAL NOT NULL, content BLOB NOT NULL);
 ALTER TABLE requests ADD COLUMN number INTEGER;
 """
-STEPS = (SCHEMA, OPENINGS, DECISIONS)  # what each version has added
+CALLS = """
+CREATE TABLE applications (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE answers (
+  client TEXT NOT NULL, n INTEGER NOT NULL, time_us REAL NOT NULL, content BLOB NOT NULL, PRIMARY KEY (client, n)
+) WITHOUT ROWID;
+ALTER TABLE requests ADD COLUMN why TEXT;
+ALTER TABLE jobs ADD COLUMN is_cancelled INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN name TEXT;
+UPDATE jobs SET name = CASE WHEN json_valid(spec) THEN json_extract(spec, '$.name') END;
+CREATE INDEX jobs_name ON jobs (name);
+CREATE INDEX attempts_job ON attempts (job);
+"""
+STEPS = (SCHEMA, OPENINGS, DECISIONS, CALLS)  # what each version has added
 VERSION = len(STEPS)
 
 
@@ -51,7 +65,7 @@ class Journal:
         self._db.row_factory = sqlite3.Row
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute(f"PRAGMA synchronous={'FULL' if is_synchronous else 'NORMAL'}")
-        self._is_open = False
+        self._is_open = self._is_in_step = self._is_step_open = False
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version < VERSION:
             self._db.executescript(f"BEGIN; {''.join(STEPS[version:])} PRAGMA user_version={VERSION}; COMMIT")
@@ -63,7 +77,25 @@ class Journal:
         if not self._is_open:
             self._db.execute("BEGIN IMMEDIATE")
             self._is_open = True
+        if self._is_in_step and not self._is_step_open:
+            self._db.execute("SAVEPOINT step")
+            self._is_step_open = True
         return int(self._db.execute(statement, values).lastrowid or 0)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Keep all that is written inside, or nothing of it after an error."""
+        self._is_in_step = True
+        try:
+            yield
+        except BaseException:
+            if self._is_step_open:
+                self._db.execute("ROLLBACK TO step")
+            raise
+        finally:
+            if self._is_step_open:
+                self._db.execute("RELEASE step")
+            self._is_in_step = self._is_step_open = False
 
     def commit(self) -> None:
         """Keep what was written since the last commit."""
@@ -87,6 +119,30 @@ class Journal:
     def set(self, name: str, value: Any) -> None:
         """Set a value that is no row of a table, such as the time at which the cluster first started."""
         self.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, json.dumps(value))
+
+    def prune(self, before_us: float) -> tuple[int, int]:
+        """Forget the jobs and requests that ended before a time. Returns how many of each. The last job stays, because
+        the number of the next one follows from it."""
+        self.write(
+            "DELETE FROM jobs WHERE ended_us < ? AND state NOT IN ('waiting', 'running') "
+            "AND id < (SELECT max(id) FROM jobs)",
+            before_us,
+        )
+        n_jobs = self._n_changed()
+        for table in ("attempts", "transitions"):
+            self.write(f"DELETE FROM {table} WHERE job NOT IN (SELECT id FROM jobs)")  # noqa: S608
+        self.write("DELETE FROM requests WHERE ended_us < ?", before_us)
+        n_requests = self._n_changed()
+        self.write(
+            "DELETE FROM node_changes WHERE time_us < ? "
+            "AND id NOT IN (SELECT max(id) FROM node_changes WHERE time_us < ? GROUP BY node)",
+            before_us,
+            before_us,
+        )
+        return n_jobs, n_requests
+
+    def _n_changed(self) -> int:
+        return int(self.one("SELECT changes() AS n")["n"])
 
     def latest_us(self) -> float:
         """Return the time of the last entry; 0 if there is none."""

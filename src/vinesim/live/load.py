@@ -9,6 +9,7 @@ import numpy as np
 
 from vinesim.live.client import LiveError, Session
 from vinesim.live.kernels import payload_for
+from vinesim.live.manager.failures import first_line
 from vinesim.model.application import application_names
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
@@ -19,7 +20,7 @@ class Played:
     """What clients saw: by application, the response time of each request, infinite if it failed."""
 
     response_us: dict[str, list[float]] = field(default_factory=dict)
-    failures: dict[str, int] = field(default_factory=dict)  # by kind
+    failures: dict[tuple[str, str], int] = field(default_factory=dict)  # by kind and reason
     late_us: float = 0.0  # how much later than planned the last request was sent, at worst
 
 
@@ -57,5 +58,6 @@ async def _one(session: Session, name: str, payload: Any, size: float, played: P
         await session.application(name).request(payload, size)
         response_us = (loop.time() - begin_s) * 1e6
     except LiveError as wrong:
-        played.failures[wrong.kind] = played.failures.get(wrong.kind, 0) + 1
+        reason = wrong.kind, first_line(wrong.why)
+        played.failures[reason] = played.failures.get(reason, 0) + 1
     played.response_us.setdefault(name, []).append(response_us)

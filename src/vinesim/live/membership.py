@@ -7,8 +7,9 @@ marked: so the units of all other nodes keep their numbers, which the journal an
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from vinesim.formats.cluster.file import expected_name
+from vinesim.formats.source.yaml_source import YamlSource
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.live.folder import CLUSTER, cluster_in
 from vinesim.model.errors import InputError, Problem
 
@@ -18,6 +19,9 @@ DRAFT = "cluster.draft.yaml"
 def add_node(folder: Path, name: str, units: dict[str, int]) -> None:
     """Add a node to the cluster file of a folder. Raises :class:`InputError`, and leaves the file as it was, for a name
     that is or was in use, or types that the cluster does not have."""
+
+    if (expected := expected_name(name)) is not None:
+        raise InputError([Problem("node", expected, repr(name))])
 
     def change(nodes: list[dict[str, Any]]) -> None:
         cluster = cluster_in(folder)
@@ -44,10 +48,10 @@ def remove_node(folder: Path, name: str) -> None:
 
 def _change(folder: Path, change: Any) -> None:
     """Change the list of nodes, if what follows is a right cluster file."""
-    document = yaml.safe_load((folder / CLUSTER).read_text())
+    document = YamlSource(folder / CLUSTER).data
     for place, node in enumerate(document["nodes"]):
         node.setdefault("shelf", place)  # the default, said, so that it stays
     change(document["nodes"])
-    (folder / DRAFT).write_text(yaml.safe_dump(document, sort_keys=False))
+    (folder / DRAFT).write_text(as_yaml(document), encoding="utf-8")
     cluster_in(folder, DRAFT)
     (folder / DRAFT).replace(folder / CLUSTER)

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,12 @@ POLL_S = 0.25
 RESTARTS = 1000  # of a manager or an agent, before Ray gives it up
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": False}
 OBJECT_STORE_BYTES = 80 * 2**20
-HEALTH = {  # Ray finds a frozen node in seconds instead of half a minute
+SETTINGS = {  # of our own Ray: it finds a frozen node in seconds instead of half a minute
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_timeout_ms": "1000",
     "RAY_health_check_initial_delay_ms": "1000",
     "RAY_health_check_failure_threshold": "5",
+    "RAY_worker_niceness": "0",  # else manager, agents, kernels and jobs run at niceness 15, behind all other programs
 }
 
 
@@ -83,11 +85,7 @@ def supervise(folder: Path) -> None:
         placed, seen = {node.name for node in cluster.nodes}, 0
         while not ended.is_set() and not _is_over(hosts[0]):
             if seen != (seen := (folder / CLUSTER).stat().st_mtime_ns):
-                for node in cluster_in(folder).nodes:
-                    if node.name not in placed:
-                        add(node.name)
-                        placed.add(node.name)
-                        hosts.append(_agent(folder, node.name))
+                hosts += _joined(folder, placed, add)
             ended.wait(POLL_S)
         until_s = time.monotonic() + cluster.limits.lease_us / 1e6
         while not ended.is_set() and time.monotonic() < until_s and not all(map(_is_over, hosts)):
@@ -102,6 +100,20 @@ def _hosts(folder: Path, cluster: Cluster) -> list[Any]:
     log_file = str(folder / "logs" / "manager.jsonl")
     hosts = [_placed(_actor(), first).remote("manager", log_file, manager, folder)]
     return [*hosts, *(_agent(folder, node.name) for node in cluster.nodes if not node.is_removed)]
+
+
+def _joined(folder: Path, placed: set[str], add: Callable[[str], None]) -> list[Any]:
+    """Start an agent for each node that has joined. What goes wrong with one is no harm to the cluster that runs."""
+    found = []
+    for node in cluster_in(folder).nodes:
+        if node.name not in placed:
+            placed.add(node.name)
+            try:
+                add(node.name)
+                found.append(_agent(folder, node.name))
+            except Exception:
+                log.error("a node could not be placed", exc_info=True, extra={"node": node.name})
+    return found
 
 
 def _actor() -> Any:
@@ -173,7 +185,7 @@ def _started(folder: Path, cluster: Cluster) -> Any:
 
     place = Path(tempfile.mkdtemp(prefix="vinesim-"))  # 0700; sockets need a short path
     (place / "ray").mkdir()  # Ray notes its address there, and creates the folder only later
-    os.environ |= HEALTH | {"RAY_AUTH_TOKEN_PATH": str(_ray_token(folder)), "RAY_TMPDIR": str(place)}
+    os.environ |= SETTINGS | {"RAY_AUTH_TOKEN_PATH": str(_ray_token(folder)), "RAY_TMPDIR": str(place)}
     local = None
     try:
         local = Local()

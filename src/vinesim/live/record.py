@@ -2,28 +2,32 @@
 
 The scenario's requests arrive when they arrived, with their sizes. Each has the time that it took on the type where it
 ran (its share, if it was consolidated), and on other types the median of its application there. What a grant takes
-beyond its execution is the overhead, the median by application and type.
+beyond its execution is the overhead, the median by application and type; ``drawn`` gives each request one of those that
+were measured.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from vinesim.engine.simulate import result_of
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.formats.source.yaml_writer import as_yaml
+from vinesim.live.dispatch import Dispatches, waiting_at
 from vinesim.live.folder import JOURNAL, cluster_in
 from vinesim.live.journal import Journal
+from vinesim.live.registered import with_registered
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.network import Network
 from vinesim.model.result import ExitReason, Outcome, Result
 from vinesim.model.scenario import Scenario
 from vinesim.model.speed_curves import curves_of
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.model.workload import NO_PREFERENCE, Workload
 from vinesim.policies.identity import content_id
 
@@ -40,27 +44,35 @@ class Recorded:
     result: Result
     in_full: Scenario  # the same requests; each grant takes what it took in all, and the policy expects what it did
     n_left_out: int  # requests that failed, were dropped or cancelled
+    n_unknown: int  # requests that are left out because nothing says what their application is
+    dispatches: Dispatches
+
+    def drawn(self, replication: int) -> Scenario:
+        """Return the same requests with other dispatches, drawn from those that were measured."""
+        random = np.random.default_rng([self.scenario.seed, replication])
+        times_us = self.scenario.workload.times_us
+        assert times_us is not None
+        times_us = times_us + self.dispatches.draw(times_us.shape[1], random)
+        return replace(self.scenario, workload=replace(self.scenario.workload, times_us=times_us), overhead_us=None)
 
 
 def record(folder: Path) -> Recorded:
     """Return the live run of a cluster's folder. Raises :class:`InputError` if no request was processed."""
     cluster, journal = cluster_in(folder), Journal(folder / JOURNAL)
+    cluster = with_registered(cluster, journal)
     rows = [dict(row) for row in journal.rows("SELECT * FROM requests ORDER BY arrival_us, number, id")]
     journal.close()
-    done = [row for row in rows if row["outcome"] == "done" and row["execution_us"] is not None]
+    ran = [row for row in rows if row["outcome"] == "done" and row["execution_us"] is not None]
+    names = [one.application.name for one in cluster.applications]
+    done = [row for row in ran if row["application"] in names]
     if not done:
-        raise InputError([Problem(str(folder), "a cluster that has processed requests", "none")])
+        raise InputError([Problem(str(folder), "a cluster that has processed requests", _instead(rows))])
     kinds = cluster.datacenter.unit_type
     columns = {name: np.array([row[name] for row in done]) for name in done[0]}
     begin_us = columns["arrival_us"].min()
     for name in ("arrival_us", "issued_us", "ended_us", "deadline_us"):
         columns[name] = columns[name] - begin_us
-    names = [one.application.name for one in cluster.applications]
-    code = np.array([names.index(name) if name in names else -1 for name in columns["application"].tolist()])
-    if (code < 0).any():
-        unknown = sorted(set(columns["application"][code < 0].tolist()))
-        expected = "requests of the applications of the cluster file"
-        raise InputError([Problem(str(folder), expected, f"also {', '.join(unknown)}", "Declare them there.")])
+    code = np.array([names.index(name) for name in columns["application"].tolist()])
     _check_single(folder, cluster, np.unique(code))
     check_units(folder, cluster, columns["unit"].max())
     unit_type = kinds[columns["unit"].astype(int)]
@@ -100,13 +112,36 @@ def record(folder: Path) -> Recorded:
     )
     made_by = provenance(cluster, outcome.end_us)
     result = result_of(scenario, outcome, lambda: {**made_by, "content_id": content_id(scenario)})
-    return Recorded(scenario, result, in_full, len(rows) - len(done))
+    dispatches = Dispatches(
+        code,
+        unit_type,
+        columns["size"],
+        waiting_at(columns["issued_us"], columns["arrival_us"]),
+        _beyond(columns) / n_consolidated[batch],
+    )
+    return Recorded(scenario, result, in_full, len(rows) - len(ran), len(ran) - len(done), dispatches)
+
+
+def _beyond(columns: dict[str, Any]) -> np.ndarray:
+    """[N] us: what the grant of each request took beyond its execution."""
+    return np.maximum(columns["ended_us"] - columns["issued_us"] - columns["execution_us"], 0.0)
+
+
+def _instead(rows: list[dict[str, Any]]) -> str:
+    """Say how requests ended where none was processed, with the most frequent reason of each end."""
+    ends = Counter(row["outcome"] for row in rows)
+    found = []
+    for outcome, n in ends.most_common():
+        reasons = Counter(row["why"] for row in rows if row["outcome"] == outcome and row["why"])
+        why = "".join(f" ({n_of:,} of them: {reason})" for reason, n_of in reasons.most_common(1))
+        found.append(f"{n:,} {'processed by their clients' if outcome == 'done' else outcome}{why}")
+    return "; ".join(found) or "none"
 
 
 def provenance(cluster: Cluster, took_us: float) -> dict[str, Any]:
     """Return what a result says of where it comes from."""
     return {
-        "version": VERSION,
+        "version": code_version(),
         "seed": cluster.seed,
         "policy": str(cluster.policy),
         "options": dict(cluster.options),
@@ -136,7 +171,7 @@ def check_units(folder: Path, cluster: Cluster, last: int) -> None:
 
 def _overhead(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, unit_type: np.ndarray) -> np.ndarray:
     """[P, T] us: what a grant took beyond its execution; the median."""
-    beyond_us = np.maximum(columns["ended_us"] - columns["issued_us"] - columns["execution_us"], 0.0)
+    beyond_us = _beyond(columns)
     table = np.full(cluster.affinity.shape, float(np.median(beyond_us)))
     for a, one in enumerate(cluster.applications):
         t = [kind.name for kind in cluster.task_types].index(one.task_type)
@@ -214,7 +249,7 @@ def _workload(cluster: Cluster, columns: dict[str, Any], code: np.ndarray, times
 
 
 def write_scenario(folder: Path, scenario: Scenario) -> None:
-    """Write the scenario as a file with a workload beside it, for ``vinesim run`` and sweeps."""
+    """Write the scenario as a file and a workload next to it, for ``vinesim run`` and sweeps."""
     folder.mkdir(parents=True, exist_ok=True)
     types, tasks = scenario.datacenter.processor_types, scenario.workload.task_types
     write_workload(folder / WORKLOAD, scenario.workload, types)
@@ -249,7 +284,7 @@ def write_scenario(folder: Path, scenario: Scenario) -> None:
         "options": dict(scenario.options or {}),
         "seed": scenario.seed,
     }
-    (folder / SCENARIO).write_text(yaml.safe_dump(json.loads(json.dumps(document)), sort_keys=False, width=120))
+    (folder / SCENARIO).write_text(as_yaml(json.loads(json.dumps(document))), encoding="utf-8")
 
 
 def _type(one: Any) -> dict[str, Any]:

@@ -29,9 +29,10 @@ class Scheduler:
 
     It runs the policy's code from the simulator, as plain Python, and does no input or output. Each call is given the
     time, us, which must not go back; or the scheduler has a ``clock`` and reads it itself, so that several threads need
-    not agree on an order. Report all events of one instant before calling ``can_issue``, as
-    the simulator does. Every grant has a lease, so units whose completion is never reported become free again. Calls
-    may come from several threads; each is atomic. Memory grows only with the pending and running requests.
+    not agree on an order. Report all events of one instant before calling ``can_issue``, what ends before what arrives,
+    as the simulator does: the policy is asked after each, and sees until the last that more comes. Every
+    grant has a lease, so units whose completion is never reported become free again. Calls may come from several
+    threads; each is atomic. Memory grows only with the pending and running requests.
 
     ``affinity`` [P, T] is operations (size) per us of each processor type for each task type, ``overhead_us`` [P, T] is
     added once per leader; both as in :class:`~vinesim.model.scenario.Scenario`. A lease is
@@ -245,6 +246,17 @@ class Scheduler:
                 self._changed.notify_all()
             return running is not None
 
+    def lost_unreported(self, grant: int) -> tuple[int, ...]:
+        """Return the requests of a grant that no call has returned yet."""
+        with self._lock:
+            return next((one.requests for one in self._grants.ready if one.id == grant), ())
+
+    def close_event(self) -> None:
+        """End what the policy is shown of the last event, as nothing may be granted now. One that sees every event is
+        asked about it, and sees that more may come."""
+        with self._lock:
+            self._decider.close()
+
     def cancel(self, request: int, now_us: float | None = None) -> bool:
         """Withdraw a request that waits. Returns False if it has started, ended, or was dropped. Also if the policy
         keeps tasks in its scratch, because it does not expect that they go: then the request starts all the same."""
@@ -289,7 +301,8 @@ class Scheduler:
         """When to call ``can_issue`` again if nothing else happens: when a lease ends, or when the policy's timer is
         due. Infinite if never."""
         with self._lock:
-            return min(self._decider.timer_us, self._grants.next_us)
+            timer_us = self._decider.timer_us if self._decider.n_pending else math.inf
+            return min(timer_us, self._grants.next_us)
 
     @property
     def n_pending(self) -> int:
@@ -325,6 +338,7 @@ class Scheduler:
     def save(self) -> bytes:
         """Return everything that it knows: applications, requests, grants, leases, and what the policy has learned."""
         with self._lock:
+            self._decider.close()
             return saved(self._decider, self._grants)
 
     def restore(self, data: bytes) -> None:

@@ -18,13 +18,13 @@ from vinesim.live.manager.core import Core
 from vinesim.live.manager.metrics import MetricsPort
 from vinesim.live.manager.server import Server
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("vinesim.live.serve")  # also as a program
 NO_MANAGER_S = 0.1
 FAILED = 70  # exit code of a manager whose turn raised
 
 
 async def manager(folder: Path) -> None:
-    """Serve the cluster of a folder until it is stopped. When its nodes change, it begins anew from the journal."""
+    """Serve the cluster of a folder until it is stopped. When its nodes change, it begins again from the journal."""
     while not await _is_over(folder):
         log.info("nodes have changed")
 
@@ -38,7 +38,9 @@ async def _is_over(folder: Path) -> bool:
     if started_s is None:
         started_s = time.time()
         journal.set("started_s", started_s)
-    core = Core(cluster, component(cluster), journal, ClusterClock(started_s, journal.latest_us()), folder)
+    clock = ClusterClock(started_s, journal.latest_us(), journal.get("clock"))
+    journal.set("clock", clock.keep())
+    core = Core(cluster, component(cluster), journal, clock, folder)
     stop = asyncio.Event()
     server = Server(core, token, stop.set)
     server.failed.add_done_callback(lambda _: stop.set())

@@ -101,8 +101,8 @@ def nodes_by_type(center: Datacenter, application: Application | None) -> np.nda
     if application is not None and application.nodes:
         inside = np.isin(place, [rack * center.n_shelves + shelf for rack, shelf in application.nodes])
         place, kind = place[inside], kind[inside]
-    found = np.unique(np.stack([kind.astype(np.int64), place]), axis=1)[0]
-    return np.bincount(found, minlength=len(center.processor_types))
+    n_types = len(center.processor_types)
+    return np.bincount(distinct(place * n_types + kind) % n_types, minlength=n_types)
 
 
 def wrong_applications(
@@ -110,7 +110,8 @@ def wrong_applications(
 ) -> list[Problem]:
     """What is wrong with applications beside a workload, a datacenter and the affinities [P, T]."""
     problems, names = [], [a.name for a in applications]
-    places = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True))
+    are_named = any(application.nodes for application in applications)
+    places = set(zip(center.rack.tolist(), center.shelf.tolist(), strict=True)) if are_named else set()
     for i, application in enumerate(applications):
         if application.name in names[:i]:
             problems.append(Problem(f"applications[{i}]", "each application once", repr(application.name)))

@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -13,12 +14,23 @@ from vinesim.model.errors import InputError, Problem
 
 _LOG = logging.getLogger(__name__)
 _folders: set[str] = set()  # of the files that have been loaded
+_in_packages: set[str] = set()  # the modules of packages in these folders that the files have imported
 
 
 def split_file(name: str) -> tuple[str, str]:
     """Split ``file.py:Name`` into the file and ``:Name``; the file is empty for a registered name."""
     file, colon, kind = name.rpartition(":") if ".py:" in name else (name, "", "")
     return (file, colon + kind) if file.endswith(".py") else ("", name)
+
+
+@contextmanager
+def same_folder() -> Iterator[None]:
+    """Return to the working folder whatever the code in between does, so that relative names keep their meaning."""
+    before = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = lambda _: "") -> ModuleType:
@@ -34,18 +46,22 @@ def load_file(path: Path, what: str, remedy: Callable[[BaseException], str] = la
     module.__file__ = str(path)
     beside = str(path.absolute().parent)
     _folders.add(beside)
-    for other in [m for m in sys.modules.values() if _is_in(m, _folders)]:
-        del sys.modules[other.__name__]  # helpers beside it may have been edited too
+    helpers = {m.__name__ for m in sys.modules.values() if _is_in(m, _folders)} | _in_packages
+    for name in helpers & sys.modules.keys():
+        del sys.modules[name]  # they may have been edited too
+    known = set(sys.modules)
     sys.modules[module_name] = module
     sys.path.insert(0, beside)
     try:  # not by Python's importer: its cache considers a file unchanged if its time in whole seconds is
-        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
+        with same_folder():
+            exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102
     except (Exception, SystemExit) as wrong:
         line = getattr(wrong, "lineno", None) or line_in(wrong, path)
         words = f"{type(wrong).__name__}: {wrong}"
         raise InputError([Problem(f"{path}:{line}", "a Python file that loads", words, remedy(wrong))]) from wrong
     finally:
         sys.path.remove(beside)
+        _in_packages.update(name for name in sys.modules.keys() - known if _is_of_package_in(name, beside))
     return module
 
 
@@ -53,6 +69,13 @@ def _is_in(module: Any, folders: set[str]) -> bool:
     """Whether a module's file lies directly in one of the folders."""
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and _folder_of(file) in folders and module is not sys.modules.get("__main__")
+
+
+def _is_of_package_in(name: str, folder: str) -> bool:
+    """Whether a module is part of a package that lies directly in the folder, unless packages are installed there."""
+    places = getattr(sys.modules.get(name.partition(".")[0]), "__path__", ())
+    is_beside = any(os.path.dirname(os.path.abspath(place)) == folder for place in places)
+    return is_beside and os.path.basename(folder) not in ("site-packages", "dist-packages")
 
 
 def _folder_of(file: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 from vinesim.formats.results.folder import to_json
 from vinesim.formats.scenario.keys import moved
 from vinesim.formats.source.files import replacing
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.formats.study.file import scenario_source
-from vinesim.formats.study.text import as_yaml
 from vinesim.model.expression import Expression
 from vinesim.plans.answer import Answer, Row
 from vinesim.plans.candidate import Candidate

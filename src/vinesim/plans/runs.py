@@ -56,7 +56,7 @@ class Runs:
         files = [file for file in run_files(folder) if is_whole(file)] if (folder / RUNS).is_dir() else []
         self.store = Store(folder, text, [], self._own_ids(files), layout)
         self._known = stored_numbers(run_files(folder), layout.kinds) | self.store.known
-        self._pool = WorkerPool(plan.space, self.store, choice, on_message, n_items=MANY)
+        self._pool = WorkerPool(space.points, self.store, choice, on_message, n_items=MANY)
         self._count = TaskCount(plan.space)
         self._ids: dict[tuple[int, int], str] = {}
         self._asked: set[str] = set()

@@ -16,7 +16,7 @@ from vinesim.model.digest import counted, feed
 from vinesim.model.errors import InputError
 from vinesim.model.python_file import split_file
 from vinesim.model.scenario import Scenario
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.policies.code import code_of_class, code_of_file, defaults_in_file
 from vinesim.policies.contract import YES_NO, Policy
 from vinesim.policies.registry import find
@@ -30,7 +30,7 @@ def content_id(scenario: Scenario, policy: list[Any] | None = None) -> str:
     ``policy`` is an earlier result of :func:`policy_content`; by default it is computed now.
     """
     digest = hashlib.sha256()
-    feed(digest, ["vinesim scenario", VERSION])
+    feed(digest, ["vinesim scenario", code_version()])
     feed(digest, policy_content(scenario.policy, scenario.options) if policy is None else policy)
     for name in counted(scenario):
         if name not in ("policy", "options"):

@@ -23,7 +23,8 @@ def write_report(folder: str | Path, output: str | Path, other: str | Path | Non
     Raises :class:`~vinesim.model.errors.InputError` if the folder holds neither, if something in it is damaged, or if
     the page cannot be written.
     """
-    page = render(_content(Path(folder)) if other is None else _of_two(Path(folder), Path(other))).encode()
+    text = render(_content(Path(folder)) if other is None else _of_two(Path(folder), Path(other)))
+    page = text.encode(errors="replace")  # names of files may not be text
     with replacing(output) as draft:
         draft.write_bytes(page)
     return len(page)

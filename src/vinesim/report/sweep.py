@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from vinesim.formats.results.folder import REPORT
-from vinesim.formats.results.parquet import plain_names
-from vinesim.formats.source.database import connected, name_of, text_of
+from vinesim.formats.source.database import name_of, pattern_of, reading, text_of
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.study import OWN_COLUMNS, Study
@@ -88,39 +87,33 @@ def read_points(folder: Path, files: list[Path], study: Study, confidence: float
 
     Source: Law, Simulation Modeling and Analysis, 5th edition, section 9.4.1.
     """
-    import duckdb
-
     n_runs = np.zeros(study.n_points, np.int64)
     if not files:
         return Points(n_runs, {}, {}, [], {})
-    with connected() as connection:
-        try:
-            given = ", ".join(text_of(name) for name in plain_names(files))
-            source = f"read_parquet([{given}], union_by_name = true)"
-            connection.execute(f"CREATE TEMP VIEW every AS SELECT * FROM {source}")  # noqa: S608
-            types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE every").fetchall()}
-            missing = [name for name in (*OWN_COLUMNS, *study.columns) if name not in types]
-            if missing:
-                raise InputError([Problem(str(folder / "runs"), f"columns {', '.join(missing)}", ", ".join(types))])
-            connection.execute(
-                "CREATE TEMP TABLE runs AS "
-                "SELECT DISTINCT ON (point, replication) * FROM every WHERE point BETWEEN 0 AND $last",
-                {"last": study.n_points - 1},
-            )
-            own = {*OWN_COLUMNS, *study.columns}
-            names = [name for name, kind in types.items() if name not in own and kind == "DOUBLE"]
-            names = [name for name in names if not name.startswith(TWICE)]
-            names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
-            room = max(1, MAX_VALUES // (2 * study.n_points))
-            kept, left_out = names[:room], names[room:]
-            sums = [f", avg({x}), stddev_samp({x}), count({x})" for x in map(_finite, kept)]
-            query = f"SELECT point, count(*){''.join(sums)} FROM runs GROUP BY point"  # noqa: S608
-            rows = connection.execute(query).fetchall()
-            query = "SELECT exit_reason, count(*) FROM runs GROUP BY ALL ORDER BY ALL"
-            ended = dict(connection.execute(query).fetchall()) if "exit_reason" in types else {}
-        except duckdb.Error as error:
-            found = str(error).splitlines()[0]
-            raise InputError([Problem(str(folder / "runs"), "Parquet files of a sweep", found)]) from None
+    with reading(folder / "runs", "Parquet files of a sweep") as connection:
+        given = ", ".join(text_of(pattern_of(file)) for file in files)
+        source = f"read_parquet([{given}], union_by_name = true)"
+        connection.execute(f"CREATE TEMP VIEW every AS SELECT * FROM {source}")  # noqa: S608
+        types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE every").fetchall()}
+        missing = [name for name in (*OWN_COLUMNS, *study.columns) if name not in types]
+        if missing:
+            raise InputError([Problem(str(folder / "runs"), f"columns {', '.join(missing)}", ", ".join(types))])
+        connection.execute(
+            "CREATE TEMP TABLE runs AS "
+            "SELECT DISTINCT ON (point, replication) * FROM every WHERE point BETWEEN 0 AND $last",
+            {"last": study.n_points - 1},
+        )
+        own = {*OWN_COLUMNS, *study.columns}
+        names = [name for name, kind in types.items() if name not in own and kind == "DOUBLE"]
+        names = [name for name in names if not name.startswith(TWICE)]
+        names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+        room = max(1, MAX_VALUES // (2 * study.n_points))
+        kept, left_out = names[:room], names[room:]
+        sums = [f", avg({x}), stddev_samp({x}), count({x})" for x in map(_finite, kept)]
+        query = f"SELECT point, count(*){''.join(sums)} FROM runs GROUP BY point"  # noqa: S608
+        rows = connection.execute(query).fetchall()
+        query = "SELECT exit_reason, count(*) FROM runs GROUP BY ALL ORDER BY ALL"
+        ended = dict(connection.execute(query).fetchall()) if "exit_reason" in types else {}
     means = {name: np.full(study.n_points, np.nan) for name in kept}
     halves = {name: np.full(study.n_points, np.nan) for name in kept}
     for point, count, *values in rows:

@@ -8,7 +8,6 @@ address of every array again after each call. A task would take a fifth longer, 
 
 import gc
 import types as python
-import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
@@ -21,7 +20,7 @@ from numba.core.typing.typeof import typeof
 from numba.extending import intrinsic
 
 import vinesim.state.without_blas  # noqa: F401  before the first kernel
-from vinesim.model.errors import InputWarning
+from vinesim.state import machine_code
 from vinesim.state.disk_cache import DiskCache
 from vinesim.state.machine_code import name_of
 from vinesim.state.part import Part, QuickCompiler
@@ -152,12 +151,7 @@ def kept(source: Any, digest: str, names: dict[str, Any], title: str = "", **opt
     try:
         made._cache = DiskCache(bound)
     except RuntimeError:
-        warnings.warn(
-            "compiled policies cannot be kept: the user's folder for caches cannot be written. "
-            "Set NUMBA_CACHE_DIR to a folder that can, or every run compiles anew",
-            InputWarning,
-            stacklevel=2,
-        )
+        machine_code.tell_not_kept(machine_code.why_no_folder())
     return made
 
 

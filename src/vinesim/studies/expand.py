@@ -1,6 +1,7 @@
 """Expand a study into its runs: every combination of the axes, repeated with the same seeds."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from vinesim.formats.study.file import scenario_source
@@ -21,6 +22,11 @@ class Points:
         self.study = study
         self._ids = PointIds(scenario_source(study), study.folder, [axis.settings for axis in study.axes])
         self._around = surroundings(study.warm_up)
+
+    @property
+    def files(self) -> Mapping[Path, str]:
+        """The hashes of the files that the runs so far depend on, by path, when their ids were computed."""
+        return self._ids.files
 
     def positions(self, number: int) -> tuple[int, ...]:
         """Return the position of a point on each axis."""
@@ -61,6 +67,25 @@ class Points:
             runs.append(Run(index, point, settings, replication, seed, run_id, number))
         return runs
 
+    def all_runs(self, replications: int) -> list[Run]:
+        """Return that many replications of every point; see :func:`expand`."""
+        runs: list[Run] = []
+        seen: dict[str, Mapping[str, Any]] = {}
+        problems: list[Problem] = []
+        for number in range(self.study.n_points):
+            found = self.runs(number, range(replications), len(runs))
+            point = found[0].point
+            if seen.setdefault(found[0].run_id, point) is not point:
+                expected, remedy = (
+                    f"a scenario other than at {named(seen[found[0].run_id])}",
+                    "Remove one of the two points.",
+                )
+                problems.append(Problem(f"at {named(point)}", expected, "the same one", remedy))
+            runs += found
+        if problems:
+            raise InputError(problems)
+        return runs
+
 
 def expand(study: Study) -> list[Run]:
     """Return all runs of a study: points in order, the first axis outermost, the replications of each point together.
@@ -69,17 +94,4 @@ def expand(study: Study) -> list[Run]:
     (``dataclasses.replace(study, replications=...)``) each point begins with the same runs. Raises
     :class:`InputError` if a file that the scenario names cannot be read, or if two points are the same run.
     """
-    points = Points(study)
-    runs: list[Run] = []
-    seen: dict[str, Mapping[str, Any]] = {}
-    problems: list[Problem] = []
-    for number in range(study.n_points):
-        found = points.runs(number, range(study.replications), len(runs))
-        point = found[0].point
-        if seen.setdefault(found[0].run_id, point) is not point:
-            expected = f"a scenario other than at {named(seen[found[0].run_id])}"
-            problems.append(Problem(f"at {named(point)}", expected, "the same one", "Remove one of the two points."))
-        runs += found
-    if problems:
-        raise InputError(problems)
-    return runs
+    return Points(study).all_runs(study.replications)

@@ -22,7 +22,7 @@ from vinesim.model.digest import feed
 from vinesim.model.errors import InputError
 from vinesim.model.python_file import split_file
 from vinesim.model.scenario import PERIOD_US
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.policies.code import code_of_file, file_content
 from vinesim.policies.documents import prepared
 from vinesim.policies.identity import policy_content
@@ -47,7 +47,7 @@ def run_id(
 def surroundings(warm_up: str | Mapping[str, float] | None) -> bytes:
     """Return the digest of what all runs of a study share."""
     digest = hashlib.sha256()
-    feed(digest, ["vinesim run", VERSION, warm_up])
+    feed(digest, ["vinesim run", code_version(), warm_up])
     return digest.digest()
 
 
@@ -66,11 +66,16 @@ def _value(document: Mapping[str, Any], section: str) -> Any:
 
 
 class Content:
-    """Computes the digests of a document's sections; each file is read once."""
+    """Computes the digests of a document's sections; each file is read once.
+
+    Attributes:
+        files: the hashes of all files that have been read, by path.
+    """
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self._files: dict[Path, Any] = {}
+        self.files: dict[Path, str] = {}
+        self._content: dict[Path, Any] = {}
 
     def section(self, name: str, value: Any) -> bytes:
         """Return the digest of a section; empty if it decides nothing or has its default value."""
@@ -100,9 +105,10 @@ class Content:
     def _file(self, name: str) -> list[Any]:
         """Return what counts of a named file: its kind and its bytes."""
         path = self.folder / name
-        if path not in self._files:
-            self._files[path] = [Path(name).suffix, file_content(path)]
-        return self._files[path]
+        if path not in self._content:
+            self.files[path] = file_content(path)
+            self._content[path] = [Path(name).suffix, self.files[path]]
+        return self._content[path]
 
     def _generator(self, name: str) -> Any:
         """Return what counts of a generator: its name, or the function's name and the code of its file."""
@@ -112,7 +118,7 @@ class Content:
         own = generators().get(name)
         module = None if own is None else sys.modules.get(own.make.__module__)
         is_own = module is not None and module.__name__.startswith("vinesim.")
-        return name if module is None or is_own else [name, self._code(Path(str(module.__file__)))]
+        return name if module is None or is_own else [name, code_of_file(Path(str(module.__file__)))]
 
     def _policy(self, policy: Any, options: Any, period: Any) -> list[Any]:
         content = policy_content("high" if policy is None else policy, options, self.folder, self._code)
@@ -121,9 +127,10 @@ class Content:
         return [*content, period]
 
     def _code(self, path: Path) -> Any:
-        if path not in self._files:
-            self._files[path] = code_of_file(path)
-        return self._files[path]
+        if path not in self._content:
+            own, modules = self._content[path] = code_of_file(path)
+            self.files |= {path: own, **{path.parent / name: content for name, content in modules.items()}}
+        return self._content[path]
 
 
 def _default(name: str) -> Any:
@@ -155,6 +162,11 @@ class PointIds:
         self._by_section: list[tuple[str, list[int], dict[tuple[int, ...], bytes]]] = [
             (name, [a for a, names in enumerate(touched) if name in names], {}) for name in names
         ]
+
+    @property
+    def files(self) -> dict[Path, str]:
+        """The hashes of the files that the points so far name, by path."""
+        return self._content.files
 
     def digests(self, positions: tuple[int, ...]) -> list[bytes]:
         """Return the digests of the sections at the point with these positions on the axes."""

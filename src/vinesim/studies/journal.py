@@ -26,7 +26,7 @@ class Journal:
     def __init__(self, folder: Path, chunk_id: str, record: Sequence[str]):
         (folder / FOLDER).mkdir(exist_ok=True)
         self._record = [*record]
-        self._file = os.open(folder / FOLDER / f"{chunk_id}.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = os.open(folder / FOLDER / f"{chunk_id}.jsonl", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             self._end_last_line(size)

@@ -5,7 +5,6 @@ A part has a checksum, and a header that says which chunk it is and what its col
 
 import json
 import os
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Self
 
 from vinesim.formats.results.checksums import BLANK, add_checksum, is_intact
 from vinesim.formats.results.parquet import read_metadata, write_table
+from vinesim.formats.source.drafts import draft_of
 from vinesim.formats.source.files import read_bytes
 from vinesim.metrics.numbers import Numbers
 from vinesim.model.errors import InputError, Problem
@@ -61,7 +61,7 @@ def is_whole(file: Path) -> bool:
 
 def headers(files: Sequence[Path]) -> dict[Path, Header]:
     """Read the headers of these intact parts."""
-    return {Path(name): Header.of(text) for name, text in read_metadata(files, _HEADER).items()}
+    return {file: Header.of(text) for file, text in read_metadata(files, _HEADER).items()}
 
 
 def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layout: Layout, is_done: bool) -> None:
@@ -73,7 +73,7 @@ def write_chunk(folder: Path, chunk: Chunk, numbers: Mapping[str, Numbers], layo
     if not any(run.run_id in numbers for run in chunk.runs):
         return
     target = folder / RUNS / f"{chunk.id}.parquet"
-    draft = folder / journal.FOLDER / f"{chunk.id}.{socket.gethostname()}.{os.getpid()}.tmp"
+    draft = draft_of(folder / journal.FOLDER / chunk.id)  # not among the parts, which are read by their pattern
     for place in (draft, target):  # but not the sweep's folder: it may have been moved
         place.parent.mkdir(exist_ok=True)
     metadata = {_HEADER: layout.header(chunk.id), "checksum": BLANK}

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from vinesim.formats.results.parquet import plain_names
-from vinesim.formats.source.database import connected
+from vinesim.formats.source.database import pattern_of, reading
 from vinesim.metrics.numbers import Numbers
-from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Table
 from vinesim.model.study import OWN_COLUMNS
 from vinesim.studies.layout import Kinds, stored_label
@@ -95,22 +93,10 @@ def stored_numbers(files: Sequence[Path], axes: Iterable[str]) -> dict[str, Numb
 
 
 def _query(query: str, files: Sequence[Path]) -> dict[str, np.ndarray]:
-    import duckdb
-
-    names = [str(file) for file in files]
     source = "FROM read_parquet(?, union_by_name = true, filename = true)"
     text = query.replace("FROM rows", source).replace("SELECT *", "SELECT * EXCLUDE filename")
-    try:
-        with connected() as connection:
-            return connection.execute(text, [plain_names(files)]).fetchnumpy()
-    except duckdb.Error as wrong:
-        raise InputError([_problem(names, str(wrong).splitlines()[0])]) from None
-
-
-def _problem(names: Sequence[str], words: str) -> Problem:
-    where = next((name for name in names if name in words), str(Path(names[0]).parent))
-    remedy = "Remove the file and run the sweep again: it repeats the runs."
-    return Problem(where, "a Parquet file of a sweep", words[:200], remedy)
+    with reading(files[0].parent, "Parquet files of a sweep") as connection:
+        return connection.execute(text, [[*map(pattern_of, files)]]).fetchnumpy()
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vinesim.formats.results.checksums import BLANK, with_checksum
+from vinesim.formats.source.drafts import is_draft
 from vinesim.formats.source.files import problem_of, replacing
 from vinesim.formats.study.file import read_study
 from vinesim.metrics.numbers import Numbers
@@ -132,6 +133,7 @@ class Store:
             if self.folder.exists() and not self.folder.is_dir():
                 raise InputError([Problem(where, "a folder", "a file", "Give another name.")])
             names = {entry.name for entry in self.folder.iterdir()} if self.folder.is_dir() else set()
+            names = {name for name in names if not is_draft(name, [STUDY])}
             if names and not (RUNS in names and (STUDY in names or names <= {RUNS, journal.FOLDER, DAMAGED})):
                 found = ", ".join(sorted(names)[:3])
                 raise InputError([Problem(where, "a new or empty folder, or that of the same sweep", found)])

@@ -18,7 +18,7 @@ from vinesim.model.study import Axis, Study
 from vinesim.studies.check import check_points
 from vinesim.studies.chunks import chunks
 from vinesim.studies.damage import intact_parts
-from vinesim.studies.expand import expand
+from vinesim.studies.expand import Points, expand
 from vinesim.studies.layout import Layout
 from vinesim.studies.rows import read_rows
 from vinesim.studies.run import Run
@@ -107,12 +107,13 @@ def _sweep(
 ) -> Sweep:
     from vinesim.studies.worker_pool import WorkerPool  # imports the compiler, not needed for reading a sweep
 
-    runs = expand(study)
+    points = Points(study)
+    runs = points.all_runs(study.replications)
     todo = chunks(study, runs)
     text = "" if in_memory else to_yaml(study, folder)
-    store = Store(folder, text, todo, _possible_ids(study, runs), Layout.of(study))
+    store = Store(folder, text, todo, _possible_ids(points, runs), Layout.of(study))
     n_runs = n_found = n_done = 0
-    pool = WorkerPool(study, store, choice, on_message)
+    pool = WorkerPool(points, store, choice, on_message)
 
     def report(n: int) -> None:
         nonlocal n_done
@@ -133,7 +134,7 @@ def _sweep(
             n_found += found
             report(found)
             pool.do(unfinished, report)
-            more = [] if study.until is None else next_round(study, counts, read_rows(intact_parts(folder)))
+            more = [] if study.until is None else next_round(points, counts, read_rows(intact_parts(folder)))
             by_id |= {run.run_id: run for run in more}
             todo = chunks(study, more)
     finally:
@@ -164,10 +165,11 @@ def _failures(runs: Mapping[str, Run], failed: Mapping[str, str]) -> tuple[Failu
     return tuple(Failure(run.point, run.seed, failed[run_id]) for run_id, run in runs.items() if run_id in failed)
 
 
-def _possible_ids(study: Study, runs: Sequence[Run]) -> set[str]:
+def _possible_ids(points: Points, runs: Sequence[Run]) -> set[str]:
     """Return the ids of all runs that the study may request."""
+    study = points.study
     if study.until is not None and study.until.at_most > study.replications:
-        runs = expand(replace(study, replications=study.until.at_most))
+        runs = points.all_runs(study.until.at_most)
     return {run.run_id for run in runs}
 
 

@@ -2,27 +2,25 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from vinesim.model.result import Table
-from vinesim.model.study import Study
-from vinesim.studies.expand import expand
+from vinesim.studies.expand import Points
 from vinesim.studies.run import Run
 from vinesim.studies.statistics import mean_interval
 
 GROWTH = 1.5  # factor on the replications of a point from round to round
 
 
-def next_round(study: Study, counts: dict[int, int], table: Table) -> list[Run]:
-    """Return the runs that the study needs beyond those in the table; none if every point is precise enough.
+def next_round(points: Points, counts: dict[int, int], table: Table) -> list[Run]:
+    """Return the runs that the points' study needs beyond those in the table; none if every point is precise enough.
 
     ``counts`` are the replications of each point by its number, and are raised here. Each point stops on its own; the
     seeds continue, so that replication r has the same random numbers at all points. The schedule depends only on the
     rows. A point with a missing row (a run that failed) gets no more.
     """
-    until = study.until
+    until = points.study.until
     assert until is not None
     before = dict(counts)
     for number, values in _values(until.of, table, counts).items():
@@ -31,7 +29,7 @@ def next_round(study: Study, counts: dict[int, int], table: Table) -> list[Run]:
             counts[number] = min(until.at_most, max(n + 1, math.ceil(GROWTH * n)))
     if counts == before:
         return []
-    runs = expand(replace(study, replications=max(counts.values())))
+    runs = points.all_runs(max(counts.values()))
     return [run for run in runs if before[run.point_number] <= run.replication < counts[run.point_number]]
 
 

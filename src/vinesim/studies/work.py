@@ -2,8 +2,9 @@
 
 import pickle
 import socket
+import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,10 +14,11 @@ from vinesim.engine.simulate import simulate
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.file import scenario_source
 from vinesim.metrics.numbers import Numbers, numbers
-from vinesim.model.errors import InputError, Problem, VineSimError
+from vinesim.model.errors import InputError, InputWarning, Problem, VineSimError
+from vinesim.model.python_file import same_folder
 from vinesim.model.scenario import Scenario
 from vinesim.model.study import Study
-from vinesim.model.version import VERSION
+from vinesim.model.version import code_version
 from vinesim.policies.contract import Policy
 from vinesim.policies.documents import prepared
 from vinesim.policies.registry import resolve
@@ -24,6 +26,7 @@ from vinesim.policies.replacing import changed
 from vinesim.studies.blocks import Block, blocks
 from vinesim.studies.chunks import Chunk
 from vinesim.studies.identity import run_id
+from vinesim.studies.inputs import Inputs
 from vinesim.studies.journal import Journal, read_journals
 from vinesim.studies.layout import Layout
 from vinesim.studies.parts import write_chunk
@@ -40,10 +43,11 @@ class WorkItem:
     chunk: Chunk
     known: Mapping[str, Numbers]  # its finished runs
     study: bytes  # pickled: sent by value and unpickled once per process; or a name that this process knows
+    files: Mapping[Path, str]  # the hashes of the files that the study names
     folder: str
     token: str  # a file in the folder; a worker that sees it writes there itself
     n_deaths: int = 0  # workers that died while holding it
-    version: str = VERSION
+    version: str = field(default_factory=code_version)
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Done:
     numbers: Mapping[str, Numbers] | None = None  # of its finished runs by id; None if the worker has written them
     failed: Mapping[str, str] = field(default_factory=dict)  # messages by run id
     refused: Problem | None = None  # why the worker could do nothing, and could not do any other chunk
+    warnings: tuple[str, ...] = ()  # for the user
 
 
 def work(item: WorkItem) -> Done:
@@ -60,24 +65,31 @@ def work(item: WorkItem) -> Done:
 
     Each run is in the journal as soon as it is finished. A run that fails does not affect the others.
     """
-    if item.version != VERSION:
+    with warnings.catch_warnings(record=True) as caught:
+        done = _work(item)
+    for each in caught:
+        if not issubclass(each.category, InputWarning):
+            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+    texts = tuple(str(each.message) for each in caught if issubclass(each.category, InputWarning))
+    return replace(done, warnings=texts)
+
+
+def _work(item: WorkItem) -> Done:
+    if item.version != code_version():
         where, remedy = f"the worker on {socket.gethostname()}", "Install the same version everywhere."
-        return Done(refused=Problem(where, f"VineSim {item.version}", VERSION, remedy))
+        return Done(refused=Problem(where, f"VineSim {item.version}", code_version(), remedy))
     with _ONE_AT_A_TIME:
-        if not Path(item.folder, item.token).exists():
-            return _send(item)
         try:
-            return _write(item)
+            return _write(item) if Path(item.folder, item.token).exists() else _send(item)
         except OSError as wrong:
             return Done(refused=problem_of(item.folder, "a writable folder", wrong))
+        except InputError as wrong:
+            return Done(refused=wrong.problems[0])
 
 
 def _send(item: WorkItem) -> Done:
     study, found, failed = _study(item.study), dict(item.known), dict[str, str]()
-    missing = _missing(item, found)
-    if problem := changed_files(study, missing):
-        return Done(refused=problem)
-    for new, wrong in _results(study, missing):
+    for new, wrong in _valid_results(item, study, found):
         found |= new
         failed |= wrong
     return Done(found, failed)
@@ -86,11 +98,8 @@ def _send(item: WorkItem) -> Done:
 def _write(item: WorkItem) -> Done:
     study, folder = _study(item.study), Path(item.folder)
     found, failed = {**item.known, **read_journals(folder, item.chunk.id).numbers}, dict[str, str]()
-    missing = _missing(item, found)
-    if problem := changed_files(study, missing):
-        return Done(refused=problem)
     with Journal(folder, item.chunk.id, study.record) as journal:
-        for new, wrong in _results(study, missing):
+        for new, wrong in _valid_results(item, study, found):
             journal.add(new, wrong)
             found |= new
             failed |= wrong
@@ -98,8 +107,19 @@ def _write(item: WorkItem) -> Done:
     return Done(failed=failed)
 
 
-def _missing(item: WorkItem, found: Mapping[str, Numbers]) -> list[Run]:
-    return [run for run in item.chunk.runs if run.run_id not in found]
+def _valid_results(
+    item: WorkItem, study: Study, found: Mapping[str, Numbers]
+) -> Iterator[tuple[dict[str, Numbers], dict[str, str]]]:
+    """Yield numbers and failures of the runs that are not found yet, each of them by what their ids stand for.
+
+    Raises :class:`InputError` if a file or the code that the ids cover is not as it was when the sweep began.
+    """
+    missing = [run for run in item.chunk.runs if run.run_id not in found]
+    inputs = Inputs(item.files)
+    _check_ids(study, missing)
+    for result in _results(study, missing):
+        inputs.check()
+        yield result
 
 
 _studies: dict[bytes, Study] = {}  # studies in this process, by their names in work items
@@ -165,7 +185,8 @@ def _block(study: Study, block: Block, policies: "Policies") -> Iterator[dict[st
 def one(study: Study, run: Run, policies: "Policies", scenario: Scenario | None = None) -> Numbers:
     """Return the numbers of one run; ``scenario`` is its own if it has been built already."""
     scenario = policies.put_into(scenario or scenario_of(study, run))
-    return numbers(simulate(scenario, warm_up=study.warm_up).measured, study.record)
+    with same_folder():
+        return numbers(simulate(scenario, warm_up=study.warm_up).measured, study.record)
 
 
 class Policies:
@@ -182,20 +203,18 @@ class Policies:
         return changed(scenario, policy=self._known[key], options={})
 
 
-def changed_files(study: Study, runs: list[Run]) -> Problem | None:
-    """Return a problem if the files that the runs' scenarios name have changed since the sweep began.
+def _check_ids(study: Study, runs: list[Run]) -> None:
+    """Check that a run of each policy has its id here too, which covers the code of packages that are installed here.
 
-    It is checked for one run of each policy, so that rows are never stored under the id of other code or another
-    workload. Policies that are objects came with the study.
+    Policies that are objects came with the study. Raises :class:`InputError`.
     """
     for run in {repr(run.settings.get("policy")): run for run in runs}.values():
         source = scenario_source(study).changed(run.settings)
         document = prepared(source, study.folder, loads_files=False)[0].data
         is_named = isinstance(document.get("policy"), str | None)
         if is_named and run_id(document, study.folder, run.seed, study.warm_up) != run.run_id:
-            where = f"the files of the study on {socket.gethostname()}"
-            return Problem(where, "unchanged files since the sweep began", "changed files", "Start in another folder.")
-    return None
+            where, remedy = f"the code of the study on {socket.gethostname()}", "Install the same packages everywhere."
+            raise InputError([Problem(where, "the code with which the sweep began", "other code", remedy)])
 
 
 def _message(error: Any) -> str:

@@ -1,6 +1,7 @@
 """Run the chunks of a sweep on a back-end, and deal with workers that die."""
 
 import pickle
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,12 +12,13 @@ from uuid import uuid4
 
 from vinesim.formats.source.files import problem_of
 from vinesim.formats.study.text import inlined
-from vinesim.model.errors import InputError, Problem
+from vinesim.model.errors import InputError, InputWarning, Problem
 from vinesim.model.study import Study
 from vinesim.studies import journal
 from vinesim.studies.backends import Backend, WorkerDied, open_backend
 from vinesim.studies.backends.here import Here
 from vinesim.studies.chunks import Chunk, chunk_of
+from vinesim.studies.expand import Points
 from vinesim.studies.parts import write_chunk
 from vinesim.studies.store import Store
 from vinesim.studies.work import Done, WorkItem, forget, know
@@ -33,7 +35,7 @@ class WorkerPool:
         n_items: how many chunks there will be, for the number of workers; None: as many as are given first.
     """
 
-    study: Study
+    points: Points
     store: Store
     choice: tuple[str, int | None, str | None]  # back-end, workers, address
     on_message: Callable[[str], None]
@@ -41,6 +43,7 @@ class WorkerPool:
     n_items: int | None = None
     _backend: Backend | None = None
     _study: bytes = b""
+    _warned: set[str] = field(default_factory=set)
     _split: list[Chunk] = field(default_factory=list)  # chunks whose runs are done one by one
     _token: Path = field(default_factory=lambda: Path(journal.FOLDER, f"{uuid4().hex}.open"))
 
@@ -111,16 +114,24 @@ class WorkerPool:
         self._backend = open_backend(*self.choice, n_chunks, self.on_message)
         if isinstance(self._backend, Here):
             self._study = str(self._token).encode()
-            know(self.study, self._study)
+            know(self.points.study, self._study)
         else:
-            self._study = _pickled(self.study)
+            self._study = _pickled(self.points.study)
 
     def _item(self, chunk: Chunk) -> WorkItem:
         return WorkItem(
-            chunk, self.store.known_of(chunk), self._study, str(self.store.folder.absolute()), str(self._token)
+            chunk,
+            self.store.known_of(chunk),
+            self._study,
+            self.points.files,
+            str(self.store.folder.absolute()),
+            str(self._token),
         )
 
     def _take(self, chunk: Chunk, done: Done) -> None:
+        for text in sorted({*done.warnings} - self._warned):  # each worker may say the same
+            self._warned.add(text)
+            warnings.warn(text, InputWarning, stacklevel=2)
         with self._writing():
             if done.refused is not None:
                 raise InputError([done.refused])

@@ -9,7 +9,7 @@ import numpy as np
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.time import US_PER_HOUR
 from vinesim.workloads.arrivals import BY_CV
-from vinesim.workloads.fitting import POOR, SIZES, Fitted, fit_distributions, judged, positive
+from vinesim.workloads.fitting import POOR, SIZES, Fitted, fit_distributions, judged, positive, without_warnings
 from vinesim.workloads.mmpp import fit_mmpp
 from vinesim.workloads.modulation import DAY_US, Cycle, cycle_of
 
@@ -17,6 +17,8 @@ GAPS = ("exponential", *BY_CV, "on_off")
 LAGS = (1, 2, 5, 10, 100)
 LEAST_JOBS = 20
 _CHANCE = 0.001  # that hours or days differ by so much if they are alike, below which there is a cycle
+US_PER_YEAR = 8766 * US_PER_HOUR
+LONGEST_US = 150 * US_PER_YEAR  # 150 years: what a fit takes grows with the hours of the log
 LEAST_DAYS = 3
 LEAST_WEEKS = 3
 
@@ -51,6 +53,7 @@ def fit_log(arrival_us: np.ndarray, sizes: np.ndarray | None = None, user: np.nd
     if n_jobs < LEAST_JOBS or not times[-1] > 0:
         found = f"{n_jobs} jobs in {times[-1] if n_jobs else 0:g} us"
         raise InputError([Problem("the log", f"at least {LEAST_JOBS} jobs at different times", found)])
+    check_span(arrival_us)
     if sizes is not None and not (sizes > 0).any():
         sizes = None
     cycle, daily, weekly = _cycle(times)
@@ -75,12 +78,22 @@ def fit_log(arrival_us: np.ndarray, sizes: np.ndarray | None = None, user: np.nd
     return fit if bursts is None else replace(fit, gaps=[bursts, *fit.gaps])
 
 
+def check_span(arrival_us: np.ndarray, last: str = "the log") -> None:
+    """Raise :class:`InputError` for increasing arrivals that no log has; ``last`` is where the last one is."""
+    span_us = arrival_us[-1] - arrival_us[0] if len(arrival_us) else 0.0
+    if not span_us <= LONGEST_US:
+        expected = f"an arrival within {LONGEST_US / US_PER_YEAR:.0f} years of the first"
+        remedy = "Is it in another unit than the others?"
+        raise InputError([Problem(last, expected, f"one after {span_us / US_PER_YEAR:.3g} years", remedy)])
+
+
 def _bursts(fit: LogFit, gaps: np.ndarray) -> Fitted | None:
     """Return the process of two states that has such times between arrivals; None if it is far from them."""
-    process = fit_mmpp(gaps, fit.gap_correlations)
-    if process is None:
-        return None
-    found = judged("mmpp", process, 3, np.sort(positive(gaps)))
+    with without_warnings():
+        process = fit_mmpp(gaps, fit.gap_correlations)
+        if process is None:
+            return None
+        found = judged("mmpp", process, 3, np.sort(positive(gaps)))
     return found if found.ks <= max(POOR, fit.gaps[0].ks) else None
 
 

@@ -1,7 +1,9 @@
 """Distributions fitted to a sample by maximum likelihood, and how far each is from it."""
 
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,13 +53,22 @@ def fit_distributions(values: np.ndarray, names: tuple[str, ...]) -> list[Fitted
     sample = values if step == 1 else np.concatenate((values[:1], values[step // 2 :: step], values[-1:]))
     found = []
     for name in names:
-        try:
-            fitted = _FITS[name](sample)
-        except (InputError, ValueError, FloatingPointError, OverflowError):  # no such distribution is near the sample
-            continue
-        if fitted is not None:
-            found.append(judged(name, *fitted, values))
-    return sorted(found, key=lambda item: item.aic)
+        with without_warnings():
+            try:
+                fitted = _FITS[name](sample)
+            except (InputError, ValueError, ArithmeticError):  # no such distribution is near the sample
+                continue
+            if fitted is not None:
+                found.append(judged(name, *fitted, values))
+    return sorted((one for one in found if math.isfinite(one.aic)), key=lambda item: item.aic)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Let numbers overflow and vanish without a word: such fits are far from the sample, and left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
 
 
 def positive(values: np.ndarray) -> np.ndarray:

@@ -42,6 +42,8 @@ class Option:
         arguments = typing.get_args(self.type)
         if isinstance(self.type, types.UnionType):
             return Option("", arguments[0], None).expected + ", or null"
+        if arguments == (str, str):
+            return "a mapping of names to names"
         return "a mapping of names to numbers" if typing.get_origin(self.type) is dict else "a list of numbers"
 
     @property
@@ -70,7 +72,7 @@ def _accept(kind: Any, value: Any) -> Any:
             return dict(value)
         raise TypeError
     if typing.get_origin(kind) is dict and isinstance(value, Mapping):
-        return {_accept(str, key): _accept(float, item) for key, item in value.items()}
+        return {_accept(str, key): _accept(typing.get_args(kind)[1], item) for key, item in value.items()}
     if kind is Arrivals and isinstance(value, Arrivals | str):
         return value
     if kind is Distribution and isinstance(value, Distribution):

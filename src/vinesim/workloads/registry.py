@@ -53,6 +53,7 @@ GENERATORS = {
             symphony_applications.affinity,
             symphony_applications.overhead,
             symphony_applications.applications,
+            takes_task_types=True,
             own_arrivals=True,
         ),
         GeneratorSpec(

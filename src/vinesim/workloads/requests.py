@@ -36,13 +36,15 @@ def requests(
     spike_width_high_us: float = 1.8e9,
     spike_shape: str = "rectangular",
     gang_size: dict[str, float] | None = None,
+    task_type: dict[str, str] | None = None,
     copies: int = 1,
     series: dict[str, Series] | None = None,
 ) -> Workload:
     """Generate the requests of several applications, each with its own rate, sizes and spikes.
 
-    An application has the name of its task type; with ``copies`` there are several of each, as SEARCH, SEARCH_2.
-    ``rates`` are requests per second, multiplied by ``scale``; by default those of the Symphony paper. Sizes are
+    Any application of the scenario can have a rate. Its ``task_type`` is that of its name, unless the option names
+    another one; with ``copies`` there are several of each, as SEARCH, SEARCH_2. ``rates`` are requests per second,
+    multiplied by ``scale``; by default those of the Symphony paper. Sizes are
     uniform between low and high, 1 by default. The true times vary by a lognormal factor; ``noise`` is the standard
     deviation of its logarithm. A ``series`` of an application replaces its rate and spikes. Source: Symphony paper,
     section V-A; ``process``, ``burst``, ``noise`` and the number of spikes are not in it.
@@ -51,7 +53,8 @@ def requests(
     given = _rates(rates, series, names)
     low, high = _sizes(size_low, size_high, given, is_paper=rates is None)
     gangs = {name: int((gang_size or {}).get(name, 1)) for name in given}
-    _check(given, low, high, gangs, names, duration_us=duration_us, scale=scale, noise=noise, copies=copies)
+    kinds = {name: (task_type or {}).get(name, name) for name in given}
+    _check(given, low, high, gangs, kinds, names, duration_us=duration_us, scale=scale, noise=noise, copies=copies)
     how = Process(process, burst, cv)
     bursts = Spikes(
         spikes, (spike_height_low, spike_height_high), (spike_width_low_us, spike_width_high_us), spike_shape
@@ -72,7 +75,7 @@ def requests(
         arrivals.append(times)
         size.append(_drawn(low[name], high[name], len(times), stream(setting.seed, f"sizes.{own}")))
         factor.append(_noise(noise, len(times) * gangs[name], stream(setting.seed, f"noise.{own}")))
-    return _merged(setting, applications, arrivals, size, factor, gangs)
+    return _merged(setting, applications, arrivals, size, factor, gangs, kinds)
 
 
 def _rates(
@@ -99,6 +102,7 @@ def _check(
     low: Mapping[str, float],
     high: Mapping[str, float],
     gangs: Mapping[str, int],
+    kinds: Mapping[str, str],
     names: list[str],
     *,
     duration_us: float,
@@ -108,9 +112,11 @@ def _check(
 ) -> None:
     problems = []
     for name, rate in rates.items():
-        if name not in names:
+        if kinds[name] not in names:
+            is_other = kinds[name] != name
             expected = "task types: " + ", ".join(names)
-            problems.append(Problem("rates", expected, repr(name), "An application has the name of its task type."))
+            remedy = "" if is_other else f"Or say of which type it is: task_type: {{{name}: TYPE}}."
+            problems.append(Problem("task_type" if is_other else "rates", expected, repr(kinds[name]), remedy))
         if not 0 <= rate < math.inf:
             problems.append(Problem("rates", "requests per second, 0 or more", f"{name}: {rate}"))
         if not 0 <= low[name] <= high[name] < math.inf:
@@ -146,6 +152,7 @@ def _merged(
     size: list[np.ndarray],
     factor: list[np.ndarray],
     gangs: Mapping[str, int],
+    task_type: Mapping[str, str],
 ) -> Workload:
     """Merge all requests in the order of arrival; at equal times in the order of the applications."""
     counts = [len(times) for times in arrivals]
@@ -155,7 +162,7 @@ def _merged(
     order = np.argsort(times, kind="stable")
     code = np.repeat(np.arange(len(applications), dtype=np.int32), counts)[order]
     codes = codes_of(setting.task_types)
-    kinds = np.array([codes[name] for name, _ in applications], np.int16)
+    kinds = np.array([codes[task_type[name]] for name, _ in applications], np.int16)
     n_members = np.array([gangs[name] for name, _ in applications])
     sizes, hidden = np.concatenate(size)[order], np.concatenate(factor)
     if (n_members == 1).all():

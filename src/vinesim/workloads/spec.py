@@ -13,7 +13,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.options import REQUIRED, Option
-from vinesim.workloads.placement import Placement
+from vinesim.workloads.placement import Nodes, Placement
 from vinesim.workloads.setting import Setting
 
 # options of every generator
@@ -37,6 +37,7 @@ class GeneratorSpec:
     affinity: Callable[[], np.ndarray] | None = None  # operations per us [P, T]
     overhead: Callable[[], np.ndarray] | None = None  # us before a task computes [P, T]
     applications: Callable[[Mapping[str, Any]], tuple[Application, ...]] | None = None  # for the generator's options
+    takes_task_types: bool = False  # takes the scenario's task types in place of its own
     own_arrivals: bool = False  # generates the arrival times itself
     is_random: bool = True  # draws from the seed, apart from arrivals and places of data
     in_batches: bool = False  # a job is one period's batch, and the inter-arrival time the period
@@ -54,7 +55,7 @@ class GeneratorSpec:
         own = {p.name: Option(p.name, p.annotation, p.default) for p in parameters}
         return own | {option.name: option for option in (() if self.own_arrivals else COMMON)}
 
-    def depends_on_seed(self, options: Mapping[str, Any], nodes: Sequence[tuple[int, int]]) -> bool:
+    def depends_on_seed(self, options: Mapping[str, Any], nodes: Nodes) -> bool:
         """Whether the seed decides more than the arrival times; ``nodes`` are those that may hold data."""
         has_data = options.get("data_bytes", 0.0) != 0.0
         return self.is_random or Placement(float(has_data), nodes, options.get("data_rack")).is_random
@@ -64,21 +65,27 @@ class GeneratorSpec:
         options: Mapping[str, Any] | None = None,
         *,
         seed: int = 0,
-        nodes: Sequence[tuple[int, int]] = ((0, 0),),
-        task_types: Sequence[TaskType] = TASK_TYPES,
+        nodes: Nodes = ((0, 0),),
+        task_types: Sequence[TaskType] | None = None,
         processor_types: Sequence[ProcessorType] = PROCESSOR_TYPES,
     ) -> Workload:
-        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data. Raises :class:`InputError`."""
+        """Generate the workload. ``nodes`` are the (rack, shelf) that may hold data; ``task_types`` those of the
+        scenario, by default the built-in ones. Raises :class:`InputError`."""
         values = self._check(options or {})
         common = {o.name: values.pop(o.name, o.default) for o in COMMON}
         arrivals = common["arrivals"]
         if isinstance(arrivals, str):
             arrivals = Arrivals(arrivals, common["iat_us"], common["arrival_us"])
         placement = Placement(common["data_bytes"], nodes, common["data_rack"])
-        setting = Setting(
-            seed, arrivals, placement, self.task_types or task_types, self.processor_types or processor_types
-        )
+        types = self._task_types(task_types)
+        setting = Setting(seed, arrivals, placement, types, self.processor_types or processor_types)
         return self.make(setting, **values)
+
+    def _task_types(self, given: Sequence[TaskType] | None) -> Sequence[TaskType]:
+        """Return the task types that it makes tasks of."""
+        if self.task_types is None or (given is not None and self.takes_task_types):
+            return TASK_TYPES if given is None else given
+        return self.task_types
 
     def _check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         options, problems, values = self.options, [], {}

@@ -3,6 +3,7 @@
 import ast
 import gc
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from numba.core.errors import TypingError
 
 from tests.loops import copy_loops
 from vinesim.engine import machine_code as of_policies
+from vinesim.model.errors import InputWarning
 from vinesim.state import kernel, machine_code
 
 ROOT = Path(__file__).parents[3]
@@ -144,6 +146,76 @@ def test_a_kernel_has_code_for_calls_from_python_only(folder):
     assert [one.name for one in compiled.library.get_defined_functions() if "cfunc" in one.name] == []
 
 
+def answer(argument=21):
+    """What a kernel answers, and whether its code came from the disk."""
+    made = kernel.kept(twice, "0" * 16, {})
+    return made(argument), sum(made.stats.cache_hits.values()) == 1
+
+
+def flip(file, at, bit=2):
+    data = bytearray(file.read_bytes())
+    data[int(at * (len(data) - 1))] ^= 1 << bit
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_damaged_code_is_compiled_again_and_kept(folder, suffix):
+    """Numba would unpickle and run it: an error of the policy, or the end of the process."""
+    assert [answer(), answer()] == [(42, False), (42, True)]
+    (file,) = folder.glob(f"*{suffix}")
+    harms = [lambda at=at: flip(file, at) for at in (0.0, 0.3, 0.7, 1.0)]
+    harms += [lambda: file.write_bytes(b""), lambda: file.write_bytes(file.read_bytes()[:100]), file.unlink]
+    for harm in harms:
+        harm()
+        assert [answer(), answer()] == [(42, False), (42, True)]
+
+
+def test_code_for_several_types_is_kept_side_by_side(folder):
+    assert [answer(21), answer(1.5), answer(21), answer(1.5)] == [(42, False), (3.0, False), (42, True), (3.0, True)]
+
+
+def test_a_file_that_can_neither_be_read_nor_replaced_is_told_once(folder):
+    answer()
+    for file in list(folder.glob("*.nb[ic]")):
+        file.unlink()
+        file.mkdir()
+    machine_code.tell_not_kept.cache_clear()
+    with pytest.warns(InputWarning, match=r"compiled policies are not kept, .*: Is a directory") as told:
+        assert [answer(), answer()] == [(42, False), (42, False)]
+    assert len(told) == 1
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on(folder):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    machine_code.tell_not_kept.cache_clear()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.warns(InputWarning, match="compiled policies are not kept, .*: File too large"):
+            assert answer() == (42, False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(folder.iterdir()) == []  # no part of a file, and no index of what is not there
+    assert [answer(), answer()] == [(42, False), (42, True)]
+
+
+@pytest.mark.parametrize("harm", ["another user's", "others may write"])
+def test_code_in_a_folder_of_others_is_never_read(folder, monkeypatch, harm):
+    assert [answer(), answer()] == [(42, False), (42, True)]
+    if harm == "another user's":
+        monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    else:
+        folder.chmod(0o770)
+    machine_code.folder.cache_clear()
+    machine_code.tell_not_kept.cache_clear()
+    with pytest.warns(InputWarning, match="not kept, .*: (it belongs to another user|other users can write to it)"):
+        assert answer() == (42, False)
+    assert not machine_code.is_kept("twice", "0" * 16)
+
+
+def test_the_folder_is_for_its_user_only(folder):
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
 def kept(folder, name, age_s, size=10):
     for suffix in (".nbi", ".1.nbc"):
         file = folder / f"loop.{name}-.{machine_code.PYTHON}{suffix}"
@@ -189,7 +261,7 @@ def test_a_folder_that_cannot_be_made_is_told_and_does_without(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.stdout == "ALL_DONE\n"
-    assert "compiled policies cannot be kept" in done.stderr
+    assert "compiled policies are not kept" in done.stderr
 
 
 def test_linear_algebra_is_loaded_only_by_kernels_that_need_it():

@@ -8,6 +8,8 @@ import pytest
 
 import vinesim as vs
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.identity import content_id
+from vinesim.policies.online.high import High
 from vinesim.state.queries import nothing, oldest_pending, start
 
 pytestmark = pytest.mark.filterwarnings("ignore:network:vinesim.InputWarning")
@@ -108,6 +110,27 @@ def test_a_reservation_ends_when_the_quota_is_used_up(name):
     found = begins(scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 7})]))
     assert found == [0.0, 0.0, 10.0, 2.0]
     assert begins(scenario(name, jobs, [vs.Partition("p", user_quota={"GPU": 4}, quota={"GPU": 9})])) != found
+
+
+def test_a_quota_that_nothing_holds_is_empty_whatever_the_rounding():
+    """0.1 + 0.2 + 0.3 less each of them is not 0."""
+    states = []
+
+    @dataclass(frozen=True)
+    class Watched(High):
+        compiled: ClassVar[bool] = False
+
+        @staticmethod
+        def decide(model, state, view):
+            states.append(state)
+            return High.decide(model, state, view)
+
+    jobs = [(0, 3, 1, "ada", "p"), (0, 2, 1, "ada", "p"), (0, 1, 1, "ada", "p")]
+    case = scenario(Watched, jobs, [vs.Partition("p", quota={"GPU": 2})])
+    demand = [0.1, 0.2, 0.3]
+    vs.simulate(replace(case, workload=replace(case.workload, demand=demand)), engine="reference")
+    assert sum(demand) - demand[2] - demand[1] - demand[0] != 0.0
+    assert states[-1].quotas.held == [0.0]
 
 
 def test_nothing_is_preempted_for_a_quota():
@@ -212,7 +235,7 @@ def test_jobs_that_could_never_run_are_refused():
 def test_partitions_are_part_of_the_id_and_only_if_given():
     plain = scenario("high", [(0, 10, 1, "ada", None)], [])
     jobs = [(0, 10, 1, "ada", "p")]
-    ids = {scenario("high", jobs, [vs.Partition("p", quota={"GPU": n})]).content_id for n in (1, 2)}
-    assert len(ids | {plain.content_id}) == 3
+    ids = {content_id(scenario("high", jobs, [vs.Partition("p", quota={"GPU": n})])) for n in (1, 2)}
+    assert len(ids | {content_id(plain)}) == 3
     with pytest.raises(vs.InputError, match="the workload names no partition"):
         scenario("high", [(0, 10, 1, "ada", None)], [vs.Partition("p")])

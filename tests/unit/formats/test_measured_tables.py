@@ -40,6 +40,15 @@ def problems(read, path, *args):
     return str(caught.value).replace(f"{path}", "").splitlines()
 
 
+@pytest.mark.parametrize(("rate", "is_right"), [("1e-9", True), ("9e-10", False), ("0", True)])
+def test_a_rate_is_nothing_or_a_step_in_30_years(tmp_path, rate, is_right):
+    path = written(tmp_path, f"{GAVEL}a,J,1,{rate}\nb,J,1,1\n")
+    if is_right:
+        read_gavel(path)
+    else:
+        assert "0, or 1e-09 or more" in problems(read_gavel, path)[0]
+
+
 def test_throughputs_become_times_of_a_step(tmp_path):
     rows = "new,A (x 1),1,2\nnew,B,1,0\nnew,C,1,0\nold,A (x 1),1,0.5\nold,B,1,8\n"
     more = "old,A (x 1),4,9\nold_unconsolidated,A (x 1),1,0.5\nold_unconsolidated,A (x 1),2,0.5\n"

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import vinesim as vs
 from vinesim.cli.main import app
 from vinesim.formats.importers.openb import import_openb
+from vinesim.formats.importers.openb_files import read_nodes
 from vinesim.model.errors import InputError
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "openb2023"
@@ -97,7 +98,7 @@ def test_shares_that_fill_a_gpu_exactly_run_beside_each_other(imported):
     ("old", "new", "expected"),
     [
         ("8000,2000,2,T4\nc", "8000,2000,2,\nc", r"nodes\.csv:3: expected model: a name, found nothing"),
-        ("8000,2000,2,T4\nc", "8000,2000,-1,T4\nc", r"nodes\.csv:3: expected gpu: a whole number, 0 or more"),
+        ("8000,2000,2,T4\nc", "8000,2000,-1,T4\nc", r"nodes\.csv:3: expected gpu: a whole number, 0 to 10,000,000"),
         (
             "8000,2000,2,T4\nc",
             "8000,2000,2,cpu\nc",
@@ -139,3 +140,42 @@ def test_the_trace_of_2023(tmp_path):
         assert column.max() < 2**53
     n_gpu_pods = int(sum(work.lead_sets[code] != ("CPU",) for code in work.lead_types))
     assert (work.n_jobs, n_gpu_pods, done.report.n_dropped) == (8150, 7062, 2)
+
+
+@pytest.mark.parametrize(
+    ("pod", "is_kept"),
+    [
+        ("8000,2000,2,1000,T4,100,101", True),  # all of a node
+        ("8001,2000,2,1000,T4,100,101", False),
+        ("8000,2001,2,1000,T4,100,101", False),
+        ("8000,2000,3,1000,T4,100,101", False),
+        ("64000,4000,0,0,,100,101", True),
+        ("1000,1,0,0,,99,101", True),  # created at the start
+        ("1000,1,0,0,,98,101", False),
+        ("1000,1,0,0,,100,100", False),
+    ],
+)
+def test_both_sides_of_what_a_node_holds_and_of_times(imported, pod, is_kept):
+    header = "cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n"
+    _, made = imported(pods=f"{header}1000,1,0,0,,150,160\n{pod}\n", start=99.0)
+    assert made.workload.n_jobs == 1 + is_kept
+
+
+@pytest.mark.parametrize(("milli", "is_right"), [(0, False), (1, True), (1000, True), (1001, False)])
+def test_a_pod_takes_up_to_all_of_a_gpu(imported, milli, is_right):
+    pods = PODS.replace("1,460", f"1,{milli}")
+    if is_right:
+        imported(pods=pods)
+    else:
+        with pytest.raises(InputError, match="gpu_milli: thousandths of a GPU, 1 to 1000"):
+            imported(pods=pods)
+
+
+def test_the_nodes_have_at_most_the_units_of_a_scenario(imported, tmp_path):
+    pods = "\n".join(PODS.splitlines()[:2]) + "\n"
+    with pytest.raises(InputError, match=r"nodes\.csv:5: expected gpu: a whole number, 0 to 10,000,000"):
+        imported(NODES.replace("4000,8,G2", "4000,10000001,G2"), pods)
+    with pytest.raises(InputError, match=r"nodes\.csv:5: expected at most 10,000,000 units"):
+        imported(NODES.replace("4000,8,G2", "4000,9999989,G2"), pods)  # and 12 others
+    (tmp_path / "nodes.csv").write_text(NODES.replace("4000,8,G2", "4000,9999988,G2"))
+    assert read_nodes(tmp_path / "nodes.csv", gpu_nodes=False)[0][-1].n_gpus == 9999988

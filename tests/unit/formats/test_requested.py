@@ -13,6 +13,7 @@ from vinesim.formats.source import quantities
 from vinesim.model.errors import InputError
 from vinesim.model.workload import WHOLE_UNIT
 from vinesim.policies.documents import read_scenario
+from vinesim.policies.identity import content_id
 
 SCENARIO = """
 extends: none
@@ -29,6 +30,7 @@ workload: {file: jobs.csv}
 """
 ONLY_CPUS = re.sub(r", (A100|T4): \d", "", SCENARIO)
 TWO_CPUS = SCENARIO.replace("units: {CPU: {cores: 32}, T4", "units: {CPU_ARM: {cores: 32}, A100: 1, T4")
+TWO_SIZES = SCENARIO.replace("{name: T4}", "{name: T4, capacity: 4}")
 NO_MEMORY = re.sub(r", memory: \d+ GiB", "", SCENARIO)
 
 
@@ -104,6 +106,17 @@ def test_a_share_is_of_a_gpu_of_any_capacity(jobs):
     assert [demand for _, demand, *_ in demands(made.workload)] == [4, 0.25]
 
 
+def test_gpus_below_1_are_a_share_of_one(jobs):
+    made = jobs("cores,gpus,gpu_share,gpu_type", "4,0.5,,A100", "1,0.25,1,T4", "1,1,0.75,T4", "1,2,,A100", "1,0,0,")
+    assert demands(made.workload) == [
+        (1, 0.5, "A100", {"CPU": 4}),
+        (1, 0.25, "T4", {"CPU": 1}),
+        (1, 0.75, "T4", {"CPU": 1}),
+        (2, WHOLE_UNIT, "A100", {"CPU": 1}),
+        (1, 1, "CPU", {}),
+    ]
+
+
 def test_cores_are_of_the_cpu_that_stands_beside_the_gpu(jobs):
     made = jobs("cores,gpus,gpu_type", "4,1,T4", "2,0,", scenario=TWO_CPUS)
     assert demands(made.workload) == [(1, WHOLE_UNIT, "T4", {"CPU_ARM": 4}), (1, 2, "CPU|CPU_ARM", {})]
@@ -131,7 +144,7 @@ def test_a_table_written_and_read_again_is_the_same(jobs, tmp_path):
     write_workload(tmp_path / "jobs.parquet", one.workload, one.datacenter.processor_types)
     other = read_scenario(tmp_path / "s.yaml", ["workload.file=jobs.parquet"])
     assert demands(other.workload) == demands(one.workload)
-    assert other.content_id == one.content_id
+    assert content_id(other) == content_id(one)
     plain = jobs("operations", "5")
     write_workload(tmp_path / "plain.parquet", plain.workload, plain.datacenter.processor_types)
     columns = duckdb.sql(f"DESCRIBE SELECT * FROM '{tmp_path / 'plain.parquet'}'").fetchall()
@@ -221,8 +234,26 @@ def test_amounts_are_read_as_in_the_scenario_file_to_the_last_bit(jobs, text):
             ONLY_CPUS,
             "jobs.csv:3: expected gpus: 0, as no node has a GPU, found '2'. GPUs are the types",
         ),
-        ("gpus", ["-1"], SCENARIO, "jobs.csv:2: expected gpus: a whole number, 0 or more, found '-1'"),
-        ("gpus", ["1.5"], SCENARIO, "jobs.csv:2: expected gpus: a whole number, 0 or more, found '1.5'"),
+        (
+            "gpus",
+            ["-1"],
+            SCENARIO,
+            "expected gpus: a whole number, 0 or more, or a share below 1, found '-1'",
+        ),
+        (
+            "gpus",
+            ["1.5"],
+            SCENARIO,
+            "expected gpus: a whole number, 0 or more, or a share below 1, found '1.5'",
+        ),
+        ("gpus", ["2147483648"], SCENARIO, "expected gpus: a whole number, 0 or more, or a share below 1"),
+        (
+            "gpus,gpu_share",
+            ["0.5,0.5"],
+            SCENARIO,
+            "jobs.csv:2: expected gpu_share: nothing where gpus is a share, found '0.5'. Keep one of them.",
+        ),
+        ("gpus", ["0.5"], TWO_SIZES, "jobs.csv:2: expected gpus: 1, as A100 and T4 differ in capacity, found '0.5'"),
         ("cores", ["-1"], SCENARIO, "jobs.csv:2: expected cores: a number, 0 or more, found '-1'"),
         (
             "memory",

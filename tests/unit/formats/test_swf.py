@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vinesim.formats.importers.machines import read_machines, read_nodes
+from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.importers.swf import read_swf
+from vinesim.formats.importers.swf_lines import MAX_PROCESSORS, jobs_of
 from vinesim.model.errors import InputError
+from vinesim.model.workload import ANYWHERE, NO_GANG
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "wagap2013"
 
@@ -29,6 +32,7 @@ def test_jobs_become_tasks_in_order_of_arrival(tmp_path):
     assert work.job_id.tolist() == [2, 1, 3]
     assert work.arrival_us.tolist() == [0, 5e6, 5e6]
     assert work.job_first.tolist() == [0, 3, 5, 6]
+    assert work.gang_within.tolist() == [ANYWHERE, ANYWHERE, NO_GANG]
     assert work.operations.tolist() == [20e6] * 3 + [10e6] * 2 + [5e6]
     assert [t.name for t in work.task_types] == ["PROCESSOR_TIME"]
     assert (report.n_jobs, report.n_tasks, report.n_dropped, report.n_resorted) == (3, 6, 0, 1)
@@ -206,3 +210,118 @@ def test_whole_jobs_of_wagap_2013():
     assert work.n_jobs + report.n_dropped == 17_900
     assert work.demand.max() <= 80
     assert (work.estimate_us >= work.operations).mean() > 0.9  # most jobs ended in the time that was asked for
+
+
+def test_processors_are_those_allocated_or_those_requested(tmp_path):
+    path = tmp_path / "log.swf"
+    lines = [(4, 4), (4, 8), (-1, 8), (4, -1), (0, 8), (4, 0), (3, 2)]
+    path.write_text("".join(job(i, i, 10, *each) for i, each in enumerate(lines)))
+    work, _, report = read_swf(path)
+    assert np.diff(work.job_first).tolist() == [4, 4, 8, 4, 8, 4, 3]
+    words = "jobs have the processors that were allocated; for 2 of them another number was requested"
+    assert any(note.startswith(words) for note in report.notes)
+    work, _, report = read_swf(path, processors="requested")
+    assert np.diff(work.job_first).tolist() == [4, 8, 8, 4, 8, 4, 2]
+    assert any("were requested; for 2 of them another number was allocated" in note for note in report.notes)
+    path.write_text(job(1, 1, 10, 4, 4))
+    assert not any("processors" in note for note in read_swf(path)[2].notes)
+    with pytest.raises(InputError, match="allocated or requested"):
+        read_swf(path, processors="all")
+
+
+@pytest.mark.parametrize(
+    ("field", "kept", "dropped"),
+    [
+        ("submit", 0, -1),
+        ("submit", 4e9, 4.1e9),
+        ("run", 0.001, 0),
+        ("run", 4e9, 4.1e9),
+        ("allocated", 1, 0.9),
+        ("allocated", 6, 7),
+        ("id", 2**53 - 1, 2**53),
+        ("id", -(2**53) + 1, -(2**53)),
+    ],
+)
+def test_both_sides_of_each_limit(tmp_path, field, kept, dropped):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    machines.write_text("1\tsmall\t3\t2\t1\t0\n")
+    for value, n in ((kept, 2), (dropped, 1)):
+        path.write_text(job(id=77) + job(**{"id": 78, field: value}))
+        assert read_swf(path, machines)[0].n_jobs == n, value
+
+
+def test_a_cancelled_job_ran_if_it_has_a_run_time_and_processors(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(
+        "".join(job(i, i, run, n, 2, status=5) for i, (run, n) in enumerate([(1, 1), (0, 1), (1, 0), (1, -1)]))
+    )
+    assert read_swf(path)[0].job_id.tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(0.5, 0.5e6), (0, 10e6), (-1, 10e6), (2**53, 10e6), ("x", 10e6)])
+def test_a_job_without_a_requested_time_is_expected_to_run_as_long_as_it_ran(tmp_path, asked, expected):
+    path, machines = tmp_path / "log.swf", tmp_path / "log.machines"
+    machines.write_text("1\tsmall\t3\t2\t1\t0\n")
+    path.write_text(job(asked=asked))
+    work, _, report = read_swf(path, machines, "job")
+    assert work.estimate_us.tolist() == [expected]
+    assert report.n_unasked == (expected == 10e6)
+
+
+@pytest.mark.parametrize(("submit", "zone"), [(630_000_000, ""), (630_000_001, "UTC, as times since 1970")])
+def test_times_since_1970_are_known_by_their_size(tmp_path, submit, zone):
+    path = tmp_path / "log.swf"
+    path.write_text(job(submit=submit))
+    assert read_swf(path)[2].time_zone == zone
+
+
+def test_jobs_out_of_order_are_counted(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("".join(job(i, submit) for i, submit in enumerate([5, 5, 4, 6, 5, 6])))
+    _, _, report = read_swf(path)
+    assert report.n_resorted == 2
+
+
+def test_a_job_and_a_log_have_limits(tmp_path):
+    def lines(*processors):
+        path.write_text("".join(job(i, i, 10, n) for i, n in enumerate(processors)))
+        report = ImportReport(str(path))
+        return [found[3] for found in jobs_of(path, report, MAX_PROCESSORS, False, frozenset())], report
+
+    path = tmp_path / "log.swf"
+    found, report = lines(MAX_PROCESSORS, MAX_PROCESSORS + 1)
+    assert found == [MAX_PROCESSORS]
+    assert report.dropped == {f"more than {MAX_PROCESSORS:,} processors": [2]}
+    assert len(lines(*[MAX_PROCESSORS] * 50)[0]) == 50
+    with pytest.raises(InputError, match="at most 500 million tasks"):
+        lines(*[MAX_PROCESSORS] * 50, 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"), [(2**31 - 1, "2147483647"), (2**31, "-1"), (1.5, "-1"), ("x", "-1"), (-1, "-1")]
+)
+def test_a_code_is_a_whole_number_of_31_bits(tmp_path, code, shown):
+    path = tmp_path / "log.swf"
+    path.write_text(job() + job(partition=code))
+    assert shown in read_swf(path)[2].values["partition"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_right"),
+    [
+        ("1\tc\t2\t4\t1", True),
+        ("1\tc\t2\t4", False),
+        ("1\tc\t10000000\t1\t1", True),
+        ("1\tc\t10000001\t1\t1", False),
+        ("1\tc\t1\t99999999\t1", False),
+        ("1\tc\t0\t4\t1", False),
+    ],
+)
+def test_clusters_have_limits(tmp_path, line, is_right):
+    path = tmp_path / "log.machines"
+    path.write_text(line + "\n")
+    if is_right:
+        assert read_nodes(path).n_units in (2, 10_000_000)
+    else:
+        with pytest.raises(InputError):
+            read_nodes(path)

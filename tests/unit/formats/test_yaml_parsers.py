@@ -66,6 +66,7 @@ def shown(node, seen):
 @example("é" * 1024 + ": 1")
 @example("é" * 1025 + ": 1")
 @example('a: "\\Uffffffff"')
+@example('a: "\\ud800"')
 def test_both_parsers_read_the_same(text):
     found = read(text)
     with pytest.MonkeyPatch.context() as patch:

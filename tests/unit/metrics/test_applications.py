@@ -36,6 +36,25 @@ def test_the_table_is_the_jobs_counted(name):
     assert (dropped > 0) == (name == "edf_drop")
 
 
+def test_jobs_without_a_deadline_miss_none():
+    """Of two with a deadline one is late; of two without, one never ends: it is cut off."""
+    work = vs.Workload(
+        np.zeros(4, int),
+        np.arange(5),
+        np.arange(4.0),
+        np.array([2.0, 1.0, 1.0, 100.0]),
+        *np.zeros((3, 4)),
+        np.full(4, -1),
+        application=np.zeros(4, int),
+        deadline_us=np.array([10.0, 2.5, np.inf, np.inf]),
+        task_types=(vs.TaskType("T"),),
+    )
+    center = vs.Datacenter([0], [0], [0], (vs.ProcessorType("GPU"),))
+    result = vs.simulate(vs.Scenario(center, work, affinity=[[1.0]], horizon_us=50.0), engine="reference")
+    assert result.summary["deadlines"] == {"missed": 1, "missed_pct": 50.0}
+    assert result.applications["missed"].tolist() == [1]
+
+
 def test_minutes_may_be_as_late_as_any_number():
     """Two requests in the first minute, one of them missed; one in a minute far away; one beyond all whole numbers."""
     work = vs.Workload(

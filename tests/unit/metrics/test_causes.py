@@ -134,6 +134,22 @@ def test_a_sample_stands_for_all_waiting(tmp_path, monkeypatch):
         assert shares[1][cause] == pytest.approx(share, abs=0.15)
 
 
+def test_one_long_wait_stands_for_as_much_as_many_short_ones(tmp_path, monkeypatch):
+    """One job waits 105 us for unit A, 14 jobs together as long for unit B: half of a sample of 10 is the one."""
+    types, operations = [0, 0, *[1] * 15], [105.0, 1.0, *[1.0] * 15]
+    recorded(tmp_path / "run", two_types(types, np.zeros(17), operations, policy="high"))
+    monkeypatch.setattr(causes, "MAX_EXPLAINED", 10)
+    edges = np.array([0.0, 200.0])
+    with open_result(tmp_path / "run") as tables:
+        found = causes_of(tables, read_record(tmp_path / "run"), edges)
+    assert (found.n_waited, found.waited_us) == (15, 210.0)
+    assert {name: sum(shares.values()) for name, shares in found.by_type.items()} == {
+        "S": pytest.approx(0.5),
+        "T": pytest.approx(0.5),
+    }
+    assert sum(float(jobs[0]) for jobs in found.over_time.values()) * 200.0 == pytest.approx(210.0)
+
+
 def test_the_slowest_jobs(tmp_path, vinesim):  # noqa: F811
     scenario = two_types([0, 0, 1, 0], [0.0, 1.0, 2.0, 3.0], [10.0, 5.0, 30.0, 1.0], policy="high")
     result = recorded(tmp_path / "run", scenario)

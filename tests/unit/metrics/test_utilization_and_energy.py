@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import vinesim as vs
 from tests.demands import taken
+from tests.policies.kinds.consolidate import Consolidate
 from tests.policies.kinds.overcommit import Pile
 from vinesim.metrics.segments import segments_of
 from vinesim.metrics.utilization import active_time, allocated_time, busy_intervals, time_series
@@ -171,6 +172,21 @@ def test_a_unit_that_runs_several_tasks_idles_only_while_it_runs_none():
     """Two tasks of half a unit side by side from 0 to 10, a third from 30 to 40: half its power, and 20 us idle."""
     result = energy([("GPU", 0, 0)], [(0.0, 10), (0.0, 10), (30.0, 10)], capacity=2.0, demand=[1.0, 1.0, 1.0])
     assert result.units["energy_j"] == pytest.approx([(10 * 100 + 10 * 50 + 20 * 20) * 1e-6])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_consolidated_tasks_draw_the_power_of_one_and_the_unit_idles_while_it_runs_none(share):
+    """A task of the whole unit until 5, two of 10 us as one until 25, one of 5 us from 35 on; these hold a share."""
+    jobs = [(0.0, 5), (1.0, 10), (1.0, 10), (35.0, 5)]
+    more = {} if share == 1.0 else {"capacity": 2.0, "demand": np.array([2.0, 1.0, 1.0, 1.0])}
+    result = energy([("GPU", 0, 0)], jobs, policy=Consolidate(most=2), **more)
+    assert result.tasks["finish_us"].tolist() == [5.0, 25.0, 25.0, 40.0]
+    assert result.tasks["amount"].tolist() == ([1.0, 1.0, 0.0, 1.0] if share == 1.0 else [2.0, 1.0, 0.0, 1.0])
+    allocated_us = 5 + 25 * share
+    parts = result.summary["energy"]["by_state"]
+    assert (parts["active"], parts["idle"]) == (pytest.approx(allocated_us * 100e-6), pytest.approx(10 * 20e-6))
+    assert result.units["active_us"] == pytest.approx([30.0])
+    assert result.summary["utilization"]["overall"] == pytest.approx(allocated_us / 40)
 
 
 def test_a_unit_that_is_never_idle_has_no_idle_energy_whatever_the_rounding():

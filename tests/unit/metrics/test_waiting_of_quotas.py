@@ -37,6 +37,19 @@ def test_what_is_taken_at_once_as_it_is_left_is_one_time(tmp_path):
     assert waits(waiting_of(tmp_path / "run", 2)) == [("user ada in partition p", "GPU", 2.0, 8.0, 3.0, 2.0)]
 
 
+def test_a_whole_unit_needs_as_much_as_the_smallest_has(tmp_path):
+    """Whole units of 4 and 2: one of 4 is held, and the other would be 6, above the quota of 5."""
+    types = [vs.ProcessorType("GPU")]
+    center = vs.Datacenter([0, 0], [0, 0], [0, 1], types, capacity=[4.0, 2.0])
+    work = vs.Workload([0, 0], [0, 1, 2], [0.0, 1.0], [10.0, 5.0], *np.zeros((3, 2)), [-1, -1],
+                       demand=[vs.WHOLE_UNIT] * 2, partition=[0, 0], partition_names=("p",),
+                       task_types=(vs.TaskType("T"),))  # fmt: skip
+    recorded(
+        tmp_path / "run", vs.Scenario(center, work, affinity=[[1.0]], partitions=(vs.Partition("p", quota={"GPU": 5}),))
+    )
+    assert waits(waiting_of(tmp_path / "run", 1)) == [("partition p", "GPU", 1.0, 10.0, 4.0, 2.0)]
+
+
 def test_all_jobs_of_a_partition_and_types_that_count_together(tmp_path):
     case = scenario("high", JOBS, [vs.Partition("p", quota={"GPU|CPU": 4, "CPU": 1})])
     recorded(tmp_path / "run", case)

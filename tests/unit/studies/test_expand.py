@@ -11,6 +11,7 @@ from vinesim.formats.study.file import read_study, scenario_source, study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
 from vinesim.policies.documents import read_scenario
+from vinesim.policies.identity import content_id
 from vinesim.studies import identity
 from vinesim.studies.expand import expand, scenario_of
 from vinesim.studies.identity import run_id
@@ -100,7 +101,7 @@ def test_ids_are_those_of_the_whole_documents_and_tell_outcomes_apart(first, sec
         document = scenario_source(found).changed(run.settings).data
         assert run.run_id == run_id(document, Path(), run.seed)
         try:
-            content = scenario_of(found, run).content_id
+            content = content_id(scenario_of(found, run))
         except InputError:
             continue
         assert contents.setdefault(run.run_id, content) == content
@@ -136,7 +137,7 @@ def test_what_the_id_tells_apart(monkeypatch):
         "true is not 1": id_of({**SCENARIO, "options": {"x": True}}),
         "1": id_of({**SCENARIO, "options": {"x": 1}}),
     }
-    monkeypatch.setattr(identity, "VERSION", "another")
+    monkeypatch.setattr(identity, "code_version", lambda: "another")
     others["version"] = id_of(SCENARIO)
     assert len({first, *others.values()}) == len(others) + 1
 
@@ -173,6 +174,17 @@ def test_files_count_by_content_not_by_place(tmp_path):
         assert (id_of(documents, tmp_path / "one") == first) == (name == "unused.py"), name
         (tmp_path / "one" / name).write_text(text)
     assert id_of(documents, tmp_path / "one") == first
+
+
+def test_a_file_counts_by_its_bytes_and_its_ending_and_not_by_its_name(tmp_path):
+    for name in ("a.txt", "b.txt", "c.csv"):
+        (tmp_path / name).write_text("0 0 0 0 9 5 0\n")
+    of = {name: id_of({**SCENARIO, "workload": {"file": name}}, tmp_path) for name in ("a.txt", "b.txt", "c.csv")}
+    assert of["a.txt"] == of["b.txt"] != of["c.csv"]
+    axes = {"workload.file": ["a.txt", "b.txt"]}
+    found = study({"scenario": {**SCENARIO, "workload": {"file": "a.txt"}}, "axes": axes}, tmp_path)
+    with pytest.raises(InputError, match=r"at workload.file=b.txt: expected a scenario other than at .*=a.txt"):
+        expand(found)
 
 
 def test_files_deep_in_a_section_count_by_content_not_by_place(tmp_path):
@@ -215,13 +227,13 @@ def test_a_missing_file_is_told_with_its_point():
 
 
 def test_ids_are_the_same_in_every_process_and_on_every_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(identity, "VERSION", "0")
+    monkeypatch.setattr(identity, "code_version", lambda: "0")
     mapping = {"scenario": SCENARIO, "axes": {"arrivals.iat": {"log": ["1 us", "1 ms"], "n": 4}, "policy": ["flat"]}}
     found = ids(study(mapping))
     assert found == ["79fc0ecadf7613e3", "88ff4bc2124f86f4", "b92169b44bc25512", "02d41a53ba2a1ee6"]
     (tmp_path / "study.yaml").write_text(json.dumps(mapping))
     code = (
-        "from vinesim.studies import identity; identity.VERSION = '0'\n"
+        "from vinesim.studies import identity; identity.code_version = lambda: '0'\n"
         "from vinesim.formats.study.file import read_study; from vinesim.studies.expand import expand\n"
         "print(*(r.run_id for r in expand(read_study('study.yaml'))))"
     )
@@ -246,12 +258,12 @@ def test_the_scenario_of_a_run_is_that_of_the_same_overrides(tmp_path_factory, c
     (run,) = expand(found)
     overrides = [f"{key}={json.dumps(value)}" for key, value in {**changes, "seed": seed}.items()]
     try:
-        expected = read_scenario(file, overrides).content_id
+        expected = content_id(read_scenario(file, overrides))
     except InputError:
         with pytest.raises(InputError):
             scenario_of(found, run)
     else:
-        assert scenario_of(found, run).content_id == expected
+        assert content_id(scenario_of(found, run)) == expected
 
 
 def test_the_scenario_file_is_read_again_when_it_has_changed(tmp_path):

@@ -169,3 +169,29 @@ def test_weights_of_a_sample():
 def test_a_log_that_is_too_small_is_refused(times):
     with pytest.raises(InputError, match="at least 20 jobs"):
         fit_log(np.array(times))
+
+
+YEAR_US = 8766 * 3.6e9
+
+
+def test_what_a_fit_takes_is_bounded_by_the_length_of_the_log():
+    times = np.linspace(0, 1e9, 20)
+    assert fit_log(np.append(times, 150 * YEAR_US)).n_jobs == 21
+    for last in (151 * YEAR_US, 1e300, np.inf):
+        with pytest.raises(InputError, match="an arrival within 150 years of the first"):
+            fit_log(np.append(times, last))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        10.0 ** np.linspace(-300, 300, 40),
+        10.0 ** np.linspace(-320, -300, 40),
+        np.append(np.zeros(39), 5e-324),
+        np.append(np.ones(39), 1e17),
+        np.append(np.ones(39), 1 + 1e-15),
+    ],
+)
+def test_sizes_of_any_scale_are_fitted_without_a_warning(sizes):
+    fit = fit_log(np.arange(40) * 1e6, sizes)
+    assert all(np.isfinite(one.aic) or one.name == "constant" for one in fit.sizes)

@@ -14,7 +14,7 @@ from vinesim.model.workload import NO_PREFERENCE
 from vinesim.workloads.arrivals import Arrivals
 from vinesim.workloads.distributions import Exponential
 from vinesim.workloads.job_mix import JobKind
-from vinesim.workloads.placement import nodes_of
+from vinesim.workloads.placement import distinct_nodes, nodes_of
 from vinesim.workloads.registry import GENERATORS, generator
 
 NEEDED = {
@@ -110,6 +110,12 @@ def test_listed_arrivals():
     assert make("identical", n_jobs=3, arrivals="list", arrival_us=[1, 4, 4]).arrival_us.tolist() == [1, 4, 4]
     with pytest.raises(InputError, match="3 times"):
         make("identical", n_jobs=3, arrivals="list", arrival_us=[1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5))))
+def test_nodes_are_each_there_once_in_order(places):
+    rack, shelf = np.array(places, np.int32).reshape(-1, 2).T
+    assert list(map(tuple, distinct_nodes(rack, shelf).tolist())) == sorted(set(places))
 
 
 def test_placement_over_nodes_or_one_rack():

@@ -96,3 +96,33 @@ def test_wrong_options_are_refused(options, where):
     with pytest.raises(vs.InputError) as error:
         made(**options)
     assert any(where in problem.where for problem in error.value.problems)
+
+
+OWN = [vs.TaskType("ECHO"), vs.TaskType("SUM")]
+
+
+def of_own_types(**options):
+    return vs.generator("requests").generate({"duration_us": MINUTE, "spikes": 0, **options}, task_types=OWN)
+
+
+def test_any_application_of_the_scenario_can_be_loaded():
+    work = of_own_types(rates={"ECHO": 9.0, "MINE": 3.0}, task_type={"MINE": "SUM"}, size_low={"MINE": 2.0})
+    assert work.application_names == ("ECHO", "MINE")
+    assert [one.name for one in work.task_types] == ["ECHO", "SUM"]
+    assert np.array_equal(work.job_task_type, work.application)
+    assert set(work.operations[work.application == 1]) == {2.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rates": {"MINE": 1.0}}, "ECHO, SUM, found 'MINE'. Or say of which type it is: task_type: {MINE: TYPE}"),
+        ({"rates": {"MINE": 1.0}, "task_type": {"MINE": "NONE"}}, "task_type: expected task types: ECHO, SUM"),
+        ({"rates": {"ECHO": 1.0}, "task_type": {"ECHO": 3}}, "a mapping of names to names"),
+        ({}, "ECHO, SUM, found 'SEARCH'"),
+    ],
+)
+def test_an_application_needs_a_task_type_of_the_scenario(options, words):
+    with pytest.raises(vs.InputError) as wrong:
+        of_own_types(**options)
+    assert words in str(wrong.value)

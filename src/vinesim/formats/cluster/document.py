@@ -9,12 +9,19 @@ from vinesim.formats.scenario.values import Count, Index, Name, Positive, Positi
 from vinesim.formats.scenario.workload_parts import ApplicationPart
 from vinesim.formats.source.parts import Part
 
+NODE_NAME = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"  # what Ray takes as a label, and a folder's name
+NODE_NAME_IN_WORDS = "1 to 63 letters, digits, '.', '_' and '-', the first and the last a letter or digit"
+UnitCount = Annotated[int, Field(ge=1, le=4096)]  # a process for each of them
+
 
 class NodePart(Part):
     """A node of the cluster."""
 
-    name: Name = Field(description="Its name, in messages and for `vinesim live drain`.", pattern=r"^[A-Za-z0-9_.-]+$")
-    units: Annotated[dict[str, Count], Field(min_length=1)] = Field(description="Number of units of each type.")
+    name: Name = Field(
+        description=f"Its name, in messages, labels and files: {NODE_NAME_IN_WORDS}.",
+        json_schema_extra={"pattern": NODE_NAME},
+    )
+    units: Annotated[dict[str, UnitCount], Field(min_length=1)] = Field(description="Number of units of each type.")
     rack: Index = Field(0, description="Rack, from 0.")
     shelf: Index | None = Field(None, description="Shelf; default: the node's place in the list.")
     removed: bool = Field(False, description="It was removed: its units keep their numbers, and get no work.")

@@ -2,12 +2,13 @@
 
 import importlib.util
 import os
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vinesim.formats.cluster.document import REQUIRED, ClusterDocument
+from vinesim.formats.cluster.document import NODE_NAME, NODE_NAME_IN_WORDS, REQUIRED, ClusterDocument
 from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.names import Names, names_of
 from vinesim.formats.scenario.policy_name import Check, policy_name
@@ -19,6 +20,7 @@ from vinesim.model.cluster import Cluster, Limits, LiveApplication, NodeSpec
 from vinesim.model.errors import InputError
 from vinesim.model.workload import ONE_SLOT, WHOLE_UNIT
 
+OF_PROGRAMS = ("manager", "supervisor")  # whose logs have these names
 CheckPolicy = Callable[..., object]  # of a policy, its options and the engine
 
 
@@ -91,11 +93,20 @@ def _nodes(source: YamlSource, document: ClusterDocument, names: Names | None) -
         shelf = i if part.shelf is None else part.shelf
         if any(one.name == part.name for one in found):
             source.add(("nodes", i, "name"), "each name once", f"{part.name!r} again")
+        if (expected := expected_name(part.name)) is not None:
+            source.add(("nodes", i, "name"), expected, repr(part.name))
         if any((one.rack, one.shelf) == (part.rack, shelf) for one in found):
             source.add(("nodes", i), "each rack and shelf once", f"rack {part.rack}, shelf {shelf} again")
         units = tuple(kind for kind, n in part.units.items() for _ in range(n))
         found.append(NodeSpec(part.name, part.rack, shelf, units, part.removed))
     return tuple(found)
+
+
+def expected_name(name: str) -> str | None:
+    """Return what a node's name must be; None if it is right."""
+    if not re.fullmatch(NODE_NAME, name):
+        return NODE_NAME_IN_WORDS
+    return f"a name other than {' and '.join(OF_PROGRAMS)}" if name in OF_PROGRAMS else None
 
 
 def _applications(source: YamlSource, document: ClusterDocument, names: Names | None) -> tuple[LiveApplication, ...]:

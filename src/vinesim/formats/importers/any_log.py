@@ -10,6 +10,7 @@ from vinesim.formats.importers.swf import read_swf
 from vinesim.formats.source.files import is_table
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.workload import Workload
+from vinesim.workloads.fit_log import check_span
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +33,10 @@ def read_log(path: Path, time: str | None = None) -> Log:
     if ".swf" in path.suffixes:
         return _of_workload(read_swf(path)[0], is_time=True)
     if is_table(str(path)):
-        from vinesim.formats.scenario.workload_table import read_workload  # importing DuckDB takes 0.1 s
+        from vinesim.formats.scenario.workload_table import read_with_places  # importing DuckDB takes 0.1 s
 
-        work = read_workload(path)
+        work, place, _ = read_with_places(path)
+        check_span(work.arrival_us, place(int(work.job_first[-2])))
         return _of_workload(work, is_time=work.times_us is not None)
     expected = "a name that ends in .swf, .swf.gz, .csv or .parquet; or --time COLUMN for a CSV file of requests"
     raise InputError([Problem(str(path), expected, path.name)])

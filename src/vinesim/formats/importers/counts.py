@@ -5,7 +5,6 @@ Benchmark (timestamp, value) has this form, as do counts of requests per interva
 """
 
 import datetime
-import math
 import os
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from vinesim.formats.source.csv_rows import csv_records
 from vinesim.model.errors import MAX_PROBLEMS, InputError, Problem
 
+LAST_S = 253402300800  # the end of the year 9999, in s since 1970: larger numbers are no seconds
 LOG = "If each line is one request, make a series of it with vinesim import requests."
 
 
@@ -56,10 +56,10 @@ def is_without_zone(text: str) -> bool:
 
 
 def to_time_us(text: str) -> float | None:
-    """Convert a number of seconds, or a date, to us; None if it is neither."""
+    """Convert a number of seconds until the year 9999, or a date, to us; None if it is neither."""
     try:
         seconds = float(text)
-        return seconds * 1e6 if math.isfinite(seconds) else None
+        return seconds * 1e6 if abs(seconds) <= LAST_S else None
     except ValueError:
         pass
     try:

@@ -7,7 +7,8 @@ from vinesim.formats.scenario.workload_cells import amount_of
 from vinesim.formats.scenario.workload_forms import clock_us, kubernetes_cores, point_us, slurm_bytes
 from vinesim.formats.source.table_source import TableSource
 
-MOSTLY = 0.9  # of the filled cells: what a column holds; the rows with other cells are dropped
+MOSTLY = 0.5  # of the filled cells: what a column holds; the rows with other cells are dropped
+ENDS = (0.05, 0.95)  # quantiles between which a column's times are: some cells may be wrong
 _ZONE = r"'(Z|[+-]\d\d(:?\d\d)?|UTC|[A-Za-z]+/[A-Za-z_]+)\s*$'"
 
 
@@ -19,13 +20,18 @@ class Column:
     n_filled: int
     n_rows: int
     numbers: int  # cells that are numbers, and so on
-    least: float
-    median: float
+    low: float  # of the numbers, the quantiles ENDS
+    high: float
+    low_above_0: float  # the lower one of those above 0, which may stand for nothing
+    median: float  # of those above 0
     largest: float
     wholes: int
+    shares: int  # above 0 and below 1
     dates: int
     zoned: int  # dates with a time zone
+    dates_us: float  # between the quantiles ENDS
     clocks: int
+    clock_us: float  # their median
     sizes: int  # numbers with a unit of memory
     slurm_sizes: int  # as 64Gn
     kubernetes_cores: int  # as 500m, or numbers
@@ -33,8 +39,8 @@ class Column:
     example: str
 
     def is_mostly(self, n_cells: int) -> bool:
-        """Whether so many of the filled cells are most of them."""
-        return self.n_filled > 0 and n_cells >= MOSTLY * self.n_filled
+        """Whether that number of its filled cells is most of them."""
+        return n_cells >= MOSTLY * self.n_filled
 
     @property
     def is_number(self) -> bool:
@@ -42,29 +48,38 @@ class Column:
         return self.is_mostly(self.numbers)
 
 
-def columns_of(source: TableSource) -> list[Column]:
-    """Return the columns of a table, in its order."""
+def columns_of(source: TableSource, rows: str = "true") -> list[Column]:
+    """Return the columns of a table, in its order, by the rows that meet a condition in SQL."""
     found = []
     for name, cell in source.columns.items():
-        number = f"TRY_CAST({cell} AS DOUBLE)"
-        date, text = point_us("date", cell), f"{cell}::VARCHAR"
+        date, text, clock = point_us("date", cell), f"{cell}::VARCHAR", clock_us(cell)
+        number = f"(CASE WHEN NOT contains({text}, '_') THEN TRY_CAST({cell} AS DOUBLE) END)"  # 10_3 is a job's number
+        low, high = (f"coalesce(quantile_cont({number}, {share}) FILTER (isfinite({number})), 0)" for share in ENDS)
+        above_0 = f"FILTER ({number} > 0 AND isfinite({number}))"
+        earliest, latest = (f"quantile_cont({date}, {share}) FILTER ({date} >= 0)" for share in ENDS)
         parts = {
             "n_filled": f"count({cell})",
             "n_rows": "count(*)",
             "numbers": f"count({number})",
-            "least": f"coalesce(min({number}), 0)",
-            "median": f"coalesce(median({number}), 0)",
+            "low": low,
+            "high": high,
+            "low_above_0": f"coalesce(quantile_cont({number}, {ENDS[0]}) {above_0}, 0)",
+            "median": f"coalesce(median({number}) {above_0}, 0)",
             "largest": f"coalesce(max({number}), 0)",
-            "wholes": f"count(*) FILTER (WHERE {number} = floor({number}))",
-            "dates": f"count(*) FILTER (WHERE {number} IS NULL AND {date} >= 0)",
-            "zoned": f"count(*) FILTER (WHERE {date} >= 0 AND regexp_matches({text}, {_ZONE}))",
-            "clocks": f"count(*) FILTER (WHERE {clock_us(cell)} >= 0)",
-            "sizes": f"count(*) FILTER (WHERE {number} IS NULL AND {amount_of('memory', cell)} >= 0)",
-            "kubernetes_cores": f"count(*) FILTER (WHERE {kubernetes_cores(cell)} >= 0)",
-            "slurm_sizes": f"count(*) FILTER (WHERE {number} IS NULL AND {slurm_bytes(cell, '1.0')} >= 0)",
+            "wholes": f"count(*) FILTER ({number} = floor({number}))",
+            "shares": f"count(*) FILTER ({number} > 0 AND {number} < 1)",
+            "dates": f"count(*) FILTER ({number} IS NULL AND {date} >= 0)",
+            "zoned": f"count(*) FILTER ({date} >= 0 AND regexp_matches({text}, {_ZONE}))",
+            "dates_us": f"coalesce({latest} - {earliest}, 0)",
+            "clocks": f"count(*) FILTER ({clock} >= 0)",
+            "clock_us": f"coalesce(median({clock}) FILTER ({clock} >= 0), 0)",
+            "sizes": f"count(*) FILTER ({number} IS NULL AND {amount_of('memory', cell)} >= 0)",
+            "kubernetes_cores": f"count(*) FILTER ({kubernetes_cores(cell)} >= 0)",
+            "slurm_sizes": f"count(*) FILTER ({number} IS NULL AND {slurm_bytes(cell, '1.0')} >= 0)",
             "distinct": f"count(DISTINCT {cell})",
             "example": f"coalesce(any_value({text}), '')",
         }
-        table = source.query(f"SELECT {', '.join(f'{sql} AS {part}' for part, sql in parts.items())} FROM {source.sql}")
+        select = ", ".join(f"{sql} AS {part}" for part, sql in parts.items())
+        table = source.query(f"SELECT {select} FROM {source.sql} WHERE {rows}")
         found.append(Column(name, **{part: table[part].tolist()[0] for part in parts}))
     return found

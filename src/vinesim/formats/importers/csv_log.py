@@ -13,26 +13,22 @@ from pathlib import Path
 from typing import Annotated
 
 from vinesim.formats.importers.csv_columns import Column, columns_of
-from vinesim.formats.importers.csv_guess import STATUS, Guess, guessed, named, words_of
+from vinesim.formats.importers.csv_dropped import sorted_out, steps_of
+from vinesim.formats.importers.csv_guess import guessed
+from vinesim.formats.importers.csv_names import STATUS, words_of
 from vinesim.formats.importers.csv_scenario import csv_scenario, like_another, made_for, types_for
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option
 from vinesim.formats.importers.made_nodes import ON_WHAT
-from vinesim.formats.importers.report import MAX_VALUES, ImportReport, zone_assumed
-from vinesim.formats.scenario.workload_columns import IGNORE, NAMES, TIME_ANYWHERE, matched
-from vinesim.formats.scenario.workload_forms import as_columns
-from vinesim.formats.scenario.workload_table import wrong_of
-from vinesim.formats.source.database import name_of, text_of
+from vinesim.formats.importers.report import MAX_VALUES, Finding, Guess, ImportReport, zone_assumed
+from vinesim.formats.scenario.workload_columns import GENERAL_LEAD, IGNORE, NAMES, SLURM, TIME_ANYWHERE, matched
+from vinesim.formats.scenario.workload_forms import as_columns, slurm_bytes
+from vinesim.formats.source.database import file_of, name_of, text_of
 from vinesim.formats.source.files import GZIP, opened, read_text, replacing
 from vinesim.formats.source.suggestions import did_you_mean
 from vinesim.formats.source.table_source import TableSource, open_table, run
 from vinesim.model.errors import InputError, Problem
 
 LEFT_OUT = ("when and where the log's own scheduler started a job: the simulated policy decides",)
-STEP = r"^\d+(_\d+)?\.[a-z0-9]+$"  # such as 1001.batch, as Slurm numbers the steps of a job
-REASONS = {  # a row is dropped for the first of these conditions that it meets, by our name of the column
-    "arrival_us": "no time of arrival that can be read",
-    TIME_ANYWHERE: "no duration that can be read, or an end before the start",
-}
 
 
 def import_csv(
@@ -51,7 +47,8 @@ def import_csv(
     scenario = output.with_suffix(".yaml")
     with tempfile.TemporaryDirectory() as folder:
         source = open_table(_unpacked(log, Path(folder)))
-        columns = columns_of(source)
+        steps = steps_of(source)
+        columns = columns_of(source, f"NOT ({steps})")
         found = guessed(columns, _given(column, source))
         _check(log, found)
         mapping = {name: guess.meaning for name, guess in found.items()}
@@ -62,8 +59,11 @@ def import_csv(
             )
         in_us, ours = as_columns(source, mapping)
         types = types_for(in_us, ours)
-        report, kept = _sorted_out(log, in_us, matched(in_us, types, ours))
+        match = matched(in_us, types, ours)
+        report, kept = sorted_out(log, in_us, match, steps)
+        report.left_out = LEFT_OUT
         report.columns = dict(found)
+        report.findings = _findings(source, found, match, kept)
         report.time_zone = _time_zone(columns, found)
         _count_statuses(report, in_us, columns, kept)
         report.unused = {c.name: c.n_filled for c in columns if found[c.name].meaning == IGNORE and c.n_filled}
@@ -137,42 +137,23 @@ def _check(log: Path, found: Mapping[str, Guess]) -> None:
         raise InputError(problems)
 
 
-def _sorted_out(log: Path, source: TableSource, match: Mapping[str, tuple[str, float]]) -> tuple[ImportReport, str]:
-    """Return the report, with the rows that are dropped, and the SQL condition of those that are kept."""
-    reasons: dict[str, list[str]] = {}
-    for name, cell in source.columns.items():
-        if named(name)[0] == "job_id":
-            reasons["a step of a job that has a line of its own"] = [
-                f"regexp_matches({cell}::VARCHAR, {text_of(STEP)})"
-            ]
-    for ours, condition in wrong_of(source, match).items():
-        reason = REASONS.get(ours, f"{match[ours][0]}: a cell that cannot be read")
-        reasons.setdefault(reason, []).append(condition)
-    if TIME_ANYWHERE in match:
-        cell = source.columns[match[TIME_ANYWHERE][0]]
-        reasons.setdefault("a duration of 0, or none", []).append(f"TRY_CAST({cell} AS DOUBLE) IS NULL OR {cell} = 0")
-    amounts = [
-        f"coalesce(TRY_CAST({source.columns[match[name][0]]} AS DOUBLE), 0)"
-        for name in ("cores", "gpus")
-        if name in match
-    ]
-    if amounts:
-        reasons["neither cores nor GPUs"] = [f"{' + '.join(amounts)} = 0"]
-    cases = " ".join(f"WHEN {' OR '.join(f'({c})' for c in some)} THEN {i}" for i, some in enumerate(reasons.values()))
-    rows = f"(SELECT *, row_number() OVER () - 1 AS _row FROM {source.sql})"
-    why = f"CASE {cases} ELSE -1 END"
-    table = source.query(f"SELECT _row, {why} AS why FROM {rows} WHERE {why} >= 0 ORDER BY _row")
-    n_lines = int(source.query(f"SELECT count(*) AS n FROM {source.sql}")["n"][0])
-    report = ImportReport(str(log), n_lines, left_out=LEFT_OUT)
-    names = list(reasons)
-    for row, code in zip(table["_row"].tolist(), table["why"].tolist(), strict=True):
-        report.drop(names[code], row + 2)
-    n_jobs = n_lines - report.n_dropped
-    report.made, report.numbers = f"{n_jobs:,} jobs", {"jobs": n_jobs}
-    if not n_jobs:
-        found = f"none in {n_lines} rows; dropped: " + ", ".join(report.dropped)
-        raise InputError([Problem(str(log), "at least one job", found, "Say what columns are: --column NAME=MEANING.")])
-    return report, f"({why}) < 0"
+def _findings(source: TableSource, found: Mapping[str, Guess], match: Mapping[str, object], kept: str) -> list[Finding]:
+    """Return what is in doubt: guesses, and what the jobs take."""
+    findings = []
+    if doubtful := [name for name, guess in found.items() if guess.is_doubtful]:
+        findings.append(Finding("columns", f"in doubt, marked above: {', '.join(doubtful)}", True, {"names": doubtful}))
+    if not match.keys() & {"cores", "gpus", *GENERAL_LEAD}:
+        words = "no column says how many cores or GPUs: each job takes one"
+        findings.append(Finding("size of jobs", words, True))
+    for name, guess in found.items():
+        if guess.meaning == f"memory_{SLURM}":
+            size = slurm_bytes(source.columns[name], "1.0")
+            counts = f"count(*) FILTER ({size} = 0) AS n, count(*) FILTER ({size} > 0) AS n_others"
+            (n,), (n_others,) = source.query(f"SELECT {counts} FROM {source.sql} WHERE {kept}").values()
+            if n and n_others:
+                words = f"{n:,} jobs ask for all of a node (0): they hold as much as the largest other job"
+                findings.append(Finding("memory", words, True, {"all_of_a_node": int(n)}))
+    return findings
 
 
 def _in_log(error: InputError, log: Path, copy: Path, source: TableSource, kept: str) -> InputError:
@@ -218,8 +199,6 @@ def _count_statuses(report: ImportReport, source: TableSource, columns: Sequence
 def _copy(source: TableSource, kept: str, output: Path) -> None:
     """Write the rows that are kept, as they stand."""
     select = ", ".join(f"{cell} AS {name_of(name)}" for name, cell in source.columns.items())
-    run(
-        output,
-        f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {text_of(str(output))} (FORMAT csv, HEADER true)",
-        "a file that can be written",
-    )
+    to = text_of(file_of(output))
+    query = f"COPY (SELECT {select} FROM {source.sql} WHERE {kept}) TO {to} (FORMAT csv, HEADER true)"
+    run(output, query, "a file that can be written")

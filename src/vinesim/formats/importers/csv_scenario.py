@@ -3,19 +3,22 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
-import yaml
 
-from vinesim.formats.importers.csv_guess import Guess
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, made_nodes
+from vinesim.formats.importers.report import Guess
+from vinesim.formats.scenario.document import ScenarioDocument
 from vinesim.formats.scenario.file import read_source
 from vinesim.formats.scenario.offer import Offer
 from vinesim.formats.scenario.workload_cells import used_names
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.formats.source.amounts import MEMORY
+from vinesim.formats.source.document import checked
 from vinesim.formats.source.table_source import TableSource
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.model.catalog import ProcessorType
 from vinesim.model.errors import InputError, Problem
 
@@ -34,11 +37,17 @@ def csv_scenario(log: Path, output: Path, found: Mapping[str, Guess], on: Mappin
     """Return the text of the scenario that runs the imported rows; ``on`` is all but its workload."""
     workload = {"file": output.name} | on.get("workload", {})
     above = {"description": f"Jobs of the log {log.name}."} | {key: on[key] for key in on if key != "workload"}
-    text = yaml.safe_dump(above | {"workload": workload}, sort_keys=False)
+    text = as_yaml(above) + "workload:\n" + indent(as_yaml(workload), "  ")
     text += "  columns:  # what the log's columns were taken for: correct what is wrong\n"
     for name, guess in found.items():
-        text += f"    {yaml.safe_dump({name: guess.meaning}, width=1000).strip()}  # {guess.why}\n"
+        line = as_yaml({name: guess.meaning}).rstrip("\n")
+        text += f"{indent(line, '    ')}  # {_one_line(guess.why)}\n"
     return text
+
+
+def _one_line(text: str) -> str:
+    """Return a text as it may stand in a comment: what it quotes of the log may be anything."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
@@ -46,8 +55,10 @@ def like_another(like: Path, folder: Path, is_timed: bool) -> dict[str, Any]:
 
     Jobs with times of their own need no affinity. Raises :class:`InputError`.
     """
-    data = read_source(like).data
-    base: dict[str, Any] = data if isinstance(data, dict) else {}
+    source = read_source(like)
+    checked(source, ScenarioDocument, ("datacenter",))
+    source.raise_if_any()
+    base: dict[str, Any] = source.data
     of_base = base.get("workload")
     own = sorted(set(of_base if isinstance(of_base, dict) else ()) - {*OF_THE_LOG})
     on: dict[str, Any] = {

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.amounts import MEMORY
-from vinesim.formats.source.quantities import format_bytes
-from vinesim.model.workload import Workload
+from vinesim.model.errors import InputError, Problem
+from vinesim.model.workload import NODE, Workload
 
 CPU, ANY_GPU = "CPU", "GPU"
 LOAD = 0.7  # of the datacenter
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 ON_WHAT = (
     "the log does not say what it ran on: the scenario has nodes as large as the largest job, as many as make the load "
     f"about {LOAD:.0%}: correct its datacenter"
@@ -22,10 +24,16 @@ def made_nodes(work: Workload, names: list[str], time_us: np.ndarray) -> list[di
     """Return nodes on which the load of a log is ``LOAD``: of one kind for each type that tasks run on.
 
     ``names`` are the processor types, CPUs first; ``time_us`` [N] is how long each task takes. Work beyond a
-    job's limit or withdrawal does not count.
+    job's limit or withdrawal does not count. Raises :class:`InputError` for more nodes than a scenario may have.
     """
     run_us = np.minimum(time_us, np.repeat(work.longest_us, np.diff(work.job_first)))
-    return [_node(n_nodes, largest) for n_nodes, largest in _kinds(work, names, run_us)]
+    kinds = _kinds(work, names, run_us)
+    n_units = sum(n_nodes * sum(_units(largest).values()) for n_nodes, largest in kinds)
+    if n_units > MAX_UNITS:
+        expected = f"work for nodes of at most {MAX_UNITS:,} units in all, at a load of {LOAD:.0%}"
+        remedy = "Are the durations in the unit that they are taken for? Else describe the nodes."
+        raise InputError([Problem("the nodes made for the log", expected, f"work for {n_units:,}", remedy)])
+    return [_node(n_nodes, largest) for n_nodes, largest in kinds]
 
 
 def _kinds(work: Workload, names: list[str], time_us: np.ndarray) -> list[tuple[int, dict[str, float]]]:
@@ -36,17 +44,30 @@ def _kinds(work: Workload, names: list[str], time_us: np.ndarray) -> list[tuple[
     units = np.ones(n_tasks) if work.units is None else work.units
     amounts = {name: np.zeros(n_tasks) for name in names} | dict(work.companions or {})
     demand = np.ones(n_tasks) if work.demand is None else np.where(np.isfinite(work.demand), work.demand, 1.0)
-    span_us = float(np.ptp(work.arrival_us))
+    span_us, at_node = float(np.ptp(work.arrival_us)), _at_node(work)
     found = []
     for kind in np.unique(lead_of).tolist():
         mine = lead_of == kind
-        own = np.where(mine, np.maximum(demand, 1.0) if names[kind] == CPU else units, 0.0)
-        held = {name: np.where(mine, amount, 0.0) for name, amount in amounts.items()} | {names[kind]: own}
-        largest = {name: float(amount.max()) for name, amount in held.items() if amount.any()}
+        own = np.maximum(demand, 1.0) if names[kind] == CPU else units * np.minimum(demand, 1.0)
+        held = {name: np.where(mine, amount, 0.0) for name, amount in (amounts | {names[kind]: own}).items()}
+        largest = {name: float((amount * at_node).max()) for name, amount in held.items() if amount.any()}
+        if names[kind] != CPU:
+            largest[names[kind]] = float((units * at_node)[mine].max())
         busiest = max(float((held[name] * time_us).sum()) / most for name, most in largest.items())
         by_load = math.ceil(busiest / (LOAD * span_us)) if span_us else 1
         found.append((max(by_load, _widest(work, mine)), largest))
     return found
+
+
+def _at_node(work: Workload) -> np.ndarray:
+    """[N] how many tasks of its job may have to be at one node with a task."""
+    counts = np.diff(work.job_first)
+    found = np.ones(work.n_jobs, np.int64)
+    if work.tasks_per_node is not None:
+        found = np.clip(work.tasks_per_node, 1, counts)
+    if work.gang_within is not None:
+        found = np.where(work.gang_within == NODE, counts, found)
+    return np.repeat(found, counts)
 
 
 def _widest(work: Workload, mine: np.ndarray) -> int:
@@ -57,10 +78,22 @@ def _widest(work: Workload, mine: np.ndarray) -> int:
     return max(1, int(np.where(work.tasks_per_node > 0, -(-of_job // np.maximum(work.tasks_per_node, 1)), 1).max()))
 
 
+def _units(largest: Mapping[str, float]) -> dict[str, int]:
+    """Return the number of units of a node by type: a CPU is one, whatever its cores, and so is memory."""
+    return {CPU: 1} | {name: 1 if name in (CPU, MEMORY) else math.ceil(most) for name, most in largest.items()}
+
+
 def _node(n_nodes: int, largest: Mapping[str, float]) -> dict[str, Any]:
-    units: dict[str, Any] = {CPU: {"cores": max(1, math.ceil(largest.get(CPU, 1)))}}
-    units |= {name: math.ceil(most) for name, most in largest.items() if name not in (CPU, MEMORY)}
+    units: dict[str, Any] = {name: n for name, n in _units(largest).items() if name != MEMORY}
+    units[CPU] = {"cores": max(1, math.ceil(largest.get(CPU, 1)))}
     node: dict[str, Any] = {"count": n_nodes, "units": units}
     if MEMORY in largest:
-        node[MEMORY] = format_bytes(2 ** math.ceil(math.log2(largest[MEMORY])))
+        node[MEMORY] = _power_of_2(largest[MEMORY])
     return node
+
+
+def _power_of_2(size: float) -> str:
+    """Return the least power of 2 that is not below a size in bytes, as a text without rounding."""
+    power = (math.ceil(size) - 1).bit_length()
+    unit = min(power // 10, len(UNITS) - 1)
+    return f"{2 ** (power - 10 * unit)} {UNITS[unit]}"

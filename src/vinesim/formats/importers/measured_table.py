@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import yaml
-
 from vinesim.formats.importers.declaration import Imported, Option
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.csv_rows import CsvRows
-from vinesim.formats.source.files import replacing
+from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.workload import Workload
 from vinesim.workloads.measured import Measured
 
@@ -61,6 +59,5 @@ def write_measured(output: Path, measured: Measured, workload: Workload, nodes: 
         "policy": "earliest_completion",
     }
     write_workload(output, workload, measured.processor_types)
-    with replacing(scenario) as draft:
-        draft.write_text(yaml.safe_dump(document, sort_keys=False))
+    write_yaml(scenario, document)
     return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)

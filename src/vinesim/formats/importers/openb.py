@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import yaml
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.openb_files import CPU, MILLI, POD_COLUMNS, Node, Pod, holds, read_nodes, read_pod
@@ -21,7 +20,7 @@ from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import read_csv_rows
-from vinesim.formats.source.files import replacing
+from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.workload import NO_PREFERENCE, Workload
 
@@ -48,8 +47,7 @@ def import_openb(
     types = types_of(places)
     write_workload(output, workload, types)
     scenario = output.with_suffix(".yaml")
-    with replacing(scenario) as draft:
-        draft.write_text(yaml.safe_dump(_document(places, types, output), sort_keys=False))
+    write_yaml(scenario, _document(places, types, output))
     return Imported(report, output, f"{workload.n_jobs:,} pods", scenario)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.csv_rows import CsvRows, read_csv_rows
 
@@ -39,13 +40,16 @@ def read_nodes(path: Path, gpu_nodes: bool) -> tuple[list[Node], int]:
     nodes = []
     for line, row in found.rows:
         cpu, memory = (found.number(line, name, row[name], least=1, is_whole=True) for name in NODE_COLUMNS[:2])
-        n_gpus = found.number(line, "gpu", row["gpu"], least=0, is_whole=True)
+        n_gpus = found.number(line, "gpu", row["gpu"], least=0, most=MAX_UNITS, is_whole=True)
         if n_gpus > 0:
             found.check_name(line, "model", row["model"])
         if row["model"].lower() in (CPU.lower(), MEMORY) or "|" in row["model"]:
             found.add(line, f"model: the model of a GPU, other than {CPU} and {MEMORY}, without |", repr(row["model"]))
         if not found.problems:
             nodes.append(Node(int(cpu), int(memory), int(n_gpus), row["model"]))
+    n_units = sum(2 + node.n_gpus for node in nodes)
+    if not found.problems and n_units > MAX_UNITS:
+        found.add(line, f"at most {MAX_UNITS:,} units: CPUs, memory and GPUs", f"{n_units:,} in all nodes")
     found.raise_problems()
     kept = [node for node in nodes if node.n_gpus or not gpu_nodes]
     if not kept:

@@ -9,6 +9,21 @@ MAX_LINES = 10  # line numbers shown per reason
 MAX_VALUES = 20  # values shown per column
 
 
+class Guess(NamedTuple):
+    """What a column was taken for: a name of ours, or ``ignore``, and the reason."""
+
+    meaning: str
+    why: str
+    is_doubtful: bool = False  # it may be wrong, and would change what a simulation says
+
+    def __str__(self) -> str:
+        return f"{self.meaning}: {self.why}" + " !" * self.is_doubtful
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it for ``--json``."""
+        return {"is": self.meaning, "why": self.why, "is_doubtful": self.is_doubtful}
+
+
 class Finding(NamedTuple):
     """What a check of the imported jobs found."""
 
@@ -35,7 +50,7 @@ class ImportReport:
     unused: dict[str, int] = field(default_factory=dict)  # unused columns: number of lines with a value there
     left_out: tuple[str, ...] = ()  # what the model cannot represent
     notes: list[str] = field(default_factory=list)
-    columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # what each was taken for, and why
+    columns: dict[str, Guess] = field(default_factory=dict)  # what each was taken for
     time_zone: str = ""  # of the dates in the log; nothing: it has none
     findings: list[Finding] = field(default_factory=list)  # of the checks
 
@@ -56,7 +71,7 @@ class ImportReport:
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {self.n_lines:,} lines, {self.made}"]
-        lines += [f"{name}: {meaning}: {why}" for name, (meaning, why) in self.columns.items()]
+        lines += [f"{name}: {guess}" for name, guess in self.columns.items()]
         for reason, numbers in self.dropped.items():
             shown = ", ".join(map(str, numbers[:MAX_LINES])) + (", ..." if len(numbers) > MAX_LINES else "")
             lines.append(f"dropped {len(numbers):,}: {reason} (line{'s' * (len(numbers) > 1)} {shown})")
@@ -82,7 +97,7 @@ class ImportReport:
                 for column, values in self.values.items()
             },
             "unused": self.unused,
-            "columns": {name: {"is": meaning, "why": why} for name, (meaning, why) in self.columns.items()},
+            "columns": {name: guess.as_document() for name, guess in self.columns.items()},
             "notes": self.notes,
             "time_zone": self.time_zone,
             "findings": [finding.as_document() for finding in self.findings],

@@ -6,32 +6,30 @@ expects. A job that was cancelled before it ran is withdrawn at that time. Sourc
 scontrol, Slurm 23.
 """
 
-from collections import Counter
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-import yaml
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
-from vinesim.formats.importers.made_nodes import ANY_GPU, CPU, ON_WHAT, made_nodes
-from vinesim.formats.importers.report import ImportReport
-from vinesim.formats.importers.slurm_jobs import COMMAND, SlurmJob, slurm_jobs
-from vinesim.formats.importers.slurm_nodes import MIB, SlurmNode, read_slurm_nodes
+from vinesim.formats.importers.made_nodes import ON_WHAT
+from vinesim.formats.importers.report import Finding, ImportReport
+from vinesim.formats.importers.slurm_fit import Fit, Tasks
+from vinesim.formats.importers.slurm_jobs import ALL_MEMORY, COMMAND, SlurmJob, slurm_jobs
+from vinesim.formats.importers.slurm_nodes import SlurmNode, read_slurm_nodes
+from vinesim.formats.importers.slurm_scenario import scenario_of, types_of, workload_of
 from vinesim.formats.scenario.workload_writer import write_workload
-from vinesim.formats.source.amounts import MEMORY
-from vinesim.formats.source.files import replacing
 from vinesim.formats.source.quantities import format_time_us
-from vinesim.model.catalog import ProcessorType, TaskType
+from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.workload import ANYWHERE, NO_GANG, NO_PARTITION, NO_PREFERENCE, Workload
+from vinesim.model.workload import NODE
 
-JOB = TaskType("JOB")
 LEFT_OUT = (
     "names and racks of nodes: all nodes are in one rack, in the order of the file",
     "when and where Slurm started a job: the simulated policy decides",
     "priorities, which Slurm computes anew as jobs age; dependencies, except that a job arrives when it is eligible",
+    "how many jobs of an array may run at once",
 )
 
 
@@ -45,39 +43,53 @@ def import_slurm(
     """Import the jobs and nodes of a Slurm cluster, as sacct and scontrol print them."""
     check_workload(output)
     places = [] if nodes is None else read_slurm_nodes(nodes)
-    kept, report = _read(jobs, places)
-    types = _types(kept, places)
-    workload = _workload(kept, types, sorted({name for node in places for name in node.partitions}))
-    write_workload(output, workload, types)
+    kept, tasks, report = _read(jobs, places)
+    types = types_of(kept, places)
+    workload = workload_of(kept, tasks, types, sorted({name for node in places for name in node.partitions}))
     scenario = output.with_suffix(".yaml")
-    with replacing(scenario) as draft:
-        draft.write_text(yaml.safe_dump(_document(workload, places, types, output), sort_keys=False))
+    document = scenario_of(workload, places, types, output)
+    write_workload(output, workload, types)
+    write_yaml(scenario, document)
     return Imported(report, output, f"{workload.n_jobs:,} jobs", scenario)
 
 
 IMPORTER = Importer("slurm", import_slurm)
 
 
-def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], ImportReport]:
-    """Return the jobs in the order of their arrivals, and the report. Raises :class:`InputError`."""
+def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], list[Tasks], ImportReport]:
+    """Return the jobs in the order of their arrivals, their tasks, and the report. Raises :class:`InputError`."""
     report = ImportReport(str(path), left_out=LEFT_OUT)
-    models, kinds = _models(nodes), Counter(node._replace(is_off=False) for node in nodes)
-    kept = []
-    for job in slurm_jobs(path, report):
-        reason = ""
-        if nodes:
-            job, reason = _fitted(job, kinds, bool(models))
-        if reason:
-            report.drop(reason, job.line)
+    jobs = sorted(slurm_jobs(path, report), key=lambda job: job.arrival_s)
+    fit, kept, tasks = Fit(nodes, jobs), list[SlurmJob](), list[Tasks]()
+    for job in jobs:
+        found = fit.tasks_of(job)
+        if isinstance(found, str):
+            report.drop(found, job.line)
         else:
-            kept.append(job)
+            kept += [job] * job.n_jobs
+            tasks += [found] * job.n_jobs
     if not kept:
-        found = f"none in {report.n_lines} lines" + "; dropped: " * bool(report.dropped) + ", ".join(report.dropped)
+        words = f"none in {report.n_lines} lines" + "; dropped: " * bool(report.dropped) + ", ".join(report.dropped)
         remedy = "" if report.n_lines else f"Write the file with: {COMMAND}"
-        raise InputError([Problem(str(path), "at least one job", found, remedy)])
-    kept.sort(key=lambda job: job.arrival_s)
+        raise InputError([Problem(str(path), "at least one job", words, remedy)])
+    _describe(report, kept, tasks, "the smallest node that can run them" if nodes else "the largest other job")
+    if nodes:
+        n_gpus, n_off = sum(n for node in nodes for _, n in node.gpus), sum(node.is_off for node in nodes)
+        report.made += f"; {len(nodes):,} nodes with {n_gpus:,} GPUs"
+        report.numbers |= {"nodes": len(nodes), "gpus": n_gpus}
+        if n_off:
+            report.notes.append(f"down or drained now, but in the datacenter: {n_off:,} nodes")
+        if not fit.has_types and any(kind for job in kept for part in job.parts for kind, _ in part.gpus):
+            report.notes.append("the nodes do not say of which type their GPUs are: those of the jobs are not used")
+    else:
+        report.notes.append(f"{ON_WHAT}, or give --nodes")
+    return kept, tasks, report
+
+
+def _describe(report: ImportReport, kept: Sequence[SlurmJob], tasks: Sequence[Tasks], least: str) -> None:
+    """Put into the report what the jobs are; ``least`` has the memory of those that took all of their nodes'."""
     days = (kept[-1].arrival_s - kept[0].arrival_s) / 86400
-    n_gangs, n_withdrawn = sum(job.n_nodes > 1 for job in kept), sum(job.withdrawn_s < np.inf for job in kept)
+    n_gangs, n_withdrawn = sum(one.n > 1 for one in tasks), sum(job.withdrawn_s < np.inf for job in kept)
     report.made = f"{len(kept):,} jobs over {days:.1f} days, {n_gangs:,} of them on several nodes"
     report.numbers = {"jobs": len(kept), "days": days, "gangs": n_gangs, "withdrawn": n_withdrawn}
     waited_us = np.array([job.waited_s * 1e6 for job in kept if job.waited_s == job.waited_s])
@@ -86,146 +98,24 @@ def _read(path: Path, nodes: list[SlurmNode]) -> tuple[list[SlurmJob], ImportRep
         report.numbers["waited_us"] = dict(
             zip(("mean", "p50", "p90", "p99"), [waited_us.mean(), *quantiles], strict=True)
         )
-        words = (f"{name} {format_time_us(us)}" for name, us in report.numbers["waited_us"].items())
-        report.notes.append("jobs waited in Slurm, to compare a run with: " + ", ".join(words))
+        waits = ", ".join(f"{name} {format_time_us(us)}" for name, us in report.numbers["waited_us"].items())
+        report.notes.append(f"jobs waited in Slurm, to compare a run with: {waits}")
     if n_withdrawn:
         report.notes.append(
             f"cancelled before they ran, and withdrawn at that time: {n_withdrawn:,} jobs; those that the simulated "
             "policy starts before run until then, or for their time limit"
         )
-    if nodes:
-        n_gpus = sum(n for node in nodes for _, n in node.gpus)
-        report.made += f"; {len(nodes):,} nodes with {n_gpus:,} GPUs"
-        report.numbers |= {"nodes": len(nodes), "gpus": n_gpus}
-        n_off = sum(node.is_off for node in nodes)
-        if n_off:
-            report.notes.append(f"down or drained now, but in the datacenter: {n_off:,} nodes")
-        if any(job.gpu_type for job in kept) and not models:
-            report.notes.append("the nodes do not say of which type their GPUs are: those of the jobs are not used")
-    else:
-        report.notes.append(f"{ON_WHAT}, or give --nodes")
-    return kept, report
-
-
-def _fitted(job: SlurmJob, kinds: Counter[SlurmNode], has_types: bool) -> tuple[SlurmJob, str]:
-    """Return the job, with less memory if that was rounded up and no node has so much, and why it can never run."""
-    less = job._replace(memory_bytes=job.memory_bytes - job.rounded_bytes)
-    reason = _reason(job, kinds, has_types)
-    if reason and not _reason(less, kinds, has_types):
-        return less, ""
-    return job, reason
-
-
-def _reason(job: SlurmJob, kinds: Counter[SlurmNode], has_types: bool) -> str:
-    """Return why a job can never run on nodes of these kinds, so many of each; nothing if it can."""
-    mine = [(node, n) for node, n in kinds.items() if job.partition in node.partitions]
-    if not mine:
-        return f"no node is in its partition, {job.partition or 'which has no name'}"
-    n_nodes = sum(n for node, n in mine if node.holds(*job.largest_task, job.gpu_type * has_types))
-    return "" if n_nodes >= job.n_nodes else "its partition has too few nodes with all that it asks for"
-
-
-def _models(nodes: list[SlurmNode]) -> list[str]:
-    """Return the types of GPUs that nodes have; none if they have no type."""
-    return sorted({kind for node in nodes for kind, _ in node.gpus if kind != ANY_GPU})
-
-
-def _types(jobs: list[SlurmJob], nodes: list[SlurmNode]) -> tuple[ProcessorType, ...]:
-    """Return CPUs, the types of GPUs, and memory."""
-    kinds = {kind for node in nodes for kind, _ in node.gpus}
-    if not nodes:
-        kinds = {job.gpu_type for job in jobs if job.gpu_type} or {ANY_GPU for job in jobs if job.n_gpus}
-    return tuple(map(ProcessorType, (CPU, *sorted(kinds), MEMORY)))
-
-
-def _workload(jobs: list[SlurmJob], types: tuple[ProcessorType, ...], partitions: list[str]) -> Workload:
-    """Return the jobs, each with a task for each of its nodes; the first arrives at 0."""
-    n_nodes = np.array([job.n_nodes for job in jobs])
-    first = np.concatenate(([0], np.cumsum(n_nodes)))
-    rank = np.arange(first[-1]) - np.repeat(first[:-1], n_nodes)  # of a task in its job
-    cores, n_gpus = (
-        _shared_out(np.repeat([getattr(job, name) for job in jobs], n_nodes), np.repeat(n_nodes, n_nodes), rank)
-        for name in ("cores", "n_gpus")
-    )
-    memory = np.repeat([job.memory_bytes / job.n_nodes for job in jobs], n_nodes)
-    gpu_types = tuple(p.name for p in types if p.name not in (CPU, MEMORY))
-    sets = [(CPU,)] + [gpu_types, *((name,) for name in gpu_types)] * bool(gpu_types)
-    of_gpus = [2 + gpu_types.index(job.gpu_type) if job.gpu_type in gpu_types else 1 for job in jobs]
-    lead = np.where(n_gpus > 0, np.repeat(of_gpus, n_nodes), 0)
-    run_us, limit_us, arrival_us, withdraw_us = (
-        np.array([getattr(job, name) for job in jobs]) * 1e6
-        for name in ("run_s", "limit_s", "arrival_s", "withdrawn_s")
-    )
-    expected_us = np.where(np.isfinite(limit_us), limit_us, run_us)
-    users = sorted({job.user for job in jobs})
-    numbers = [job.number for job in jobs]
-    zeros = np.zeros(first[-1])
-    codes = {name: i for i, name in enumerate(partitions)}
-    return Workload(
-        job_task_type=np.zeros(len(jobs)),
-        job_first=first,
-        arrival_us=arrival_us - arrival_us[0],
-        operations=np.repeat(run_us, n_nodes),
-        data_bytes=zeros,
-        data_rack=zeros,
-        data_shelf=zeros,
-        preferred_type=zeros + NO_PREFERENCE,
-        demand=np.where(n_gpus > 0, 1, cores),
-        job_id=None if None in numbers else np.array(numbers),
-        estimate_us=np.repeat(expected_us, n_nodes),
-        task_types=(JOB,),
-        units=np.maximum(n_gpus, 1),
-        lead_types=lead,
-        lead_sets=tuple(sets),
-        companions={CPU: np.where(n_gpus > 0, cores, 0), MEMORY: memory},
-        user=np.array([users.index(job.user) for job in jobs]) if users != [""] else None,
-        user_names=tuple(users) if users != [""] else (),
-        partition=np.array([codes.get(job.partition, NO_PARTITION) for job in jobs]),
-        partition_names=tuple(partitions),
-        limit_us=limit_us if np.isfinite(limit_us).any() else None,
-        withdraw_us=withdraw_us - arrival_us[0] if np.isfinite(withdraw_us).any() else None,
-        gang_within=np.where(n_nodes > 1, ANYWHERE, NO_GANG),
-        tasks_per_node=np.where(n_nodes > 1, 1, 0),
-    )
-
-
-def _shared_out(amount: np.ndarray, n_nodes: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Return each task's part of a whole amount of its job: as equal as can be, the first ones one more."""
-    return amount // n_nodes + (rank < amount % n_nodes)
-
-
-def _document(
-    work: Workload, nodes: list[SlurmNode], types: tuple[ProcessorType, ...], workload: Path
-) -> dict[str, Any]:
-    """Return the scenario of the nodes and jobs."""
-    units = [p.name for p in types if p.name != MEMORY]
-    groups = [(node, len(list(same))) for node, same in groupby(node._replace(is_off=False) for node in nodes)]
-    partitions = [
-        {"name": name, "groups": sorted({_group(node) for node, _ in groups if name in node.partitions})}
-        for name in work.partition_names
-    ]
-    made = [_node(node, count) for node, count in groups] or made_nodes(work, [*units, MEMORY], work.operations)
-    return {
-        "description": "Jobs and nodes of a Slurm cluster.",
-        "extends": "none",
-        "processor_types": [{"name": name} for name in units],
-        "task_types": [JOB.name],
-        "affinity": {"absolute": {name: {JOB.name: 1.0} for name in units}},
-        "network": "none",
-        "datacenter": {"racks": [{"nodes": made}]},
-        **({"partitions": partitions} if partitions else {}),
-        "workload": {"file": workload.name},
-        "policy": "easy_backfill",
+    some = {
+        "jobs of arrays that were cancelled while they waited": sum(job.n_jobs > 1 for job in kept),
+        "jobs of several parts, which start together": sum(len(job.parts) > 1 for job in kept),
+        "with GPUs of several types at one node: a task for each type": sum(one.within == NODE for one in tasks),
+        "with unequal parts, as their partition has no room for equal ones": sum(one.is_unequal for one in tasks),
     }
-
-
-def _node(node: SlurmNode, count: int) -> dict[str, Any]:
-    """Return equal nodes as the scenario file has them."""
-    units: dict[str, Any] = {CPU: {"cores": node.cores}, **dict(node.gpus)}
-    found = {"count": count, "units": units, "memory": f"{node.memory_bytes // MIB} MiB"}
-    return found | ({"group": _group(node)} if node.partitions else {})
-
-
-def _group(node: SlurmNode) -> str:
-    """Return the name of the nodes that are in the same partitions."""
-    return "+".join(node.partitions)
+    report.notes += [f"{what}: {n:,}" for what, n in some.items() if n]
+    if n_cut := sum(job.is_cut for job in kept):
+        words = f"{n_cut:,} jobs still ran when the log ended: they end after the time that they had run"
+        report.findings.append(Finding("cut off", words, True, {"cut_off": n_cut}))
+    n_all = sum(part.memory_bytes == ALL_MEMORY for job in kept for part in job.parts)
+    if n_all and any(0 < part.memory_bytes < ALL_MEMORY for job in kept for part in job.parts):
+        words = f"{n_all:,} jobs had all memory of their nodes (0): they hold what {least} has"
+        report.findings.append(Finding("memory", words, True, {"all_of_a_node": n_all}))

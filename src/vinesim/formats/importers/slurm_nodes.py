@@ -9,12 +9,13 @@ import re
 from typing import NamedTuple
 
 from vinesim.formats.importers.made_nodes import ANY_GPU, CPU
+from vinesim.formats.importers.slurm_fields import whole
+from vinesim.formats.scenario.values import MAX_UNITS
 from vinesim.formats.source.amounts import MEMORY
 from vinesim.formats.source.files import read_text
 from vinesim.model.errors import InputError, Problem
 
 MIB = 2**20
-MAX_NODES = 1_000_000
 IS_OFF = ("DOWN", "DRAIN", "FAIL", "NO_RESPOND", "POWERED_DOWN", "UNKNOWN")
 _FIELD = re.compile(r"(?:^|\s)(NodeName|CPUEfctv|CPUTot|RealMemory|MemSpecLimit|Gres|Partitions|State)=(\S*)")
 _GPU = re.compile(r"gpu(?::([^:,()]+))?:(\d+)(?:\([^)]*\))?$")
@@ -29,10 +30,14 @@ class SlurmNode(NamedTuple):
     partitions: tuple[str, ...]
     is_off: bool  # down or drained when the command was run
 
-    def holds(self, cores: int, memory_bytes: float, n_gpus: int, gpu_type: str) -> bool:
-        """Whether a task fits that has the node to itself; its GPUs are of one type, empty for any."""
-        most = max((n for kind, n in self.gpus if gpu_type in ("", kind)), default=0)
-        return self.cores >= cores and self.memory_bytes >= memory_bytes and most >= n_gpus
+    @property
+    def has_types(self) -> bool:
+        """Whether it says of which type its GPUs are."""
+        return any(kind != ANY_GPU for kind, _ in self.gpus)
+
+    def most_gpus(self, gpu_type: str) -> int:
+        """Return how many GPUs of one type it has; empty for any type."""
+        return max((n for kind, n in self.gpus if gpu_type in ("", kind)), default=0)
 
 
 def read_slurm_nodes(path: str | os.PathLike[str]) -> list[SlurmNode]:
@@ -52,8 +57,9 @@ def read_slurm_nodes(path: str | os.PathLike[str]) -> list[SlurmNode]:
     if not nodes:
         command = "Write it with: scontrol show nodes -o > nodes.txt"
         problems.append(Problem(str(path), "nodes as scontrol shows them, NodeName=...", "none", command))
-    if len(nodes) > MAX_NODES:
-        problems.append(Problem(str(path), f"at most {MAX_NODES:,} nodes", f"{len(nodes):,}"))
+    n_units = sum(2 + sum(n for _, n in node.gpus) for node in nodes)
+    if not problems and n_units > MAX_UNITS:
+        problems.append(Problem(str(path), f"at most {MAX_UNITS:,} units: CPUs, memory and GPUs", f"{n_units:,}"))
     if problems:
         raise InputError(problems[:20], len(problems))
     return nodes
@@ -73,6 +79,8 @@ def _node(where: str, fields: dict[str, str], names: set[str], problems: list[Pr
         found = f"{cores} CPUs, {memory} MB"
         problems.append(Problem(where, "CPUs and memory for jobs", found))
     gpus = gpus_of(fields.get("Gres", ""))
+    if (most := sum(n for _, n in gpus)) > MAX_UNITS:
+        problems.append(Problem(where, f"Gres: at most {MAX_UNITS:,} GPUs", f"{most:,}"))
     taken = [kind for kind, _ in gpus if kind in (CPU, MEMORY) or "|" in kind]
     if taken:
         problems.append(Problem(where, f"Gres: types of GPUs other than {CPU} and {MEMORY}", ", ".join(taken)))
@@ -87,13 +95,13 @@ def gpus_of(gres: str) -> tuple[tuple[str, int], ...]:
     for item in re.split(r",(?![^(]*\))", gres):
         if match := _GPU.match(item):
             kind = match[1] or ANY_GPU
-            found[kind] = found.get(kind, 0) + int(match[2])
+            found[kind] = found.get(kind, 0) + int(min(float(match[2]), MAX_UNITS + 1))  # of any number of digits
     return tuple(sorted((kind, n) for kind, n in found.items() if n))
 
 
 def _whole(where: str, fields: dict[str, str], name: str, default: int | None, problems: list[Problem]) -> int:
     text = fields.get(name, "" if default is None else str(default))
-    if text.isascii() and text.isdigit() and len(text) < 12:
-        return int(text)
+    if (found := whole(text)) is not None:
+        return found
     problems.append(Problem(where, f"{name}: a whole number", repr(text)[:40] if name in fields else "nothing"))
     return 1 if default is None else default

@@ -1,9 +1,10 @@
 """Read the Standard Workload Format (SWF), plain or gzip: logs of parallel machines as workloads.
 
-By default each job becomes one task per processor (field 5, allocated; else field 8, requested), each as long as the
-job ran (field 4), on units that are one processor each; these start together, as a gang. Alternatively a job becomes
-one task that takes that many processors of one node, and a node is a unit; the task's estimate is the time that the
-user requested (field 9). The status (field 11) says whether a job ran; the partition (field 16) can select jobs.
+By default each job becomes one task per processor (field 5, allocated; if that is missing, or on demand, field 8,
+requested), each as long as the job ran (field 4), on units that are one processor each; these start together, as a
+gang. Alternatively a job becomes one task that takes that many processors of one node, and a node is a unit; the task's
+estimate is the time that the user requested (field 9). The status (field 11) says whether a job ran; the partition
+(field 16) can select jobs.
 Source: the format of the Parallel Workloads Archive, version 2.2, 18 fields per line, `;` comments.
 """
 
@@ -16,7 +17,15 @@ import numpy as np
 
 from vinesim.formats.importers.declaration import Argument, Imported, Importer, Option, check_workload
 from vinesim.formats.importers.machines import PROCESSOR_TYPE, read_machines, read_nodes
-from vinesim.formats.importers.swf_lines import FIELDS, MAX_PROCESSORS, PARTITION, jobs_of
+from vinesim.formats.importers.swf_lines import (
+    ALLOCATED,
+    FIELDS,
+    MAX_PROCESSORS,
+    PARTITION,
+    PROCESSORS,
+    REQUESTED,
+    jobs_of,
+)
 from vinesim.formats.importers.swf_report import SwfReport
 from vinesim.formats.importers.swf_scenario import JOB_TYPE, PROCESSOR_TIME, write_swf_scenario
 from vinesim.formats.scenario.workload_writer import write_workload
@@ -47,13 +56,16 @@ def import_swf(
     task: Annotated[
         str, Option("What becomes a task: each processor of a job, or the whole job on one node.")
     ] = "processor",
+    processors: Annotated[
+        str, Option("Which processors a job has where these numbers differ: allocated or requested.")
+    ] = ALLOCATED,
     partition: Annotated[
         tuple[int, ...], Option("Take only the jobs of this partition; may be repeated.", metavar="N")
     ] = (),
 ) -> Imported:
     """Import a Standard Workload Format log: each job becomes a gang of one task per processor, or one task."""
     check_workload(output)
-    workload, datacenter, report = read_swf(log, machines, task, partition)
+    workload, datacenter, report = read_swf(log, machines, task, partition, processors)
     write_workload(output, workload, (PROCESSOR_TYPE,))
     scenario = None
     if datacenter is not None:
@@ -70,16 +82,19 @@ def read_swf(
     machines: str | os.PathLike[str] | None = None,
     task: str = "processor",
     partitions: Sequence[int] = (),
+    processors: str = ALLOCATED,
 ) -> tuple[Workload, Datacenter | None, SwfReport]:
     """Return the workload of a log, the datacenter of its machines file if one is given, and a report.
 
     ``task`` says what becomes a task: each ``processor`` of a job, which start together, or the whole ``job``, which
-    needs the machines file. ``partitions`` selects jobs; by default all are taken. The first arrival is at 0. Units do
-    1 us of the only task type in 1 us. Lines that are not jobs, jobs cancelled before they ran, and parts of a job that
-    has a line of its own are dropped and reported. A file that has no job or cannot be read raises
-    :class:`InputError`.
+    needs the machines file. ``partitions`` selects jobs; by default all are taken. ``processors`` says whether a job
+    has those that were ``allocated`` or ``requested``. The first arrival is at 0. Units do 1 us of the only task type
+    in 1 us. Lines that are not jobs, jobs cancelled before they ran, and parts of a job that has a line of its own are
+    dropped and reported. A file that has no job or cannot be read raises :class:`InputError`.
     """
     _check_task(task, machines)
+    if processors not in PROCESSORS:
+        raise InputError([Problem("processors", " or ".join(PROCESSORS), repr(processors))])
     is_whole = task == "job"
     report = SwfReport(str(path), left_out=LEFT_OUT_WHOLE if is_whole else LEFT_OUT)
     read = read_nodes if is_whole else read_machines
@@ -89,17 +104,18 @@ def read_swf(
         capacities = np.array([p.capacity for p in datacenter.processor_types])
         report.n_processors = int(capacities[datacenter.unit_type].sum())
         widest = int(capacities.max()) if is_whole else min(MAX_PROCESSORS, report.n_processors)
-    jobs = np.array(list(jobs_of(path, report, widest, is_whole, frozenset(partitions))), np.float64).reshape(-1, 5)
+    found = list(jobs_of(path, report, widest, is_whole, frozenset(partitions), processors))
+    jobs = np.array(found, np.float64).reshape(-1, 6)
     _check_partitions(path, report, partitions)
     if not len(jobs):
-        found = f"none in {report.n_lines} lines"
+        words = f"none in {report.n_lines} lines"
         if report.dropped:
-            found += "; dropped: " + ", ".join(report.dropped)
-        raise InputError([Problem(str(path), "a log in the Standard Workload Format with at least one job", found)])
+            words += "; dropped: " + ", ".join(report.dropped)
+        raise InputError([Problem(str(path), "a log in the Standard Workload Format with at least one job", words)])
     order = np.argsort(jobs[:, 1], kind="stable")
     report.n_resorted = int((jobs[1:, 1] < np.maximum.accumulate(jobs[:-1, 1])).sum())
-    job_id, submit_s, run_s, processors, asked_s = jobs[order].T
-    counts = np.ones(len(jobs), np.int64) if is_whole else processors.astype(np.int64)
+    job_id, submit_s, run_s, held, asked_s, other = jobs[order].T
+    counts = np.ones(len(jobs), np.int64) if is_whole else held.astype(np.int64)
     n_tasks = int(counts.sum())
     run_us = run_s * 1e6
     workload = Workload(
@@ -112,7 +128,7 @@ def read_swf(
         data_shelf=np.zeros(n_tasks),
         preferred_type=np.full(n_tasks, NO_PREFERENCE),
         job_id=job_id,
-        demand=processors if is_whole else None,
+        demand=held if is_whole else None,
         estimate_us=np.where(asked_s > 0, asked_s * 1e6, run_us) if is_whole else None,
         gang_within=np.where(counts > 1, ANYWHERE, NO_GANG),
         task_types=(JOB_TYPE if is_whole else PROCESSOR_TIME,),
@@ -120,9 +136,14 @@ def read_swf(
     report.n_jobs, report.n_tasks = workload.n_jobs, workload.n_tasks
     report.n_unasked = int((asked_s == 0).sum()) if is_whole else 0
     report.span_us = float(workload.arrival_us[-1])
-    report.work_us = float((run_us * processors).sum())
+    report.work_us = float((run_us * held).sum())
     if submit_s[0] > AFTER_1990_S:
         report.time_zone = "UTC, as times since 1970"
+    if n_others := int((held != other).sum()):
+        report.notes.append(
+            f"jobs have the processors that were {processors}; for {n_others:,} of them another number was "
+            f"{REQUESTED if processors == ALLOCATED else ALLOCATED}, which --processors takes"
+        )
     report.conclude()
     return workload, datacenter, report
 

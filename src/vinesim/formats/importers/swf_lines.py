@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from vinesim.formats.importers.report import ImportReport
 from vinesim.formats.source.files import lines_of
 from vinesim.model.errors import InputError, Problem
 
+PROCESSORS = ALLOCATED, REQUESTED = ("allocated", "requested")
+LARGEST = (2**53, 4.1e9, 4.1e9, 2**53)  # job number; times, s: 130 years, or the year 2099; processors
 MAX_PROCESSORS = 10_000_000  # per job; a line with more is broken
 N_FIELDS = 18
 FIELDS = (
@@ -25,10 +28,27 @@ STATUSES[CANCELLED] = "cancelled"
 UNKNOWN = b"-1"
 
 
+class SwfJob(NamedTuple):
+    """The numbers of a line that make a job."""
+
+    job_id: float
+    submit_s: float
+    run_s: float
+    processors: float
+    other: float  # the number that was requested, if those are allocated, or the other way round
+    allocated: float
+
+
 def jobs_of(
-    path: str | os.PathLike[str], report: ImportReport, widest: int, is_whole: bool, partitions: frozenset[int]
+    path: str | os.PathLike[str],
+    report: ImportReport,
+    widest: int,
+    is_whole: bool,
+    partitions: frozenset[int],
+    processors: str = ALLOCATED,
 ) -> Iterator[tuple[float, ...]]:
-    """(id, submit s, run s, processors, requested s or 0) of each usable line; the others go to the report."""
+    """(id, submit s, run s, processors, requested s or 0, the other number of processors) of each usable line; the
+    others go to the report. ``processors`` says which of the two numbers a job has, where it has both."""
     total = 0
     for number, line in enumerate(lines_of(path), 1):
         if line.startswith(b";") or not line.strip():
@@ -39,7 +59,7 @@ def jobs_of(
             report.drop(f"fewer than {N_FIELDS} fields", number)
             continue
         _count_unused(report, fields, is_whole)
-        job = _job(fields)
+        job = _job(fields, processors)
         status, partition = _code(fields[STATUS]), _code(fields[PARTITION])
         reason = _reason(job, status, partition, partitions, widest, is_whole)
         report.count(FIELDS[STATUS], f"{status} ({STATUSES.get(status, 'unknown')})", not reason)
@@ -47,13 +67,12 @@ def jobs_of(
         if reason or job is None:
             report.drop(reason, number)
             continue
-        job_id, submit, run, allocated, requested = job
-        processors = allocated if allocated > 0 else requested
-        total += 1 if is_whole else int(processors)
+        total += 1 if is_whole else int(job.processors)
         if total > 50 * MAX_PROCESSORS:
             remedy = "Is this the right file?"
             raise InputError([Problem(f"{path}:{number}:1", "at most 500 million tasks in all", "more", remedy)])
-        yield job_id, submit, run, float(int(processors)), _asked_s(fields[REQUESTED_TIME])
+        held, other = (float(int(n)) if 0 < n < LARGEST[-1] else 0.0 for n in (job.processors, job.other))
+        yield *job[:3], held, _asked_s(fields[REQUESTED_TIME]), other or held
 
 
 def _count_unused(report: ImportReport, fields: list[bytes], is_whole: bool) -> None:
@@ -67,17 +86,18 @@ def _count_unused(report: ImportReport, fields: list[bytes], is_whole: bool) -> 
         report.unused[name] = report.unused.get(name, 0) + 1
 
 
-def _job(fields: list[bytes]) -> tuple[float, float, float, float, float] | None:
-    """Id, submit time, run time, allocated and requested processors; None if they are no numbers."""
+def _job(fields: list[bytes], processors: str) -> SwfJob | None:
+    """Return the job of a line; None if its fields are no numbers."""
     try:
         job_id, submit, run, allocated, requested = (float(fields[i]) for i in (0, 1, 3, 4, 7))
     except ValueError:
         return None
-    return job_id, submit, run, allocated, requested
+    first, second = (allocated, requested) if processors == ALLOCATED else (requested, allocated)
+    return SwfJob(job_id, submit, run, first if first > 0 else second, second, allocated)
 
 
 def _reason(
-    job: tuple[float, ...] | None,
+    job: SwfJob | None,
     status: int,
     partition: int,
     partitions: frozenset[int],
@@ -90,22 +110,20 @@ def _reason(
     """
     if job is None:
         return "not numbers"
-    job_id, submit, run, allocated, requested = job
-    processors = allocated if allocated > 0 else requested
     place = "the widest node" if is_whole else "all clusters"
     reasons = (
         (
             "a number out of range",
-            not all(abs(value) < 2**53 for value in (job_id, submit, run, processors)),
+            not all(abs(value) < most for value, most in zip(job[:4], LARGEST, strict=True)),
         ),  # NaN too
         ("a part of a job that another line has whole (status 2, 3 or 4)", status in PARTS),
-        ("cancelled before it ran (status 5)", status == CANCELLED and (run <= 0 or allocated == 0)),
+        ("cancelled before it ran (status 5)", status == CANCELLED and (job.run_s <= 0 or job.allocated == 0)),
         ("another partition", bool(partitions) and partition not in partitions),
-        ("no submit time", submit < 0),
-        ("run time 0 or less", run <= 0),
-        ("no processors", processors < 1),
-        (f"more than {MAX_PROCESSORS:,} processors", processors > MAX_PROCESSORS),
-        (f"more than the {widest:,} processors of {place}", processors > widest),
+        ("no submit time", job.submit_s < 0),
+        ("run time 0 or less", job.run_s <= 0),
+        ("no processors", job.processors < 1),
+        (f"more than {MAX_PROCESSORS:,} processors", job.processors > MAX_PROCESSORS),
+        (f"more than the {widest:,} processors of {place}", job.processors > widest),
     )
     return next((reason for reason, is_so in reasons if is_so), "")
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from vinesim.formats.source.files import replacing
+from vinesim.formats.source.yaml_writer import write_yaml
 from vinesim.model.catalog import ProcessorType, TaskType
 from vinesim.model.datacenter import Datacenter
 
@@ -35,8 +34,7 @@ def write_swf_scenario(path: Path, workload: Path, datacenter: Datacenter, task:
         "policy": "easy_backfill" if is_whole else "high",
         "sampling": "1 h",
     }
-    with replacing(path) as draft:
-        draft.write_text(yaml.safe_dump(document, sort_keys=False))
+    write_yaml(path, document)
 
 
 def _type(processor: ProcessorType) -> dict[str, Any]:

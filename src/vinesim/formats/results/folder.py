@@ -4,13 +4,14 @@ import json
 import math
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from vinesim.formats.results.checksums import SUMS, write_sums
 from vinesim.formats.results.parquet import write_table
+from vinesim.formats.source.drafts import draft_of, is_draft, remove_drafts
+from vinesim.formats.source.exchange import exchanged
 from vinesim.model.errors import InputError, Problem
 from vinesim.model.result import Result
 
@@ -28,10 +29,10 @@ def check_target(folder: str | Path) -> None:
         path = Path(folder).resolve()
         if path.exists() and not path.is_dir():
             raise InputError([Problem(f"--out {folder}", "a folder", "a file", "Choose another name.")])
-        other = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES) if path.is_dir() else []
+        names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     except OSError as wrong:
         raise InputError([Problem(f"--out {folder}", "a folder that can be used", _what(wrong))]) from None
-    if other:
+    if other := sorted(name for name in names if name not in FILES and not is_draft(name, FILES)):
         found = ", ".join(other[:3]) + (" ..." if len(other) > 3 else "")
         raise InputError([Problem(f"--out {folder}", "a new or empty folder, or only an old result", f"also {found}")])
     there = path
@@ -61,13 +62,15 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
     """
     check_target(folder)
     target = Path(folder).resolve()
+    draft = draft_of(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        remove_drafts(target)
+        _end_replacement(target)
     except OSError as wrong:
         raise InputError([Problem(f"--out {folder}", "a folder that can be created", _what(wrong))]) from None
     try:
-        draft.chmod(0o755)
+        draft.mkdir()
         for name in TABLES:
             table = getattr(result, name)
             if table is not None:
@@ -76,19 +79,41 @@ def write_result(folder: str | Path, result: Result, also: Callable[[Path], None
         if also is not None:
             also(draft)
         write_sums(draft)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.replace(target, old / "result")
-            os.replace(draft, target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            os.replace(draft, target)
+        _replace(target, draft)
     except OSError as wrong:
         raise InputError(
             [Problem(f"--out {folder}", "room and permission to write", _what(wrong), "Nothing was written.")]
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _replace(target: Path, draft: Path) -> None:
+    """Move the draft to its target. What was there is then under the draft's name, or removed."""
+    if not target.exists():
+        os.replace(draft, target)
+    elif not exchanged(draft, target):
+        try:
+            os.replace(target, _set_aside(target))
+            os.replace(draft, target)
+        finally:
+            _end_replacement(target)
+
+
+def _end_replacement(target: Path) -> None:
+    """After a replacement, complete or stopped between its two renames: put the old result back if there is no new one,
+    otherwise remove it."""
+    old = _set_aside(target)
+    if old.exists():
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.replace(old, target)
+
+
+def _set_aside(target: Path) -> Path:
+    """Return where an old result is while it is replaced, on systems that cannot exchange two folders."""
+    return target.with_name(f".{target.name}.vinesim-old")
 
 
 def _what(error: OSError) -> str:

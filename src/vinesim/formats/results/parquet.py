@@ -1,12 +1,12 @@
 """Result tables as Parquet files through DuckDB: zstd, one file per table, directly from the NumPy columns."""
 
-import glob
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from vinesim.formats.source.database import connected, name_of, text_of
+from vinesim.formats.source.database import QueryError, connected, file_of, name_of, pattern_of, reading, text_of
 
 
 def write_table(
@@ -20,8 +20,6 @@ def write_table(
     ``threads`` limits the threads that DuckDB uses; None means all. ``metadata`` holds named texts for the file's
     footer. Raises OSError if the file cannot be written.
     """
-    import duckdb
-
     fields = []
     for name, values in columns.items():
         quoted = name_of(name)
@@ -32,37 +30,30 @@ def write_table(
     options = "FORMAT parquet, COMPRESSION zstd"
     if metadata:
         options += f", KV_METADATA {{{', '.join(f'{name}: {text_of(text)}' for name, text in metadata.items())}}}"
-    connection = connected(threads)
+    target = text_of(file_of(path))
+    table = {name: np.ascontiguousarray(values) for name, values in columns.items()}
     try:
-        table = {name: np.ascontiguousarray(values) for name, values in columns.items()}
-        connection.register("columns", table)
-        connection.execute(
-            f"COPY (SELECT {', '.join(fields)} FROM columns) TO {text_of(str(path))} ({options})"  # noqa: S608
-        )
-    except (duckdb.IOException, duckdb.Error) as wrong:
-        raise OSError(f"{path}: {str(wrong).splitlines()[0]}") from wrong
-    finally:
-        connection.close()
+        with connected(threads) as connection:
+            connection.register("columns", table)
+            connection.execute(f"COPY (SELECT {', '.join(fields)} FROM columns) TO {target} ({options})")  # noqa: S608
+    except QueryError as wrong:
+        raise OSError(f"{path}: {wrong.reason}") from wrong
 
 
-def read_metadata(paths: Sequence[str | Path], name: str) -> dict[str, str]:
-    """Return the metadata text of that name, by path, of each file that has it."""
+def read_metadata(paths: Sequence[Path], name: str) -> dict[Path, str]:
+    """Return the metadata text of that name, by path, of each file that has it. Raises :class:`InputError`."""
     if not paths:
         return {}
     query = "SELECT file_name, decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?"
-    with connected() as connection:
-        return dict(connection.execute(query, [plain_names(paths), name]).fetchall())
-
-
-def plain_names(paths: Iterable[str | Path]) -> list[str]:
-    """Return file names for a query, with ``[``, ``*`` and ``?`` escaped."""
-    return [glob.escape(str(path)) for path in paths]
+    with reading(paths[0].parent, "Parquet files") as connection:
+        found = connection.execute(query, [[*map(pattern_of, paths)], name]).fetchall()
+    return {Path(os.fsdecode(file.encode())): text for file, text in found}
 
 
 def read_table(path: str | Path) -> dict[str, np.ndarray]:
-    """Return the columns of a Parquet file; NULL in a float column becomes NaN."""
-    with connected() as connection:
-        found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchnumpy()
+    """Return the columns of a Parquet file; NULL in a float column becomes NaN. Raises :class:`InputError`."""
+    with reading(path, "a Parquet file") as connection:
+        found = connection.execute("SELECT * FROM read_parquet(?)", [pattern_of(path)]).fetchnumpy()
     return {
         name: np.ma.filled(values, np.nan) if values.dtype.kind == "f" else np.ma.getdata(values)
         for name, values in found.items()

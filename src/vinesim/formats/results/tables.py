@@ -1,10 +1,9 @@
 """Open a result folder for reading: its summary, and its tables as SQL views."""
 
-import glob
 import json
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from vinesim.formats.results.checksums import SUMS, check_sums
 from vinesim.formats.results.folder import CHECKED, SUMMARY
 from vinesim.formats.results.place_names import PlaceNames
-from vinesim.formats.source.database import connected, text_of
+from vinesim.formats.source.database import Connection, QueryError, connected, explained, pattern_of, text_of
 from vinesim.formats.source.files import problem_of, read_text
 from vinesim.model import columns
 from vinesim.model.errors import InputError, InputWarning, Problem
@@ -69,16 +68,16 @@ class ResultTables:
     summary: dict[str, Any]
     names: frozenset[str]  # the tables in the folder
     is_shared: bool  # allocated and active can differ: units held several tasks, or differ in capacity
-    connection: Any  # DuckDB
+    connection: Connection
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query. Raises :class:`InputError` if a file is damaged."""
-        with _damage(self.folder):
+        with _readable(self.folder):
             return self.connection.execute(query, values).fetchall()
 
     def columns(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> dict[str, np.ndarray]:
         """Return the columns of a query, NaN for NULL in a float column. Raises :class:`InputError` for damage."""
-        with _damage(self.folder):
+        with _readable(self.folder):
             found = self.connection.execute(query, values).fetchnumpy()
         return {
             name: np.ma.filled(values, np.nan) if values.dtype.kind == "f" else np.ma.getdata(values)
@@ -87,7 +86,7 @@ class ResultTables:
 
     def in_pieces(self, query: str, values: dict[str, Any], size: int = 20_000) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, ``size`` at a time."""
-        with _damage(self.folder):
+        with _readable(self.folder):
             cursor = self.connection.execute(query, values)
             while rows := cursor.fetchmany(size):
                 yield rows
@@ -105,13 +104,13 @@ class ResultTables:
     @property
     def has_job_ids(self) -> bool:
         """Whether jobs have numbers of their own, in the column ``job_id``."""
-        with _damage(self.folder):
+        with _readable(self.folder):
             return "job_id" in _column_names(self.connection, "jobs")
 
     @property
     def place_names(self) -> PlaceNames:
         """The names of nodes and racks."""
-        with _damage(self.folder):
+        with _readable(self.folder):
             there = _column_names(self.connection, "units")
         nodes = self.rows("SELECT DISTINCT rack, shelf, node FROM units") if "node" in there else []
         racks = self.rows("SELECT DISTINCT rack, rack_name FROM units") if "rack_name" in there else []
@@ -150,25 +149,26 @@ def open_result(folder: str | Path) -> Iterator[ResultTables]:
     problems: list[Problem] = []
     summary = _summary(path, problems)
     with connected() as connection:
-        names = [name for name, declared in REQUIRED.items() if _view(connection, path, name, declared, problems)]
-        names += [
-            name
-            for name, declared in OPTIONAL.items()
-            if (path / f"{name}.parquet").exists() and _view(connection, path, name, declared, problems)
-        ]
-        if problems:
-            raise InputError(problems)
-        has_amounts = "amount" in _column_names(connection, "tasks")
-        is_shared = has_amounts or len(connection.execute(_CAPACITIES).fetchall()) > 1
-        given = _OF_TASKS.format(amount="amount" if has_amounts else "capacity")
-        if "segments" in names:
-            has_parts = "part" in _column_names(connection, "segments")
-            given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
-        connection.execute(_HELD.format(given=given))
-        connection.execute(_WAITED)
-        is_told = "withdraw_us" in _column_names(connection, "jobs")
-        end_us = float(summary["makespan_us"])
-        connection.execute(_WITHDRAWN.format(end_us=end_us) if is_told else _NONE_WITHDRAWN)
+        with _readable(path):
+            names = [name for name, declared in REQUIRED.items() if _view(connection, path, name, declared, problems)]
+            names += [
+                name
+                for name, declared in OPTIONAL.items()
+                if (path / f"{name}.parquet").exists() and _view(connection, path, name, declared, problems)
+            ]
+            if problems:
+                raise InputError(problems)
+            has_amounts = "amount" in _column_names(connection, "tasks")
+            is_shared = has_amounts or len(connection.execute(_CAPACITIES).fetchall()) > 1
+            given = _OF_TASKS.format(amount="amount" if has_amounts else "capacity")
+            if "segments" in names:
+                has_parts = "part" in _column_names(connection, "segments")
+                given = "SELECT * FROM segments" if has_parts else "SELECT *, 0 AS part FROM segments"
+            connection.execute(_HELD.format(given=given))
+            connection.execute(_WAITED)
+            is_told = "withdraw_us" in _column_names(connection, "jobs")
+            end_us = float(summary["makespan_us"])
+            connection.execute(_WITHDRAWN.format(end_us=end_us) if is_told else _NONE_WITHDRAWN)
         yield ResultTables(path, summary, frozenset(names), is_shared, connection)
 
 
@@ -210,21 +210,19 @@ def _summary(folder: Path, problems: list[Problem]) -> dict[str, Any]:
 
 
 def _view(
-    connection: Any, folder: Path, name: str, declared: Sequence[columns.Column], problems: list[Problem]
+    connection: Connection, folder: Path, name: str, declared: Sequence[columns.Column], problems: list[Problem]
 ) -> bool:
     """Make a view of a table's file; return False and add a problem if that fails."""
-    import duckdb
-
     file = folder / f"{name}.parquet"
     try:
         file.open("rb").close()
-        source = text_of(glob.escape(str(file)))
+        source = text_of(pattern_of(file))
         connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet({source})")  # noqa: S608
     except OSError as error:
         problems.append(problem_of(file, f"the table {name} of a result", error))
         return False
-    except (duckdb.Error, RuntimeError) as error:  # RuntimeError when DuckDB's message is not valid text
-        problems.append(Problem(str(file), "a Parquet file", str(error).splitlines()[0], _RUN_AGAIN))
+    except QueryError as error:
+        problems.append(Problem(str(file), "a Parquet file", error.reason, _RUN_AGAIN))
         return False
     there = _column_names(connection, name)
     missing = [column.name for column in declared if column.name not in there]
@@ -233,16 +231,9 @@ def _view(
     return not missing
 
 
-def _column_names(connection: Any, name: str) -> set[str]:
+def _column_names(connection: Connection, name: str) -> set[str]:
     return {row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()}
 
 
-@contextmanager
-def _damage(folder: Path) -> Iterator[None]:
-    import duckdb
-
-    try:
-        yield
-    except (duckdb.Error, RuntimeError) as error:
-        found = str(error).splitlines()[0]
-        raise InputError([Problem(str(folder), "tables that can be read", found, _RUN_AGAIN)]) from None
+def _readable(folder: Path) -> AbstractContextManager[None]:
+    return explained(folder, "tables that can be read", _RUN_AGAIN)

@@ -13,6 +13,7 @@ from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.catalog import codes_of
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
+from vinesim.workloads.placement import distinct_nodes
 
 Steps = tuple[str | int, ...]
 Stack = list[tuple[str, float | None, int]]  # units in their order: type, capacity (None: that of the type), count
@@ -143,7 +144,7 @@ def _rack(part: RackPart, codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndar
     return kind, capacity, np.arange(len(kind)) // part.per_shelf
 
 
-def data_nodes(center: Datacenter) -> list[tuple[int, int]]:
-    """Where generated data may lie: on the storage units or, if there are none, on the nodes that have a unit."""
-    places = center.storage if len(center.storage) else np.stack([center.rack, center.shelf], axis=1)
-    return sorted({(rack, shelf) for rack, shelf in places.tolist()})
+def data_nodes(center: Datacenter) -> np.ndarray:
+    """Where generated data may lie, [n, 2] int32: on the storage units or, if there are none, on the nodes that have a
+    unit."""
+    return distinct_nodes(*center.storage.T) if len(center.storage) else distinct_nodes(center.rack, center.shelf)

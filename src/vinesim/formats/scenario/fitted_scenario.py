@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from vinesim.formats.importers.any_log import Log
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.quantities import format_time_us
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.workloads.distributions import Constant, Distribution
 from vinesim.workloads.fit_log import LEAST_DAYS, LogFit
 from vinesim.workloads.fitting import POOR, Fitted
@@ -90,7 +90,7 @@ def write_fitted(path: Path, fit: LogFit, log: Log, name: str) -> None:
         f"# Fitted to {name}: add a datacenter to simulate jobs like these.",
         *(f"# {note}" for note in notes(fit)),
     ]
-    text = yaml.safe_dump(fitted_document(fit, log), sort_keys=False, default_flow_style=None, width=100)
+    text = as_yaml(fitted_document(fit, log))
     with replacing(path) as draft:
         draft.write_text("\n".join(lines) + "\n" + text, encoding="utf-8")
 

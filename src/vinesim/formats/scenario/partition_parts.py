@@ -12,6 +12,7 @@ from vinesim.formats.source.yaml_source import YamlSource
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.errors import InputError
 from vinesim.model.partition import Partition
+from vinesim.workloads.placement import distinct_nodes
 
 
 class PlacePart(StoragePart):
@@ -44,7 +45,7 @@ def partitions(source: YamlSource, center: DatacenterPart | None, parts: list[Pa
     """Build the partitions; what is wrong with their groups and racks is added to the source."""
     if built is None or not parts:
         return ()
-    places = np.unique(np.stack([built.rack, built.shelf], axis=1), axis=0)
+    places = distinct_nodes(built.rack, built.shelf)
     of_group = {} if center is None else node_groups(center)
     found = []
     for i, part in enumerate(parts):
@@ -60,7 +61,7 @@ def partitions(source: YamlSource, center: DatacenterPart | None, parts: list[Pa
             chosen.append(np.array(of_group.get(group, []), np.int32).reshape(-1, 2))
         chosen.append(np.array([(node.rack, node.shelf) for node in part.nodes or []], np.int32).reshape(-1, 2))
         is_all = part.racks is None and part.nodes is None and part.groups is None
-        nodes = None if is_all else np.unique(np.concatenate(chosen), axis=0)
+        nodes = None if is_all else distinct_nodes(*np.concatenate(chosen).T)
         try:
             found.append(Partition(part.name, nodes, part.quota, part.user_quota))
         except InputError as error:

@@ -16,7 +16,7 @@ import numpy as np
 
 from vinesim.formats.scenario.server_powers import POWERS, powered
 from vinesim.formats.source.amounts import MEMORY
-from vinesim.formats.source.database import connected
+from vinesim.formats.source.database import pattern_of, reading
 from vinesim.formats.source.files import opened
 from vinesim.formats.source.quantities import amount, size_bytes
 from vinesim.formats.source.suggestions import did_you_mean
@@ -185,17 +185,11 @@ def _amounts(path: str | os.PathLike[str], name: str, values: np.ndarray, proble
 
 def columns_of(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Return the columns of a table of servers. Raises :class:`InputError`."""
-    import duckdb
-
     with opened(path):
         pass  # reports a missing file, a folder or a missing permission
     reader = "read_csv(?, header = true)" if str(path).lower().endswith(".csv") else "read_parquet(?)"
-    try:
-        with connected() as connection:
-            return connection.execute(f"SELECT * FROM {reader}", [str(path)]).fetchnumpy()  # noqa: S608
-    except (duckdb.Error, UnicodeError) as error:
-        text = str(error).split("\n")[0]
-        raise InputError([Problem(str(path), "a CSV or Parquet file with a column type", text)]) from None
+    with reading(path, "a CSV or Parquet file with a column type") as connection:
+        return connection.execute(f"SELECT * FROM {reader}", [pattern_of(path)]).fetchnumpy()  # noqa: S608
 
 
 def _whole(

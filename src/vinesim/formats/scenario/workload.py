@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from vinesim.model.errors import InputError, Problem
 from vinesim.model.python_file import split_file
 from vinesim.model.streams import stream
 from vinesim.model.workload import Workload
+from vinesim.workloads.placement import Nodes
 from vinesim.workloads.registry import generator, generators
 from vinesim.workloads.resample import resampled
 from vinesim.workloads.select_jobs import arriving
@@ -96,7 +97,7 @@ class Workloads:
         if part is not None and self._spec is not None:
             self._options(self._spec)
 
-    def build(self, nodes: Sequence[tuple[int, int]] | None, center: Datacenter | None = None) -> None:
+    def build(self, nodes: Nodes | None, center: Datacenter | None = None) -> None:
         """Generate the workload, or read a table.
 
         ``nodes`` are the (rack, shelf) that may hold data; None if the datacenter is wrong: the rest is still checked.
@@ -107,7 +108,7 @@ class Workloads:
         if self._spec is not None and nodes is None and "data_rack" in part.options:
             self.check_options()
         elif self._spec is not None:
-            self._work = self._generate(self._spec, nodes or [(0, 0)])
+            self._work = self._generate(self._spec, [(0, 0)] if nodes is None else nodes)
         elif self._is_table:
             from vinesim.formats.scenario.workload_table import affinity_of_times  # importing DuckDB takes 0.1 s
 
@@ -233,7 +234,7 @@ class Workloads:
         given = self.document.workload.options
         return OptionsReader(self.source, self.names.folder).read(spec, given, ("workload", "options"))
 
-    def _generate(self, spec: GeneratorSpec, nodes: Sequence[tuple[int, int]]) -> Workload | None:
+    def _generate(self, spec: GeneratorSpec, nodes: Nodes) -> Workload | None:
         n_before = self.source.n_problems
         values = self._options(spec)
         arrivals = self.document.arrivals

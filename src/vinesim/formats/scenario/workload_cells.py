@@ -80,6 +80,8 @@ def is_wrong(name: str, cell: str, is_text: bool) -> str:
         right += f" AND {number} = floor({number})"
     if name in ("units", "nodes"):
         right += f" AND {number} >= 1"
+    if name == "gpus":
+        right = f"{number} >= 0 AND {number} < {LIMITS['INTEGER']} AND ({number} = floor({number}) OR {number} < 1)"
     is_time = name.startswith(TIME_ANYWHERE)
     if is_time and not is_text:  # some tools write NaN for missing values
         right = f"({right}) OR isnan({number})"
@@ -118,9 +120,9 @@ def _as_written(source: TableSource, column: str) -> str:
 
 def _expected(ours: str) -> str:
     """Return what a cell of a column of numbers should hold, in words."""
-    kind = "a whole number" if kind_of(ours) in LIMITS else "a number"
+    kind = "a whole number" if kind_of(ours) in LIMITS or ours == "gpus" else "a number"
     least = LEAST.get(ours, ", 0 or more")
-    word = {"demand": WHOLE, "operations": NEVER}.get(ours)
+    word = {"demand": WHOLE, "operations": NEVER, "gpus": "a share below 1"}.get(ours)
     return kind + least + (f", or {word}" if word else ", or with a unit: 16 GiB" if is_amount(ours) else "")
 
 

@@ -66,7 +66,7 @@ GANG = {
 REQUESTED = {
     "cores": ("DOUBLE", "cores at the node: of a unit whose type is a CPU"),
     "memory": ("DOUBLE", "memory at the node, bytes; text may have a unit, as 16 GiB"),
-    "gpus": ("INTEGER", "GPUs at the node; null or 0: the task runs on its cores"),
+    "gpus": ("DOUBLE", "GPUs at the node; below 1: a share of one; null or 0: the task runs on its cores"),
     "gpu_share": ("DOUBLE", "what it takes of each of its GPUs, above 0, at most 1; null: all"),
     "gpu_type": ("VARCHAR", "processor types that its GPUs may be of, as A100|H100; null: any GPU"),
 }

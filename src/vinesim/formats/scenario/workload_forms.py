@@ -6,7 +6,8 @@ file. With a column ``end_s`` a task takes as long as from its ``start_s``, or e
 ``time_clock``, ``limit_clock`` and ``estimate_clock`` hold durations as days-hours:minutes:seconds, such as 1-02:30:00.
 ``memory_mib`` (or _gib, _mb ...) holds plain numbers in that unit, ``cores_milli`` thousandths of cores.
 ``cores_kubernetes`` holds cores as Kubernetes writes them: 4, 0.5 or 500m.
-``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc for each of the task's cores.
+``memory_slurm`` holds sizes as Slurm writes them: 64G, 64Gn, or 4000Mc for each of the task's cores. There 0 is all
+memory of a node, for which the largest size in the column stands.
 """
 
 # ruff: noqa: S608 - DuckDB takes no parameters for file names; all text goes through text_of
@@ -59,7 +60,7 @@ def as_columns(source: TableSource, columns: Mapping[str, str] | None) -> tuple[
         cell = source.columns[name]
         written[name] = cell, _EXPECTED.get(form) or _EXPECTED.get(stem) or "a time, not before the first arrival"
         if form == SLURM:
-            sql[name], named[name] = slurm_bytes(cell, _cores(source, meanings)), stem
+            sql[name], named[name] = _all_of_a_node(source, slurm_bytes(cell, _cores(source, meanings))), stem
         elif form == KUBERNETES:
             sql[name], named[name] = kubernetes_cores(cell), stem
         elif stem in ("memory", "cores"):
@@ -113,6 +114,12 @@ def slurm_bytes(cell: str, cores: str = "NULL") -> str:
     scale = f"CASE {unit} {cases} ELSE {2.0**20!r} END * CASE {each} WHEN 'c' THEN {cores} ELSE 1.0 END"  # MiB if none
     value = f"coalesce(TRY_CAST({number} AS DOUBLE) * {scale}, {_UNREADABLE})"
     return f"(CASE WHEN {cell} IS NOT NULL THEN {value} END)"
+
+
+def _all_of_a_node(source: TableSource, size: str) -> str:
+    """Return sizes in SQL with the largest of them in place of 0, with which Slurm means all memory of a node."""
+    largest = float(source.query(f"SELECT coalesce(max({size}), 0) AS n FROM {source.sql}")["n"][0])
+    return f"(CASE WHEN {size} = 0 THEN {largest!r} ELSE {size} END)"
 
 
 def _cores(source: TableSource, meanings: Mapping[str, str]) -> str:

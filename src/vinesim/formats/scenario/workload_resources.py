@@ -112,8 +112,8 @@ class Demands:
     def _requested(self, companions: dict[str, np.ndarray]) -> None:
         """Make leads and companions of cores and GPUs."""
         offer = self.offer
-        cores, gpus = self._amount("cores"), self._amount("gpus").astype(np.int64)
-        has_gpus = gpus > 0
+        cores, asked = self._amount("cores"), self._amount("gpus")
+        gpus, has_gpus = np.ceil(asked).astype(np.int64), asked > 0
         lead = np.full(self.n, ANY_LEAD)
         if has_gpus.any() and not offer.gpus:
             remedy = "GPUs are the types that are neither CPU nor FPGA nor a resource of the nodes."
@@ -128,7 +128,7 @@ class Demands:
             lead[~has_gpus] = self._set(offer.cpus)
         if has_gpus.any():
             lead[has_gpus] = self._leads("gpu_type", offer.gpus)[has_gpus]
-        demand = np.where(has_gpus, self._share(gpus, lead), cores if "cores" in self._given else ONE_SLOT)
+        demand = np.where(has_gpus, self._share(asked, lead), cores if "cores" in self._given else ONE_SLOT)
         for name in ("gpu_share", "gpu_type"):
             if name in self._given:
                 is_asked = self._amount(name) > 0 if name == "gpu_share" else self._given[name] >= 0
@@ -149,12 +149,18 @@ class Demands:
                 self._say("cores", mine, expected, remedy=remedy)
 
     def _share(self, gpus: np.ndarray, lead: np.ndarray) -> np.ndarray:
-        """[N] what a task takes of each of its GPUs."""
-        if "gpu_share" not in self._given:
+        """[N] what a task takes of each of its GPUs; ``gpus`` [N] below 1 are such shares."""
+        share = np.where(gpus < 1, gpus, 1.0)
+        if "gpu_share" in self._given:
+            each = np.ma.filled(self._given["gpu_share"], 1.0)
+            is_wrong = (gpus > 0) & ~((each > 0) & (each <= 1))
+            remedy = "For more, give gpus."
+            self._say("gpu_share", is_wrong, "a share of each GPU, above 0 and at most 1", remedy=remedy)
+            is_twice = (gpus > 0) & (gpus < 1) & (each < 1)
+            self._say("gpu_share", is_twice, "nothing where gpus is a share", remedy="Keep one of them.")
+            share = np.minimum(share, each)
+        if (share[gpus > 0] == 1).all():
             return np.full(self.n, WHOLE_UNIT)
-        share = np.ma.filled(self._given["gpu_share"], 1.0)
-        is_wrong = (gpus > 0) & ~((share > 0) & (share <= 1))
-        self._say("gpu_share", is_wrong, "a share of each GPU, above 0 and at most 1", remedy="For more, give gpus.")
         demand = np.where(share == 1, WHOLE_UNIT, share)
         for names, code in self.lead_sets.items():
             sizes = {size for name in names for size in self.offer.capacity.get(name, ())}
@@ -163,7 +169,8 @@ class Demands:
                 demand = np.where(mine, share * max(sizes), demand)
             else:
                 remedy = "Use the general columns: units, types, demand."
-                self._say("gpu_share", mine, f"1, as {' and '.join(names)} differ in capacity", remedy=remedy)
+                column = "gpu_share" if "gpu_share" in self._given else "gpus"
+                self._say(column, mine, f"1, as {' and '.join(names)} differ in capacity", remedy=remedy)
         return demand
 
     def _leads(self, column: str, default: tuple[str, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from vinesim.formats.scenario.workload_cells import list_of
 from vinesim.formats.scenario.workload_columns import COLUMNS, GANG, LEAD, METADATA, NODES, OF_JOB, WORDS
-from vinesim.formats.source.database import name_of, text_of
+from vinesim.formats.source.database import file_of, name_of, text_of
 from vinesim.formats.source.files import replacing
 from vinesim.formats.source.table_source import run
 from vinesim.model.catalog import PROCESSOR_TYPES, ProcessorType
@@ -77,7 +77,7 @@ def write_workload(
         temporary.touch()  # reports a missing folder or permission
         run(
             path,
-            f"COPY (SELECT {', '.join(select)} FROM tasks) TO {text_of(str(temporary))} "
+            f"COPY (SELECT {', '.join(select)} FROM tasks) TO {text_of(file_of(temporary))} "
             "(FORMAT parquet, USE_TMP_FILE false, COMPRESSION zstd, "
             f"KV_METADATA {{'{METADATA}': {text_of(json.dumps(task_names))}}})",
             "a file that can be written",

@@ -23,15 +23,18 @@ class CsvRows:
     problems: list[tuple[int, Problem]] = field(default_factory=list)  # each with its line
     unused: dict[str, int] = field(default_factory=dict)  # the other columns: number of rows with a value there
 
-    def number(self, line: int, column: str, text: str, *, least: float, is_whole: bool = False) -> float:
-        """Return the number in a field; NaN, with a problem added, if it is not a number or is below ``least``."""
+    def number(
+        self, line: int, column: str, text: str, *, least: float, most: float = LARGEST, is_whole: bool = False
+    ) -> float:
+        """Return the number in a field; NaN, with a problem added, if it is not a number from ``least`` to ``most``."""
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if least <= value <= LARGEST and (not is_whole or value.is_integer()):
+        if least <= value <= most and (not is_whole or value.is_integer()):
             return value
-        self.add(line, f"{column}: a {'whole ' if is_whole else ''}number, {least:g} or more", repr(text)[:40])
+        limits = f"{least:g} or more" if most == LARGEST else f"{least:g} to {most:,}"
+        self.add(line, f"{column}: a {'whole ' if is_whole else ''}number, {limits}", repr(text)[:40])
         return math.nan
 
     def check_name(self, line: int, column: str, text: str) -> None:

@@ -1,8 +1,24 @@
 """DuckDB, through which tables are read and written."""
 
+import errno
+import glob
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, Self
+
+from vinesim.formats.source.files import problem_of
+from vinesim.model.errors import InputError, Problem
+
+
+class QueryError(Exception):
+    """DuckDB cannot answer, because of the query or of a file that it reads; the text is its whole message."""
+
+    @property
+    def reason(self) -> str:
+        """The first line of the message."""
+        return str(self).partition("\n")[0]
 
 
 @cache
@@ -16,12 +32,120 @@ def _database(threads: int | None, process: int) -> Any:
     return duckdb.connect(config={} if threads is None else {"threads": threads})
 
 
-def connected(threads: int | None = None) -> Any:
-    """Return a connection to DuckDB for one thread; close it, or use it as a context manager.
+class Connection:
+    """A connection for one thread. What DuckDB raises becomes one of three errors.
+
+    OSError where the operating system refused something, such as room on the disk; KeyboardInterrupt after Ctrl-C; and
+    :class:`QueryError` otherwise.
+    """
+
+    def __init__(self, threads: int | None = None):
+        self._cursor = _database(threads, os.getpid()).cursor()
+
+    def execute(self, query: str, values: Any = ()) -> Self:
+        """Run a query; its rows are fetched next."""
+        with _in_our_words():
+            self._cursor.execute(query, values)
+        return self
+
+    def register(self, name: str, columns: Any) -> None:
+        """Make columns of equal length a table."""
+        with _in_our_words():
+            self._cursor.register(name, columns)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return all rows."""
+        with _in_our_words():
+            return self._cursor.fetchall()
+
+    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
+        """Return the next rows; none at the end."""
+        with _in_our_words():
+            return self._cursor.fetchmany(size)
+
+    def fetchnumpy(self) -> dict[str, Any]:
+        """Return all rows as columns."""
+        with _in_our_words():
+            return self._cursor.fetchnumpy()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.close()
+
+
+def connected(threads: int | None = None) -> Connection:
+    """Return a connection to DuckDB; use it as a context manager.
 
     All share one database: make views and tables TEMP, so that they are of one connection.
     """
-    return _database(threads, os.getpid()).cursor()
+    return Connection(threads)
+
+
+@contextmanager
+def reading(where: str | os.PathLike[str], expected: str) -> Iterator[Connection]:
+    """Yield a connection for queries of files; its errors become an :class:`InputError`."""
+    with explained(where, expected), connected() as connection:
+        yield connection
+
+
+@contextmanager
+def explained(where: str | os.PathLike[str], expected: str, remedy: str = "") -> Iterator[None]:
+    """Raise :class:`InputError` if a query in the block fails: what was expected there, and why that was not found.
+
+    The remedy is for files that DuckDB cannot read; if the system refuses to open one, the file may well be intact.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError([problem_of(where, expected, error)]) from None
+    except QueryError as error:
+        raise InputError([Problem(str(where), expected, error.reason, remedy)]) from None
+
+
+_FROM_THE_SYSTEM = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO),
+)
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.InternalException, duckdb.FatalException) as wrong:
+        _database.cache_clear()  # it refuses all further queries
+        raise QueryError(str(wrong)) from wrong
+    except duckdb.OutOfMemoryException as wrong:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from wrong
+    except duckdb.IOException as wrong:
+        text = str(wrong)
+        code = next((code for code in _FROM_THE_SYSTEM if os.strerror(code) in text), None)
+        raise (QueryError(text) if code is None else OSError(code, os.strerror(code))) from wrong
+    except duckdb.Error as wrong:
+        raise QueryError(str(wrong)) from wrong
+    except UnicodeError as wrong:
+        raise QueryError(f"text that is not UTF-8: {wrong}") from wrong
+    except RuntimeError as wrong:  # after a signal, or because DuckDB's message is not valid text
+        if "interrupt" in str(wrong).lower():
+            raise KeyboardInterrupt from None
+        raise QueryError(str(wrong)) from wrong
+
+
+def file_of(path: str | os.PathLike[str]) -> str:
+    """Return a file's name for DuckDB, which reads names as UTF-8 whatever the locale is. Raises OSError."""
+    try:
+        return os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
+
+
+def pattern_of(path: str | os.PathLike[str]) -> str:
+    """Return the pattern that matches this file only, for functions of DuckDB that take patterns. Raises OSError."""
+    return glob.escape(file_of(path))
 
 
 def text_of(value: str) -> str:

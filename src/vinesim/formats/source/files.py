@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from vinesim.formats.source.drafts import draft_of, remove_drafts
 from vinesim.formats.source.limits import LINE_BYTES, LOG_BYTES, TEXT_BYTES, in_words, too_much
 from vinesim.model.errors import InputError, Problem
 
@@ -24,6 +25,10 @@ _REASONS = {
     errno.ENOSPC: ("no space left on the disk", "Free some space or choose another place."),
     errno.EDQUOT: ("the disk quota is used up", "Free some space or choose another place."),
     errno.EFBIG: ("the file would exceed the allowed size", "Raise the limit or choose another place."),
+    errno.EMFILE: ("too many open files", "Raise the limit of open files, for example with ulimit -n 4096."),
+    errno.ENFILE: ("too many open files on this machine", "Close some programs or raise the machine's limit."),
+    errno.ENOMEM: ("too little memory", "Free some memory or raise its limit."),
+    errno.EILSEQ: ("a name that is not UTF-8 text", "Rename it or choose another place."),
     errno.ENAMETOOLONG: ("a name that is too long", "Choose a shorter name."),
 }
 
@@ -42,6 +47,9 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
     except OSError as error:
         raise InputError([problem_of(path, "a file that can be read", error)]) from None
+    except UnicodeEncodeError:
+        remedy = "Set the locale to one with UTF-8, for example with LC_ALL=C.UTF-8."
+        raise InputError([Problem(ascii(path), "a name that the locale can represent", "another", remedy)]) from None
     except ValueError as error:  # a NUL in the name
         if "null" not in str(error):
             raise
@@ -113,22 +121,23 @@ def not_text(path: str | os.PathLike[str], line: int, column: int) -> Problem:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; move it there at the end, or remove it if anything fails.
+    """Yield a draft next to ``path``; move it there at the end, or remove it if anything fails.
 
     So readers see the old file or the complete new one, never a part.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    draft = draft_of(target)
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a directory")
-        yield temporary
-        os.replace(temporary, target)
+        remove_drafts(target)
+        yield draft
+        os.replace(draft, target)
     except OSError as error:
         raise InputError([problem_of(path, "a file that can be written", error)]) from None
     finally:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            draft.unlink(missing_ok=True)
 
 
 def is_table(file: str) -> bool:

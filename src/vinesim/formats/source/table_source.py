@@ -9,11 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import duckdb
-
 from vinesim.formats.source.csv_rows import csv_problem
-from vinesim.formats.source.database import connected, name_of, text_of
-from vinesim.formats.source.files import opened
+from vinesim.formats.source.database import QueryError, connected, name_of, pattern_of, text_of
+from vinesim.formats.source.files import opened, problem_of
 from vinesim.model.errors import InputError, Problem
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", '"NULL"')
@@ -86,7 +84,10 @@ def open_table(path: str | os.PathLike[str]) -> TableSource:
     """Open a table, as CSV if its name ends in .csv, otherwise as Parquet. Raises :class:`InputError`."""
     with opened(path):
         pass  # reports a missing file, a folder or a missing permission
-    file = text_of(_literal(str(path)))
+    try:
+        file = text_of(pattern_of(path))
+    except OSError as error:
+        raise InputError([problem_of(path, "a file that can be read", error)]) from None
     if str(path).lower().endswith(".csv"):
         return _open_csv(str(path), file)
     sql = f"read_parquet({file})"
@@ -110,6 +111,7 @@ def _open_csv(path: str, file: str) -> TableSource:
         names = next(csv.reader([header], delimiter=delimiter))
     except csv.Error as error:
         raise InputError([csv_problem(path, 1, error)]) from None
+    names = [name if name.strip() else f"column_{i}" for i, name in enumerate(names, 1)]  # as pandas writes an index
     twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise InputError([Problem(f"{path}:1", f"a column {n} once", "a second one", "Keep one.") for n in twice])
@@ -131,11 +133,9 @@ def run(
             for name, columns in tables.items():
                 connection.register(name, columns)
             return connection.execute(query).fetchnumpy()
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # Ctrl-C during a query
-            raise KeyboardInterrupt from None
-        raise
-    except (duckdb.Error, UnicodeError) as error:
+    except OSError as error:
+        raise InputError([problem_of(path, expected, error)]) from None
+    except QueryError as error:
         raise InputError([_refusal(str(path), expected, str(error))]) from None
 
 
@@ -150,8 +150,3 @@ def _refusal(path: str, expected: str, message: str) -> Problem:
     if n_found:
         return Problem(f"{path}:{line}", f"{n_expected} fields, as in the header", n_found)
     return Problem(f"{path}:{line}", "a row of a CSV file", reason)
-
-
-def _literal(path: str) -> str:
-    """Escape the characters of a path that DuckDB would read as a pattern."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in path)

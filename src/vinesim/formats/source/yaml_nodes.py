@@ -13,6 +13,7 @@ from yaml.resolver import BaseResolver
 from vinesim.formats.source.limits import LEVELS, VALUES, too_much
 from vinesim.model.errors import InputError, Problem
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,400}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
@@ -37,6 +38,13 @@ class _Nodes(Composer, BaseResolver):
 
 class _Loader(_Nodes, yaml.SafeLoader):
     """The parser whose errors have words."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode) and (half := _SURROGATE.search(node.value)):  # written as an escape
+            words = f"expected text, but found U+{ord(half[0]):04X}, which is half a character"
+            raise yaml.composer.ComposerError(None, None, words, node.start_mark)
+        return node
 
 
 if yaml.__with_libyaml__:

@@ -5,9 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from vinesim.formats.source.yaml_nodes import is_plain_text
+from vinesim.formats.source.yaml_writer import as_yaml
 from vinesim.formats.study.axes import case_labels, labels_of
 from vinesim.formats.study.file import scenario_source
 from vinesim.model.errors import InputError, Problem
@@ -40,17 +38,6 @@ def to_yaml(study: Study, folder: str | os.PathLike[str] = ".") -> str:
     return as_yaml(document)
 
 
-def as_yaml(document: dict[str, Any]) -> str:
-    """Return a document as YAML that this project reads back. Raises :class:`InputError` for Python objects in it."""
-    try:
-        return yaml.dump(
-            document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
-        )
-    except yaml.representer.RepresenterError as error:
-        remedy = "Give a policy by its name or as file.py:Class."
-        raise InputError([Problem("study", "values a file can hold", repr(error.args[-1])[:60], remedy)]) from None
-
-
 def _way(start: str, end: Path) -> str:
     try:
         return Path(os.path.relpath(end, start)).as_posix()
@@ -71,17 +58,3 @@ def _axis(axis: Axis) -> tuple[str, Any]:
         expected = "labels that follow from the values, or one text or number per case"
         raise InputError([Problem(f"axis {name}", expected, "others", "Build the axis from a study's mapping.")])
     return name, {"cases": dict(zip(words, map(dict, axis.settings), strict=True))}
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """Quote a text unless this project's reader would read it back; PyYAML's own rules are those of YAML 1.1."""
-    is_safe = is_plain_text(value) and value.isprintable()
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, None if is_safe else '"')
-
-
-_Dumper.add_representer(str, _text)

@@ -7,10 +7,11 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from vinesim.live.agent.device import Device
+from vinesim.live.agent.content import words_of
+from vinesim.live.agent.device import Device, Family
 from vinesim.live.agent.facts import node_facts
-from vinesim.live.agent.processes import end_group, is_alive, started_at
-from vinesim.live.agent.records import ends, forget_end, forget_process, processes, write_process
+from vinesim.live.agent.processes import adopt_orphans, end_group, is_alive, started_at
+from vinesim.live.agent.records import ends, forget_end, forget_outputs, forget_process, processes, write_process
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.wire.connection import Connection, connected
 from vinesim.live.wire.handshake import Refused
@@ -35,21 +36,29 @@ class Agent:
         self._units: dict[int, Message] = {}
         self._kernels: dict[str, str] = {}
         self._lease_us = self._lease_until_us = 0.0
+        self._ready: set[int] = set()  # units all of whose first processes have loaded their kernels
         self._limit_bytes = 0
         self._ends: dict[int, Message] = {}  # by attempt: not acknowledged by the manager
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gone = asyncio.Event()  # the connection has ended
+        self._ending: asyncio.Task[Any] | None = None  # ends what belongs to an epoch that is over
         self._is_stopping = False
 
     async def run(self) -> None:
         """Serve until the manager stops the cluster."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         await self._end_what_was()
+        adopt_orphans()
+        self._family = Family(self._folder)
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
         renewal = asyncio.get_running_loop().create_task(self._renew())
         try:
             while not self._is_stopping:
                 self._gone.clear()
+                if self._ending is not None:  # nothing of the old epoch may be left when a new one begins
+                    await self._ending
+                    self._ending = None
+                    continue
                 try:
                     self._manager = await connected(
                         self._host, self._port, self._token, ANY_BYTES, self._received, self._closed
@@ -80,8 +89,9 @@ class Agent:
     # --- the manager ---
 
     def _hello(self) -> None:
+        now_us = lease_clock_us()
         running = [
-            {"attempt": d.attempt, "unit": d.unit, "items": d.order.get("items", ())}
+            {"attempt": d.attempt, "unit": d.unit, "age_us": now_us - d.order_us, "items": d.order.get("items", ())}
             for d in self._all()
             if d.attempt is not None and not d.over.done()
         ]
@@ -92,7 +102,7 @@ class Agent:
                 "epoch": self.epoch,
                 "facts": node_facts(),
                 "running": running,
-                "ready": sorted({device.unit for device in self._all() if device.is_ready}),
+                "ready": sorted(self._ready),
                 "ended": list(self._ends.values()),
             }
         )
@@ -119,9 +129,9 @@ class Agent:
         self.epoch, self._lease_us = message["epoch"], message["lease_us"]
         self._units = {one["unit"]: one for one in message["units"]}
         self._kernels, self._limit_bytes = message["kernels"], message["limit"]
-        for unit in self._units:
-            for _ in range(len(self._devices.get(unit, ())), 1):
-                self._later(self._started(unit))
+        for unit, one in self._units.items():
+            for _ in range(len(self._devices.get(unit, ())), one["n_processes"]):
+                self._start(unit)
 
     def _on_lease(self, message: Message) -> None:
         """The manager has renewed the lease that was asked for at a time of this clock."""
@@ -130,7 +140,12 @@ class Agent:
             device.say({"op": "lease", "until_us": self._lease_until_us})
 
     def _on_run(self, order: Message) -> None:
-        self._later(self._run(order))
+        """Give an order to an idle process of its unit, or to a new one."""
+        unit = order["unit"]
+        device = next((device for device in self._devices.get(unit, ()) if device.is_idle), None) or self._start(unit)
+        device.give(order)
+        if device.is_ready:
+            self._limit(device)
 
     def _on_kill(self, message: Message) -> None:
         for device in self._all():
@@ -149,7 +164,9 @@ class Agent:
         """This agent's epoch is over: everything of it ends before a new one begins."""
         log.error("fenced", extra={"why": message["why"]})
         self._is_stopping = bool(message.get("is_final"))
-        self._later(self._begin_anew())
+        self._ending = self._later(self._begin_again())
+        if self._manager is not None:
+            self._manager.close("fenced")
 
     def _on_stop(self, _: Message) -> None:
         self._is_stopping = True
@@ -158,21 +175,26 @@ class Agent:
 
     def _on_read(self, message: Message) -> None:
         """Send a part of a job's output."""
-        path = self._folder / "jobs" / str(message["job"]) / f"{message['attempt']}.{message['stream']}"
-        data = b""
-        if path.is_file():
-            with open(path, "rb") as file:
+        path, found = self._folder / "jobs" / str(message["job"]), Message(data=b"")
+        try:
+            with open(path / f"{message['attempt']}.{message['stream']}", "rb") as file:
                 file.seek(message["offset"])
-                data = file.read(READ_BYTES)
-        self._say({"op": "agent.text", "ticket": message["ticket"], "data": data})
+                found["data"] = file.read(READ_BYTES)
+        except FileNotFoundError:
+            pass  # it has not started, or was pruned
+        except OSError as wrong:
+            found["why"] = f"node {self.name}: {words_of(wrong)}"
+        self._say({"op": "agent.text", "ticket": message["ticket"], **found})
 
-    async def _begin_anew(self) -> None:
-        manager = self._manager
+    def _on_prune(self, message: Message) -> None:
+        """Remove the output of jobs that the manager has forgotten."""
+        self._later(asyncio.to_thread(forget_outputs, self._folder, set(message["kept"])))
+
+    async def _begin_again(self) -> None:
         await self._end_devices("its epoch is over")
         self.epoch = 0
+        self._ready.clear()
         self._ends = {end["attempt"]: end for end in ends(self._folder)}
-        if manager is not None:
-            manager.close("fenced")
 
     # --- leases ---
 
@@ -195,31 +217,29 @@ class Agent:
     def _all(self) -> list[Device]:
         return [device for devices in self._devices.values() for device in devices]
 
-    async def _started(self, unit: int, attempt: int | None = None) -> Device:
-        """Start one more process for a unit, for an attempt if there is one."""
-        device = Device(unit, self._units[unit]["type"], self._folder, self._heard)
-        device.attempt = attempt
+    def _start(self, unit: int) -> Device:
+        """Start one more process for a unit."""
+        device = Device(unit, self._units[unit]["type"], self._family, self._heard)
         self._devices.setdefault(unit, []).append(device)
-        await device.start(self._kernels, self._limit_bytes)
         if self._lease_until_us > lease_clock_us():
             device.say({"op": "lease", "until_us": self._lease_until_us})
+        self._later(device.run(self._kernels, self._limit_bytes))
         return device
 
-    async def _run(self, order: Message) -> None:
-        """Give an order to an idle process of its unit, or to a new one."""
-        unit, epoch = order["unit"], self.epoch
-        device = next((device for device in self._devices.get(unit, ()) if device.is_idle), None)
-        if device is not None:
-            device.attempt = order["attempt"]
-        else:
-            device = await self._started(unit, order["attempt"])
-        if epoch != self.epoch:
-            return  # it was fenced meanwhile
-        device.order = order
-        device.say(order)
-        if order.get("limit_us"):
-            loop, words = asyncio.get_running_loop(), f"it took longer than its limit of {order['limit_us'] / 1e6:g} s"
-            device.limit = loop.call_later(order["limit_us"] / 1e6, self._too_long, device, order["attempt"], words)
+    async def _replace(self, device: Device) -> None:
+        """Start another process for one that has ended; not at once if it could not even start."""
+        if not device.is_ready:
+            await asyncio.sleep(AGAIN_S)
+        n_left, n_wanted = len(self._devices[device.unit]), self._units[device.unit]["n_processes"]
+        if not self._is_stopping and self._manager is not None and n_left < n_wanted:
+            self._start(device.unit)
+
+    def _limit(self, device: Device) -> None:
+        """Let the time that an order may take begin; that of a new process does not count."""
+        if device.order.get("limit_us"):
+            limit_s, attempt = device.order["limit_us"] / 1e6, device.order["attempt"]
+            words = f"it took longer than its limit of {limit_s:g} s"
+            device.limit = asyncio.get_running_loop().call_later(limit_s, self._too_long, device, attempt, words)
 
     def _too_long(self, device: Device, attempt: int, words: str) -> None:
         if device.attempt == attempt:
@@ -229,26 +249,22 @@ class Agent:
     def _heard(self, device: Device, message: Message) -> None:
         """Handle what a device says, or that its process has ended."""
         if message["op"] == "ready":
-            self._say({"op": "agent.ready", "units": [device.unit]})
+            self._limit(device)
+            if device.unit not in self._ready and all(one.is_ready for one in self._devices[device.unit]):
+                self._ready.add(device.unit)
+                self._say({"op": "agent.ready", "units": [device.unit]})
         elif message["op"] == "ended" and message["attempt"] == device.attempt:
-            self._free(device)
+            device.free()
             end = {name: value for name, value in message.items() if name not in ("op", "attempt")}
             self._ended(message["attempt"], end)
         elif message["op"] == "over":
             attempt, order = device.attempt, device.order
-            self._free(device)
+            device.free()
             self._devices[device.unit].remove(device)
             if attempt is not None:
                 outcome = "limit" if order.get("is_over_limit") else "killed"
                 self._ended(attempt, {"outcome": outcome, "why": device.why})
-            if not self._devices[device.unit] and self._manager is not None and not self._is_stopping:
-                self._later(self._started(device.unit))  # so that the next order finds one
-
-    def _free(self, device: Device) -> None:
-        device.attempt, device.order = None, {}
-        if device.limit is not None:
-            device.limit.cancel()
-            device.limit = None
+            self._later(self._replace(device))  # so that the next order finds one
 
     def _ended(self, attempt: int, end: Message) -> None:
         """Report an end; it is kept until the manager acknowledges it."""
@@ -263,7 +279,8 @@ class Agent:
         if devices:
             await asyncio.wait([device.over for device in devices])
 
-    def _later(self, work: Any) -> None:
+    def _later(self, work: Any) -> "asyncio.Task[Any]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task

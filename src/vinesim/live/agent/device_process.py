@@ -17,16 +17,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vinesim.live.agent import command
+from vinesim.live.agent.content import payload_of, result_of_job, result_of_request, words_of
+from vinesim.live.agent.processes import adopt_orphans, end_descendants
 from vinesim.live.clock import lease_clock_us
 from vinesim.live.kernels import kernel_for, load, prepare_all
 from vinesim.live.wire.frames import LENGTH
-from vinesim.live.wire.messages import packed, unpacked
+from vinesim.live.wire.messages import WrongMessage, packed, unpacked
 
 ALARM_LATE_S = 0.25  # the alarm comes this long after the lease clock should have ended the process
 
 
 def main() -> None:
     """Run until the input closes or the lease ends."""
+    adopt_orphans()
     inbox, outbox = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what kernels print goes to the log
@@ -61,8 +64,8 @@ class Device:
         started_us = lease_clock_us()
         try:
             end = self._command(order) if "commands" in order else self._kernel(order)
-        except Exception as raised:
-            end = {"outcome": "raised", "why": f"{type(raised).__name__}: {raised}"}
+        except BaseException as raised:  # also what ends a program, such as SystemExit
+            end = {"outcome": "raised", "why": words_of(raised)}
         end = {"execution_us": lease_clock_us() - started_us} | end
         self.say({"op": "ended", "attempt": order["attempt"], **end})
 
@@ -71,32 +74,28 @@ class Device:
         try:
             load(order["kernels"], self._folder)
             prepare_all()
-        except Exception as wrong:
-            self._wrong = f"the kernels could not be loaded: {type(wrong).__name__}: {wrong}"
+        except BaseException as wrong:
+            self._wrong = f"the kernels could not be loaded: {words_of(wrong)}"
         self.say({"op": "ready", "pid": os.getpid()})
 
     def _kernel(self, order: dict[str, Any]) -> dict[str, Any]:
         if self._wrong:
             raise ImportError(self._wrong)
-        function, payloads = kernel_for(order["kernel"], self._type), order["payloads"]
+        function = kernel_for(order["kernel"], self._type)
+        results: list[Any] = [payload_of(one) for one in order["payloads"]]
+        readable = [place for place, one in enumerate(results) if not isinstance(one, WrongMessage)]
         before = time.perf_counter()
-        results = list(function(payloads))
+        found = list(function([results[place] for place in readable])) if readable else []
         execution_us = (time.perf_counter() - before) * 1e6
-        if len(results) != len(payloads):
-            raise ValueError(f"kernel {order['kernel']} returned {len(results)} results for {len(payloads)} requests")
-        return {"outcome": "done", "results": [self._result(one) for one in results], "execution_us": execution_us}
-
-    def _result(self, one: Any) -> dict[str, Any]:
-        """Return what the request's client gets: the result, or why there is none."""
-        if isinstance(one, BaseException):
-            return {"error": f"{type(one).__name__}: {one}"}
-        try:
-            n_bytes = len(packed(one))
-        except TypeError as wrong:
-            return {"error": f"its result: {wrong}"}
-        if n_bytes > self._limit_bytes:
-            return {"error": f"its result has {n_bytes:,} bytes; the limit is {self._limit_bytes:,}"}
-        return {"result": one}
+        if len(found) != len(readable):
+            raise ValueError(f"kernel {order['kernel']} returned {len(found)} results for {len(readable)} requests")
+        for place, one in zip(readable, found, strict=True):
+            results[place] = one
+        if "job" in order:
+            ended = [result_of_job(one) for one in results]
+        else:
+            ended = [result_of_request(one, self._limit_bytes) for one in results]
+        return {"outcome": "done", "results": ended, "execution_us": execution_us}
 
     def _command(self, order: dict[str, Any]) -> dict[str, Any]:
         words = order["commands"].get(self._type) or order["commands"].get("*")
@@ -106,16 +105,19 @@ class Device:
         self.command_group = 0
         return end
 
-    def _started(self, group: int, attempt: int, started: float | None) -> None:
+    def _started(self, group: int, attempt: int, started: str | None) -> None:
         self.command_group = group
         self.say({"op": "started", "attempt": attempt, "group": group, "started": started})
 
     def end_all(self) -> None:
-        """End the command and this process's group. The command does not count as ended by itself."""
+        """End the command, all that it has started, and this process's group. The command does not count as ended by
+        itself."""
         self._ending.acquire()  # for good
         if self.command_group:
             with contextlib.suppress(OSError):
                 os.killpg(self.command_group, signal.SIGKILL)
+        with contextlib.suppress(Exception):
+            end_descendants(os.getpid())
         os.killpg(0, signal.SIGKILL)
 
 

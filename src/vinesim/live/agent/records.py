@@ -1,6 +1,7 @@
 """Records on an agent's disk: which processes it has started, and how commands ended, until the manager knows."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,12 @@ def forget_end(folder: Path, attempt: int) -> None:
     (folder / f"{END}-{attempt}.json").unlink(missing_ok=True)
 
 
-def write_process(folder: Path, pid: int, started: float | None, is_command: bool = False) -> None:
+def write_process(folder: Path, pid: int, started: str | None, is_command: bool = False) -> None:
     """Note a process (the leader of a group) that this agent must end when it ends."""
     _write(folder / f"{PROCESS}-{pid}.json", {"pid": pid, "started": started, "is_command": is_command})
 
 
-def processes(folder: Path) -> Iterator[tuple[int, float | None]]:
+def processes(folder: Path) -> Iterator[tuple[int, str | None]]:
     """Return the processes that were noted, commands last: a device that is still there would report its killed command
     as one that has ended."""
     for record in sorted(_read(folder, PROCESS), key=lambda record: record["is_command"]):
@@ -38,6 +39,13 @@ def processes(folder: Path) -> Iterator[tuple[int, float | None]]:
 def forget_process(folder: Path, pid: int) -> None:
     """Remove a process that has ended."""
     (folder / f"{PROCESS}-{pid}.json").unlink(missing_ok=True)
+
+
+def forget_outputs(folder: Path, kept: set[int]) -> None:
+    """Remove what jobs have written that are not among those kept, and older than the last of them."""
+    for path in (folder / "jobs").glob("*"):
+        if path.name.isdecimal() and int(path.name) not in kept and int(path.name) < max(kept, default=0):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:

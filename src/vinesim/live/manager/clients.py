@@ -1,19 +1,28 @@
-"""Clients: the four calls of the Symphony paper's Table I, and the calls of operators.
+"""Clients: the four calls of the Symphony paper's Table I.
 
 A client numbers its requests with keys of its own. It sends those that are not answered again when it reconnects; a
-key that is known is not run a second time. Answers are kept until the client has confirmed them.
+key that is known is not run a second time. Answers are kept until the client has confirmed them. A call that changes
+something is carried out once, also if the client makes it again: its answer is in the journal.
 """
 
+import json
+import logging
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from vinesim.live.manager.work import Item, Run
-from vinesim.live.membership import add_node, remove_node
-from vinesim.model.application import Application
+import msgpack
+
+from vinesim.live.manager.refusal import Refusal
+from vinesim.live.manager.work import OF_JOBS, Item, Run
+from vinesim.live.registered import registered
+from vinesim.model.errors import InputError
 
 if TYPE_CHECKING:
     from vinesim.live.manager.core import Core, Message
+
+log = logging.getLogger(__name__)
+KEPT_US = 600e6  # how long the answer of a call is kept; a client tries to reconnect for a minute
 
 
 @dataclass
@@ -34,21 +43,40 @@ class Clients:
         self._core = core
         self._all: dict[str, Client] = {}
         self._by_peer: dict[Any, Client] = {}
+        self._registered: dict[str, Message] = {}  # applications that clients have registered, as they did
 
     def __len__(self) -> int:
         return len(self._by_peer)
 
+    def restore(self) -> None:
+        """Serve the applications that clients have registered under the managers before."""
+        for row in list(self._core.journal.rows("SELECT name, content FROM applications ORDER BY name")):
+            try:
+                self._serve(json.loads(row["content"]))
+            except (InputError, Refusal, KeyError) as wrong:  # the cluster file has changed
+                log.warning("application given up", extra={"application": row["name"], "why": str(wrong)})
+                self._core.journal.write("DELETE FROM applications WHERE name = ?", row["name"])
+
     # --- the connection ---
+
+    def of(self, peer: Any) -> Client:
+        """Return the client of a connection. Raises :class:`Refusal`."""
+        if peer not in self._by_peer:
+            raise Refusal("wrong", "expected client.hello before any other call")
+        return self._by_peer[peer]
 
     def on_hello(self, peer: Any, message: "Message") -> None:
         """A client has connected, perhaps again."""
         core, client = self._core, self._all.setdefault(message["id"], Client(message["id"]))
         client.peer = peer
         self._by_peer[peer] = client
-        limits = core.cluster.limits
-        core.reply(peer, message, limit=limits.payload_bytes, applications=list(core.by_name))
+        limits, names = core.cluster.limits, list(core.by_name)
+        core.send(peer, {"op": "reply", "n": message["n"], "limit": limits.payload_bytes, "applications": names})
         for answer in client.answers.values():
             core.send(peer, answer)
+        for run in core.runs.offered.values():
+            if run.items[0].client == client.id and not run.attempts:
+                self.offer(run)  # it may not know of it
 
     def closed(self, peer: Any) -> None:
         """A connection has ended; the client has a lease's time to come back."""
@@ -71,110 +99,97 @@ class Clients:
                     self._core.runs.release(run, is_complete=False)
                 del self._all[client.id]
 
+    # --- calls that are made again ---
+
+    def answered(self, client: str, n: Any) -> "Message | None":
+        """Return the answer of a call that was carried out before."""
+        if not isinstance(n, int):
+            raise Refusal("wrong", f"n: expected the call's number, found {n!r}")
+        row = self._core.journal.one("SELECT content FROM answers WHERE client = ? AND n = ?", client, n)
+        return None if row is None else msgpack.unpackb(row["content"])
+
+    def note_answer(self, client: str, n: int, reply: "Message") -> None:
+        """Keep the answer of a call, in the same transaction as what it has changed."""
+        core = self._core
+        core.journal.write("DELETE FROM answers WHERE time_us < ?", core.now_us - KEPT_US)
+        core.journal.write("INSERT INTO answers VALUES (?, ?, ?, ?)", client, n, core.now_us, msgpack.packb(reply))
+
     # --- Table I ---
 
-    def on_register(self, peer: Any, message: "Message") -> None:
-        """newAppRegistration."""
-        core, places = self._core, {n.name: (n.rack, n.shelf) for n in self._core.cluster.nodes}
-        application = Application(
-            name=message["name"],
-            relative_deadline_us=message["relative_deadline_us"],
-            per_size=message["per_size"],
-            average_load=message["average_load"],
-            max_consolidated=message["max_consolidated"],
-            nodes=tuple(places[name] for name in message["nodes"]),
-            gang_size=message["gang_size"],
-        )
-        client = "" if message["kernel"] else self._by_peer[peer].id
-        core.serve(application, message["task_type"], message["demand"], message["kernel"], client)
-        core.reply(peer, message)
+    def on_register(self, peer: Any, message: "Message") -> "Message":
+        """newAppRegistration. An application that is registered in the same way is the same."""
+        core = self._core
+        what = {name: value for name, value in message.items() if name != "n"}
+        known = self._registered.get(what["name"])
+        if known == what:
+            return {}
+        if known is not None and core.runs.is_used(core.by_name[what["name"]]):
+            differs = ", ".join(name for name in what if what[name] != known[name])
+            why = f"the application {what['name']!r} is in use with another {differs}; use another name"
+            raise Refusal("wrong", why)
+        self._serve(what)
+        core.journal.write("INSERT OR REPLACE INTO applications VALUES (?, ?)", what["name"], json.dumps(what))
+        return {}
+
+    def _serve(self, what: "Message") -> None:
+        core, name = self._core, what["name"]
+        if (name in core.by_name and name not in self._registered) or name.startswith(OF_JOBS):
+            raise Refusal("wrong", f"the name {name!r} is one of the cluster's own; use another name")
+        one = registered(what, core.cluster)
+        core.serve(one.application, one.task_type, one.demand, one.kernel)
+        self._registered[what["name"]] = what
 
     def on_request(self, peer: Any, message: "Message") -> None:
         """newRequestNotification. With a payload the manager does the rest; the answer is the result."""
-        core, client, key = self._core, self._by_peer[peer], message["key"]
+        core, client, key, payload = self._core, self.of(peer), message["key"], message["payload"]
         if key in client.answers:
             core.send(peer, client.answers[key])
             return
         if key in client.items:
-            client.items[key].payload, client.items[key].is_found = message.get("payload"), False
+            client.items[key].payload, client.items[key].is_found = payload, False
             return
-        try:
-            number = core.application(message["application"])
-            size = float(message["size"])
-            if not 0 <= size < math.inf:
-                raise ValueError(f"size: expected a finite number, 0 or more, found {size}")
-            core.check_room()
-        except Exception as refused:
-            why, kind = str(refused), getattr(refused, "kind", "wrong")
-            core.send(peer, {"op": "answer", "key": key, "error": kind, "why": why})
-            return
-        item = Item(number, size, core.now_us, client.id, key, message.get("payload"))
+        number = core.application(message["application"])
+        if bool(core.served[number].kernel) != (payload is not None):
+            uses = "request" if core.served[number].kernel else "new_request and can_issue, as it has no kernel"
+            raise Refusal("wrong", f"the application {message['application']!r} is used with {uses}")
+        core.check_room()
+        item = Item(number, message["size"], core.now_us, client.id, key, payload)
         client.items[key] = item
         core.counters.n_requests += 1
         core.wait(item)
 
     def on_issue(self, peer: Any, message: "Message") -> None:
         """The client sends the payloads of a grant; the device that the grant names processes them."""
-        run = self._offered(peer, message)
-        if run is not None:
-            self._core.runs.issue(run, message["kernel"], message["payloads"])
+        run, n = self._offered(peer, message), len(message["payloads"])
+        if run is None:
+            raise Refusal("lost", "the grant was withdrawn")
+        if run.attempts:
+            return  # it is sent again
+        if n != len(run.items):
+            raise Refusal("wrong", f"expected a payload for each of {len(run.items)} requests, found {n}")
+        self._core.runs.issue(run, message["kernel"], message["payloads"])
 
-    def on_complete(self, peer: Any, message: "Message") -> None:
+    def on_complete(self, peer: Any, message: "Message") -> "Message":
         """requestComplete."""
         run = self._offered(peer, message)
         if run is None:
-            self._core.reply(peer, message, is_in_time=False)
-            return
+            return {"is_in_time": False}
         for item in run.items:
-            self._by_peer[peer].items.pop(item.key, None)
+            self.of(peer).items.pop(item.key, None)
             self._core.counters.n_done += 1
         self._core.runs.release(run, is_complete=True)
-        self._core.reply(peer, message, is_in_time=True)
+        return {"is_in_time": True}
 
     def on_cancel(self, peer: Any, message: "Message") -> None:
         """The client no longer wants a request."""
-        item = self._by_peer[peer].items.get(message["key"])
+        item = self.of(peer).items.get(message["key"])
         if item is not None:
             self._core.runs.cancel(item)
 
     def on_confirm(self, peer: Any, message: "Message") -> None:
         """The client has these answers."""
         for key in message["keys"]:
-            self._by_peer[peer].answers.pop(key, None)
-
-    # --- operators ---
-
-    def on_status(self, peer: Any, message: "Message") -> None:
-        """What the cluster looks like."""
-        self._core.reply(peer, message, **self._core.status())
-
-    def on_drain(self, peer: Any, message: "Message") -> None:
-        """Start nothing more on a node, or let it start again."""
-        if message["node"] not in self._core.nodes.all:
-            known = ", ".join(self._core.nodes.all)
-            raise ValueError(f"no node {message['node']!r}; there are {known}")
-        self._core.nodes.drain(message["node"], message["is_draining"])
-        self._core.reply(peer, message)
-
-    def on_add(self, peer: Any, message: "Message") -> None:
-        """Add a node. Its agent can come as soon as the manager has begun anew with it."""
-        add_node(self._core.folder, message["node"], {str(kind): int(n) for kind, n in message["units"].items()})
-        self._core.is_changing = True
-        self._core.reply(peer, message)
-
-    def on_remove(self, peer: Any, message: "Message") -> None:
-        """Remove a node; what runs there starts again elsewhere."""
-        remove_node(self._core.folder, message["node"])
-        self._core.is_changing = True
-        self._core.reply(peer, message)
-
-    def on_stop(self, peer: Any, message: "Message") -> None:
-        """End the cluster: nothing more is started, and the agents end what runs."""
-        self._core.is_stopping = True
-        for node in self._core.nodes.all.values():
-            if node.peer is not None:
-                self._core.send(node.peer, {"op": "stop"})
-        self._core.reply(peer, message)
+            self.of(peer).answers.pop(key, None)
 
     # --- for the parts ---
 
@@ -196,38 +211,40 @@ class Clients:
             client = self._all.setdefault(item.client, Client(item.client, gone_us=self._core.now_us))
             again = client.items.get(item.key)
             if again is not None:
-                again.is_cancelled, item.is_found, item.payload = True, False, again.payload
+                item.is_found, item.payload = False, again.payload
+                self._core.withdraw(again)
             client.items[item.key] = item
 
     def forget(self, item: Item) -> None:
         """A request that was found running has failed, and its client has not sent it again: it will."""
         self._all[item.client].items.pop(item.key, None)
 
-    def offer(self, client: str, run: Run) -> None:
-        """Give a grant to the client that asks for itself."""
+    def offer(self, run: Run) -> None:
+        """Give a grant to the client whose requests it starts."""
         assert run.grant is not None
         places = [[p.unit, p.rack, p.shelf, p.processor_type] for p in run.grant.places]
-        self._tell(client, run, "granted", keys=[item.key for item in run.items], places=places)
+        self._tell(run, "granted", places=places)
 
     def results(self, run: Run, results: list[Any]) -> None:
         """Give the results of a grant to the client that issued it."""
-        self._tell(run.items[0].client, run, "results", results=results)
+        self._tell(run, "results", results=results)
 
     def withdrawn(self, run: Run, why: str) -> None:
-        """Tell a client that its grant is lost."""
+        """Tell a client that its grant is lost, and with it its requests."""
         client = self._all.get(run.items[0].client)
         for item in run.items if client is not None else ():
             client.items.pop(item.key, None)  # type: ignore[union-attr]
-        self._tell(run.items[0].client, run, "withdrawn", why=why)
+        self._tell(run, "withdrawn", why=why)
 
-    def _tell(self, client: str, run: Run, op: str, **content: Any) -> None:
+    def _tell(self, run: Run, op: str, **content: Any) -> None:
         assert run.grant is not None
-        known = self._all.get(client)
+        known, keys = self._all.get(run.items[0].client), [item.key for item in run.items]
         if known is not None and known.peer is not None:
             application = self._core.served[run.grant.application].name
-            self._core.send(known.peer, {"op": op, "grant": run.grant.id, "application": application, **content})
+            message = {"op": op, "grant": run.grant.id, "application": application, "keys": keys, **content}
+            self._core.send(known.peer, message)
 
     def _offered(self, peer: Any, message: "Message") -> Run | None:
         """Return a grant that this client holds; None if it was withdrawn."""
         run = self._core.runs.offered.get(message["grant"])
-        return run if run is not None and run.items[0].client == self._by_peer[peer].id else None
+        return run if run is not None and run.items[0].client == self.of(peer).id else None

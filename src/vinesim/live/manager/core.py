@@ -1,10 +1,13 @@
 """The manager without sockets: messages in, messages out, one turn at a time.
 
 A turn handles everything that has come in, asks the policy once, writes one transaction, and only then lets its
-messages leave.
+messages leave. Each message is carried out as a whole or refused as a whole: a handler checks everything first, then
+writes to the journal, and changes what is in memory last.
 """
 
+import logging
 import math
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,28 +15,25 @@ from typing import Any
 from vinesim.live.clock import ClusterClock
 from vinesim.live.decisions import Arrive, Decisions, Lose, Operation, SetUp, Withdraw
 from vinesim.live.journal import Journal
+from vinesim.live.manager.calls import checked
 from vinesim.live.manager.clients import Clients
 from vinesim.live.manager.counters import Counters
+from vinesim.live.manager.failures import Failures
 from vinesim.live.manager.jobs import Jobs
 from vinesim.live.manager.nodes import Nodes
+from vinesim.live.manager.operators import Operators
+from vinesim.live.manager.outputs import Outputs
+from vinesim.live.manager.refusal import Refusal
 from vinesim.live.manager.runs import Runs
-from vinesim.live.manager.status import status_of
 from vinesim.live.manager.work import Item, Served
 from vinesim.live.remembering import RememberingDecisions
 from vinesim.model.application import Application
 from vinesim.model.cluster import Cluster
 from vinesim.model.errors import InputError
 
+log = logging.getLogger(__name__)
 Message = dict[str, Any]
 Send = Callable[[Any, Message], None]
-
-
-class Refusal(Exception):
-    """A call cannot be served: the kind says whether to try again."""
-
-    def __init__(self, kind: str, why: str):
-        super().__init__(why)
-        self.kind = kind
 
 
 class Core:
@@ -43,8 +43,8 @@ class Core:
         self.folder = folder  # of the cluster
         self.cluster, self.journal, self.clock = cluster, journal, clock
         self.decisions = RememberingDecisions(decisions, journal)
-        self.now_us = clock.now_us()
-        self.counters = Counters()
+        self.now_us = self.started_us = clock.now_us()
+        self.counters, self.failures = Counters(), Failures()
         self.served: dict[int, Served] = {}
         self.by_name: dict[str, int] = {}
         self.items: dict[int, Item] = {}  # that wait, by their number in the decision component
@@ -54,13 +54,16 @@ class Core:
         self.is_changing = False  # the cluster file has changed: this core ends, and another one continues
         self.ask_again_us = math.inf
         self._operations: list[Operation] = []
-        self._arriving: list[Item] = []
+        self._arriving: list[tuple[Arrive, Item]] = []
         self.clients = Clients(self)
         self.nodes = Nodes(self)
         self.runs = Runs(self)
         self.jobs = Jobs(self)
+        self.outputs = Outputs(self)
+        self.operators = Operators(self)
         for one in cluster.applications:
             self.serve(one.application, one.task_type, one.demand, one.kernel)
+        self.clients.restore()
         self.nodes.restore()
         self.jobs.restore()
         self._adopt()
@@ -79,7 +82,7 @@ class Core:
 
     # --- one turn ---
 
-    def turn(self, messages: Sequence[tuple[Any, Message]]) -> list[tuple[Any, Message]]:
+    def turn(self, messages: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Message]]:
         """Handle messages (peer, message), and what is due. Returns the messages to send, in order."""
         self.now_us = self.clock.now_us()
         for peer, message in messages:
@@ -93,22 +96,58 @@ class Core:
         outbox, self.outbox = self.outbox, []
         return outbox
 
-    def handle(self, peer: Any, message: Message) -> None:
-        """Handle one message; a call that is wrong is answered with a refusal."""
-        op = message.get("op") if isinstance(message, dict) else None
-        role, _, call = str(op).partition(".")
-        handler = {"agent": self.nodes, "client": self.clients, "job": self.jobs}.get(role)
-        method = getattr(handler, f"on_{call}", None) if handler is not None else None
+    def handle(self, peer: Any, message: Any) -> None:
+        """Handle one message: all of it, or nothing but a refusal."""
+        kept: tuple[list[Any], ...] = (self.outbox, self._operations, self._arriving)
+        lengths = [len(one) for one in kept]
         try:
-            if method is None:
-                raise Refusal("wrong", f"unknown call {op!r}")
-            method(peer, message)
-        except Refusal as refusal:
-            self._refuse(peer, message, refusal.kind, str(refusal))
-        except InputError as wrong:
-            self._refuse(peer, message, "wrong", str(wrong))
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:  # of a message that lacks what it needs
-            self._refuse(peer, message, "wrong", f"{op}: {type(wrong).__name__}: {wrong}")
+            with self.journal.step():
+                self._carry_out(peer, message)
+        except sqlite3.OperationalError:
+            raise  # the journal cannot be written: nothing can be promised to anybody
+        except Exception as wrong:
+            for one, length in zip(kept, lengths, strict=True):
+                del one[length:]
+            self._refuse(peer, message, wrong)
+
+    def _carry_out(self, peer: Any, message: Any) -> None:
+        op, call, content = checked(message)
+        method = getattr(getattr(self, call.part), f"on_{op.partition('.')[2]}")
+        n = message.get("n")
+        client = self.clients.of(peer).id if call.is_once else ""
+        if call.is_once and (reply := self.clients.answered(client, n)) is not None:
+            self.send(peer, reply)
+            return
+        content["n"] = n
+        found = method(peer, content)
+        if found is None:  # it is answered later, or not at all
+            return
+        reply = {"op": "reply", "n": n, **found}
+        if call.is_once:
+            self.clients.note_answer(client, n, reply)
+        self.send(peer, reply)
+
+    def _refuse(self, peer: Any, message: Any, wrong: Exception) -> None:
+        """Answer a message that was not carried out, in the way that its sender expects an answer."""
+        kind, why = getattr(wrong, "kind", "wrong"), str(wrong)
+        of = message if isinstance(message, dict) else {}
+        op = of.get("op")
+        is_expected = isinstance(wrong, Refusal | InputError | ValueError)
+        if not is_expected:
+            why = f"{op}: {type(wrong).__name__}: {wrong}"
+            log.error("a message could not be handled", exc_info=wrong, extra={"op": op})
+        if kind == "busy":
+            self.counters.n_refused += 1
+        else:
+            self.counters.n_wrong += 1
+        if op == "client.request":
+            self.send(peer, {"op": "answer", "key": of.get("key"), "error": kind, "why": why})
+        elif op == "client.issue":
+            self.send(peer, {"op": "withdrawn", "grant": of.get("grant"), "keys": [], "why": why})
+        elif str(op).startswith("agent.") and not is_expected:
+            self.send(peer, {"op": "fenced", "why": why})  # it begins again, so that both know the same
+        else:
+            self.send(peer, {"op": "refused", "n": of.get("n"), "kind": kind, "why": why})
 
     def next_us(self) -> float:
         """Return when to turn again if no message comes."""
@@ -119,6 +158,8 @@ class Core:
         self.now_us = self.clock.now_us()
         self.nodes.closed(peer)
         self.clients.closed(peer)
+        self.jobs.closed(peer)
+        self.outputs.closed(peer)
 
     # --- for the parts ---
 
@@ -126,28 +167,39 @@ class Core:
         """Send a message once this turn is in the journal."""
         self.outbox.append((peer, message))
 
-    def reply(self, peer: Any, message: Message, **content: Any) -> None:
-        """Answer a call."""
-        self.send(peer, {"op": "reply", "n": message.get("n"), **content})
-
     def tell(self, operation: Operation) -> None:
         """Tell the decision component at the end of this turn."""
         self._operations.append(operation)
 
     def wait(self, item: Item) -> None:
         """Let an item wait for a grant. A job that waited under the manager before keeps its place."""
+        item.run = None
         if item.job in self._waiting_jobs:
             item.number = self._waiting_jobs.pop(item.job)
             self.items[item.number] = item
             return
-        self._operations.append(Arrive(item.application, item.size, item.arrived_us, item.job))
-        self._arriving.append(item)
+        arrival = Arrive(item.application, item.size, item.arrived_us, item.job)
+        self._operations.append(arrival)
+        self._arriving.append((arrival, item))
 
-    def withdraw(self, item: Item) -> None:
-        """Let a cancelled item wait no more, if the policy can forget it; else its grant is given back."""
+    def withdraw(self, item: Item) -> bool:
+        """Let a cancelled item wait no more. Returns whether it waited. If the policy cannot forget it, the grant that
+        it gets is given back."""
         item.is_cancelled = True
-        if item.number in self.items:
-            self._operations.append(Withdraw(item.number))
+        for place, (arrival, arriving) in enumerate(self._arriving):
+            if arriving is item:
+                del self._arriving[place]
+                del self._operations[next(i for i, one in enumerate(self._operations) if one is arrival)]
+                return True
+        if self.items.get(item.number) is not item:
+            return False
+        self._operations.append(Withdraw(item.number))
+        return True
+
+    @property
+    def waiting(self) -> list[Item]:
+        """The requests and jobs that wait."""
+        return [*self.items.values(), *(item for _, item in self._arriving)]
 
     @property
     def n_waiting(self) -> int:
@@ -160,10 +212,9 @@ class Core:
             raise Refusal("stopping", "the cluster is being stopped")
         limit = self.cluster.limits.pending
         if self.n_waiting >= limit:
-            self.counters.n_refused += 1
             raise Refusal("busy", f"{limit:,} requests and jobs are waiting, the most allowed; try again later")
 
-    def application(self, name: Any) -> int:
+    def application(self, name: str) -> int:
         """Return an application's number. Raises :class:`Refusal`."""
         if name not in self.by_name:
             raise Refusal("wrong", f"no application {name!r}; there are {', '.join(self.by_name) or 'none'}")
@@ -175,25 +226,14 @@ class Core:
         task_type: str,
         demand: float,
         kernel: str,
-        client: str = "",
         requests: Mapping[str, float] | None = None,
     ) -> int:
-        """Register an application; without a kernel it is for a client that asks for its grants, or for jobs."""
-        if application.name in self.by_name:
-            raise Refusal("wrong", f"the application {application.name!r} is registered already")
+        """Register an application; without a kernel it is for clients that ask for its grants, or for jobs."""
         number = self.decisions.register(application, task_type, demand, requests)
         deadline_us = application.relative_deadline_us
-        self.served[number] = Served(application.name, kernel, deadline_us, application.per_size, client)
+        self.served[number] = Served(application.name, kernel, deadline_us, application.per_size)
         self.by_name[application.name] = number
         return number
-
-    def status(self) -> Message:
-        """Return what the cluster looks like now."""
-        return status_of(self)
-
-    def _refuse(self, peer: Any, message: Any, kind: str, why: str) -> None:
-        n = message.get("n") if isinstance(message, dict) else None
-        self.send(peer, {"op": "refused", "n": n, "kind": kind, "why": why})
 
     def _decide(self) -> None:
         """Tell the policy what has happened, and carry out its grants; cancelled work ends at once."""
@@ -202,14 +242,15 @@ class Core:
             operations, self._operations = self._operations, []
             arriving, self._arriving = self._arriving, []
             outcome = self.decisions.turn(self.now_us, operations, may_grant)
-            for number, item in zip(outcome.numbers, arriving, strict=True):
+            for number, (_, item) in zip(outcome.numbers, arriving, strict=True):
                 item.number = number
                 self.items[number] = item
             for grant in outcome.grants:
                 self.counters.n_grants += 1
                 self.runs.begin(grant, [self.items.pop(number) for number in grant.requests])
-            for number in outcome.withdrawn:
-                del self.items[number]
+            for item in [self.items.pop(number) for number in outcome.withdrawn]:
+                if not item.is_cancelled:  # its grant was lost before it was given
+                    self.wait(item)
             for number in outcome.dropped:
                 self.runs.dropped(self.items.pop(number))
             self.ask_again_us = outcome.ask_again_us

@@ -18,7 +18,8 @@ class Counters:
     n_failed: int = 0  # their kernel raised, or their devices died too often
     n_dropped: int = 0  # by the policy
     n_cancelled: int = 0
-    n_refused: int = 0
+    n_refused: int = 0  # because too many were waiting
+    n_wrong: int = 0  # messages that were refused for another reason
     n_jobs: int = 0
     n_jobs_ended: int = 0
     n_started_again: int = 0  # requests and jobs whose attempt died

@@ -9,12 +9,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from vinesim.live.kernels import source_of
+from vinesim.live.manager.calls import END
+from vinesim.live.manager.fields import read
 from vinesim.live.manager.work import Node
 
 if TYPE_CHECKING:
     from vinesim.live.manager.core import Core, Message
 
 log = logging.getLogger(__name__)
+MOST_PROCESSES = 64  # of a unit that are started before it gets work; more come when they are needed
 
 
 class Nodes:
@@ -32,6 +35,8 @@ class Nodes:
         self._by_peer: dict[Any, Node] = {}
         self._awaited: set[str] = set()  # nodes that were up when the manager died
         self._kernels = source_of(core.cluster.kernels)
+        demands = [one.demand for one in core.cluster.applications]
+        self._least_demand = min([1.0, *(demand for demand in demands if demand > 0)])  # NaN, one slot, is not
 
     @property
     def is_recovering(self) -> bool:
@@ -77,9 +82,9 @@ class Nodes:
             self._by_peer.pop(node.peer, None)
         if not is_back:
             node.epoch += 1
-        node.peer, node.facts = peer, dict(message.get("facts", {}))
-        self._by_peer[peer] = node
+        node.peer, node.facts = peer, message["facts"]
         self._came(node, message)
+        self._by_peer[peer] = node  # from now on its lease is renewed
         core.send(peer, {"op": "welcome", "epoch": node.epoch, **self._settings(node)})
         log.info("node up", extra={"node": node.name, "epoch": node.epoch, "is_back": is_back})
 
@@ -101,14 +106,15 @@ class Nodes:
     def on_ended(self, peer: Any, message: "Message") -> None:
         """Attempts have ended."""
         node = self._by_peer.get(peer)
-        for end in message["ends"]:
+        ends = [_end(end) for end in message["ends"]]
+        for end in ends:
             self._core.runs.ended(node, end)
         if node is not None:
-            self._core.send(peer, {"op": "ack", "attempts": [end["attempt"] for end in message["ends"]]})
+            self._core.send(peer, {"op": "ack", "attempts": [end["attempt"] for end in ends]})
 
     def on_text(self, _: Any, message: "Message") -> None:
         """A part of a job's output."""
-        self._core.jobs.text(message)
+        self._core.outputs.text(message)
 
     # --- what follows from time and connections ---
 
@@ -150,17 +156,20 @@ class Nodes:
 
     def _came(self, node: Node, message: "Message") -> None:
         """Compare what the agent knows with what the manager knows."""
-        core, running = self._core, {found["attempt"]: found for found in message.get("running", ())}
+        core, running = self._core, {found["attempt"]: found for found in message["running"]}
+        ends = [_end(end) for end in message["ended"]]
         node.fence_us = core.now_us + self._rest_us
-        for end in message.get("ended", ()):
+        for end in ends:
             core.runs.ended(node, end, of_any_epoch=True)
-        core.send(node.peer, {"op": "ack", "attempts": [end["attempt"] for end in message.get("ended", ())]})
+        core.send(node.peer, {"op": "ack", "attempts": [end["attempt"] for end in ends]})
         for attempt in [a for a in node.attempts.values() if a.id not in running]:
-            core.runs.killed(attempt, "its node's agent has started anew")
+            core.runs.killed(attempt, "its node's agent has started again")
+        for attempt in [a for a in node.attempts.values() if a.is_killed]:
+            core.runs.kill(attempt)  # it may not know
         for found in running.values():
             if found["attempt"] not in node.attempts:
                 core.runs.found(node, found)
-        node.ready = set(message.get("ready", ()))
+        node.ready = set(message["ready"])
         node.blocked = {a.unit for a in node.attempts.values() if a.run.grant is None}
         self._awaited.discard(node.name)
         self._become(node, "up")
@@ -208,6 +217,19 @@ class Nodes:
         units = []
         for unit in node.units:
             kind = center.processor_types[int(center.unit_type[unit])]
-            units.append({"unit": unit, "type": kind.name, "capacity": kind.capacity})
+            n = min(MOST_PROCESSES, max(1, math.floor(kind.capacity / self._least_demand)))
+            units.append({"unit": unit, "type": kind.name, "n_processes": n})
         limits = self._core.cluster.limits
         return {"units": units, "kernels": self._kernels, "lease_us": limits.lease_us, "limit": limits.payload_bytes}
+
+
+def _end(said: Any) -> "Message":
+    """Return how an attempt ended, as its agent says. An end that cannot be read is one that failed."""
+    try:
+        return read(END, said if isinstance(said, dict) else {})
+    except ValueError as wrong:
+        log.error("an end could not be read", extra={"why": str(wrong)})
+        attempt = said.get("attempt") if isinstance(said, dict) else None
+        epoch = said.get("epoch") if isinstance(said, dict) else None
+        failed = {"outcome": "raised", "why": f"its end could not be read: {wrong}"}
+        return {**read(END, {"attempt": 0, **failed}), "attempt": attempt, "epoch": epoch}

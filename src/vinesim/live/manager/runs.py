@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from vinesim.live.decisions import Complete, Lose
 from vinesim.live.grant import Grant
+from vinesim.live.manager.failures import first_line
+from vinesim.live.manager.results import results_of, wrong_results
 from vinesim.live.manager.work import Attempt, Item, Node, Run
 
 if TYPE_CHECKING:
@@ -19,9 +21,9 @@ class Runs:
 
     def __init__(self, core: "Core"):
         self._core = core
-        boots = int(core.journal.get("boots", 0)) + 1
-        core.journal.set("boots", boots)
-        self._next = boots << 32
+        self.n_starts = int(core.journal.get("boots", 0)) + 1  # of managers, this one included
+        core.journal.set("boots", self.n_starts)
+        self._next = self.n_starts << 32
         self._node_of = {unit: node for node in core.nodes.all.values() for unit in node.units}
         self.offered: dict[int, Run] = {}  # by grant: those that clients carry out
 
@@ -29,24 +31,43 @@ class Runs:
 
     def begin(self, grant: Grant, items: list[Item]) -> None:
         """Carry out a grant: on the devices, or by offering it to the client that asks for itself."""
+        core, served = self._core, self._core.served[grant.application]
+        items = [item for item in items if not item.is_cancelled]
+        if not items or any(self._node_of[place.unit].peer is None for place in grant.places):
+            core.tell(Lose(grant.id))  # it was held back while the manager recovered, and its node has gone
+            for item in items:
+                core.wait(item)
+            return
+        is_offered = not (served.kernel or items[0].job)
+        if is_offered:  # to one client; what it consolidates of others waits again
+            for item in [item for item in items if item.client != items[0].client]:
+                items.remove(item)
+                core.wait(item)
+        run = Run(items, core.now_us, grant, is_offered=is_offered)
+        for item in items:
+            item.run = run
+        if is_offered:
+            self.offered[grant.id] = run
+            core.clients.offer(run)
+            return
+        payloads = [item.payload for item in items]
+        for member, place in enumerate(grant.places):
+            self._start(run, place.unit, member, served.kernel, payloads)
+
+    def is_used(self, application: int) -> bool:
+        """Whether requests of an application wait or run."""
         core = self._core
-        if all(item.is_cancelled for item in items):
-            core.tell(Lose(grant.id))
-            return
-        run = Run(items, core.now_us, grant)
-        served = core.served[grant.application]
-        if served.kernel or items[0].job:
-            payloads = [item.payload for item in items]
-            for member, place in enumerate(grant.places):
-                self._start(run, place.unit, member, served.kernel, payloads)
-            return
-        run.is_offered = True
-        self.offered[grant.id] = run
-        core.clients.offer(served.client, run)
+        runs = [attempt.run for node in core.nodes.all.values() for attempt in node.attempts.values()]
+        items = [item for run in [*runs, *self.offered.values()] for item in run.items]
+        return any(item.application == application for item in [*items, *core.waiting])
 
     def issue(self, run: Run, kernel: str, payloads: list[Any]) -> None:
-        """Start the work of an offered grant."""
+        """Start the work of an offered grant; one whose nodes have gone meanwhile is lost."""
         assert run.grant is not None
+        away = [node.name for place in run.grant.places if (node := self._node_of[place.unit]).peer is None]
+        if away:
+            self.stop(run, f"node {away[0]} went away")
+            return
         for member, place in enumerate(run.grant.places):
             self._start(run, place.unit, member, kernel, payloads)
 
@@ -66,8 +87,7 @@ class Runs:
             for item in run.items:
                 self._record(item, run, DONE, math.nan)
         else:
-            run.why, run.is_final = run.why or "its client released it", True
-            self._stop(run)
+            self.stop(run, "its client released it", is_final=True)
 
     # --- ends ---
 
@@ -75,17 +95,15 @@ class Runs:
         """An agent says how an attempt ended. What comes from an old epoch is not used: its unit and its work may
         be with others by now."""
         attempt = None if node is None else node.attempts.get(end["attempt"])
-        is_old = attempt is None or not (of_any_epoch or end["epoch"] == attempt.epoch)
-        if attempt is None or is_old:
+        if attempt is None or not (of_any_epoch or end["epoch"] == attempt.epoch):
             self._core.counters.n_old += 1
             return
-        attempt.execution_us = float(end.get("execution_us", 0.0))
-        outcome, why = str(end["outcome"]), str(end.get("why", ""))
-        if outcome == DONE:
-            attempt.result = end.get("results")
-        elif not attempt.run.why:
-            attempt.run.why = why or outcome
-            attempt.run.is_final = outcome in (RAISED, LIMIT)
+        attempt.execution_us, attempt.results = end["execution_us"], end["results"]
+        outcome, why = end["outcome"], end["why"]
+        if outcome == DONE and (wrong := wrong_results(end["results"], attempt.run.items)):
+            outcome, why = RAISED, wrong
+        if outcome != DONE and not attempt.run.why:
+            attempt.run.why, attempt.run.is_final = why or outcome, outcome in (RAISED, LIMIT)
         self._core.jobs.attempt_ended(attempt, outcome, why, end)
         self._over(attempt)
 
@@ -98,32 +116,48 @@ class Runs:
 
     def found(self, node: Node, found: "Message") -> None:
         """An agent runs an attempt that this manager does not know: it was started before a restart. Its requests are
-        those that their client will send again."""
+        those that their client will send again; those of an application that is no longer served are ended."""
+        core = self._core
         items = [
-            Item(self._core.application(name), size, arrived_us, client, key, is_found=True)
-            for name, size, arrived_us, client, key in found.get("items", ())
+            Item(core.by_name[name], size, arrived_us, client, key, is_found=True)
+            for name, size, arrived_us, client, key in found["items"]
+            if name in core.by_name
         ]
-        run = Run(items, self._core.now_us)
-        attempt = Attempt(found["attempt"], node.name, found["unit"], node.epoch, run)
+        run = Run(items, core.now_us - found["age_us"])
+        attempt = Attempt(found["attempt"], node.name, found["unit"], node.epoch, run, begun_us=run.issued_us)
         run.attempts.append(attempt)
+        for item in items:
+            item.run = run
         node.attempts[attempt.id] = attempt
-        self._core.clients.adopt(items)
+        core.clients.adopt(items)
+        if not items:
+            self.stop(run, "nobody waits for it")
 
     def cancel(self, item: Item) -> None:
-        """Give up an item. A request is answered at once; what runs is ended, unless others run with it."""
+        """Give up a request, which is answered at once; what runs is ended, unless others run with it."""
         if item.is_cancelled:
             return
         self._core.withdraw(item)
-        if not item.job:
-            self._core.counters.n_cancelled += 1
-            self._record(item, None, "cancelled", math.nan)
-            self._core.clients.answer(item, {"error": "cancelled", "why": "cancelled"})
-        for node in self._core.nodes.all.values():
-            for attempt in list(node.attempts.values()):
-                run = attempt.run
-                if item in run.items and all(one.is_cancelled for one in run.items):
-                    run.why, run.is_final = run.why or "cancelled", True
-                    self._stop(run)
+        self._core.counters.n_cancelled += 1
+        self._record(item, None, "cancelled", math.nan)
+        self._core.clients.answer(item, {"error": "cancelled", "why": "cancelled"})
+        self.stop_cancelled(item)
+
+    def stop_cancelled(self, item: Item) -> None:
+        """End what runs of a cancelled item, unless others run with it."""
+        if item.run is not None and all(one.is_cancelled for one in item.run.items):
+            self.stop(item.run, "cancelled", is_final=True)
+
+    def stop(self, run: Run, why: str, is_final: bool = False) -> None:
+        """Let a run fail: its attempts are ended."""
+        run.why, run.is_final = run.why or why, run.is_final or is_final
+        self._stop(run)
+
+    def kill(self, attempt: Attempt) -> None:
+        """Let an agent end an attempt of a run that fails; one that is away gets the message when it comes back."""
+        node = self._core.nodes.all[attempt.node]
+        if node.peer is not None:
+            self._core.send(node.peer, {"op": "kill", "attempt": attempt.id, "why": attempt.run.why})
 
     # --- time ---
 
@@ -146,7 +180,7 @@ class Runs:
     def _start(self, run: Run, unit: int, member: int, kernel: str, payloads: list[Any]) -> None:
         """Order an attempt; a job is in the journal before the order leaves."""
         core, node = self._core, self._node_of[unit]
-        attempt = Attempt(self._next, node.name, unit, node.epoch, run, member)
+        attempt = Attempt(self._next, node.name, unit, node.epoch, run, member, core.now_us)
         self._next += 1
         run.attempts.append(attempt)
         node.attempts[attempt.id] = attempt
@@ -179,7 +213,7 @@ class Runs:
             return
         if run.items and run.items[0].job:
             return  # its end is in the journal
-        results = self._results(run)
+        results = results_of(run)
         if run.is_offered:
             core.clients.results(run, results)
             return
@@ -195,9 +229,7 @@ class Runs:
         for attempt in left:
             if not attempt.is_killed:
                 attempt.is_killed = True
-                peer = core.nodes.all[attempt.node].peer
-                if peer is not None:  # else the lease ends it
-                    core.send(peer, {"op": "kill", "attempt": attempt.id, "why": run.why})
+                self.kill(attempt)
         if left:
             return
         if run.grant is not None:
@@ -228,18 +260,11 @@ class Runs:
                 core.jobs.again(item, run.why)
             core.wait(item)
 
-    def _results(self, run: Run) -> list[Any]:
-        """Return the result of each item; of a gang, the list of its members' results."""
-        by_member = [attempt.result or [] for attempt in sorted(run.attempts, key=lambda a: a.member)]
-        if len(by_member) == 1:
-            return list(by_member[0])
-        return [{"results": [of[i]["result"] for of in by_member if "result" in of[i]]} for i in range(len(run.items))]
-
-    def _done(self, item: Item, run: Run, result: Any) -> None:
+    def _done(self, item: Item, run: Run, result: "Message") -> None:
         core, counters = self._core, self._core.counters
         if item.is_cancelled:
             return
-        if isinstance(result, dict) and "error" in result:
+        if "error" in result:
             self._fail(item, "failed", result["error"], run)
             return
         counters.n_done += 1
@@ -247,8 +272,7 @@ class Runs:
         self._record(item, run, DONE, execution_us)
         counters.response_us.append(core.now_us - item.arrived_us)
         counters.dispatch_us.append(core.now_us - run.issued_us - execution_us)
-        content = result.get("results", result.get("result")) if isinstance(result, dict) else result
-        core.clients.answer(item, {"result": content, "execution_us": execution_us, "unit": run.attempts[0].unit})
+        core.clients.answer(item, {**result, "execution_us": execution_us, "unit": run.attempts[0].unit})
 
     def _fail(self, item: Item, kind: str, why: str, run: Run | None = None) -> None:
         core = self._core
@@ -257,10 +281,11 @@ class Runs:
             return
         if kind == "failed":
             core.counters.n_failed += 1
-        self._record(item, run, kind, math.nan)
+            core.failures.note(core.served[item.application].name, kind, why)
+        self._record(item, run, kind, math.nan, why)
         core.clients.answer(item, {"error": kind, "why": why})
 
-    def _record(self, item: Item, run: Run | None, outcome: str, execution_us: float) -> None:
+    def _record(self, item: Item, run: Run | None, outcome: str, execution_us: float, why: str = "") -> None:
         """Write a request that has ended to the journal, for ``record``."""
         core, served = self._core, self._core.served[item.application]
         due_us = item.arrived_us + served.deadline_us * (item.size if served.per_size else 1.0)
@@ -268,7 +293,7 @@ class Runs:
             core.counters.n_missed += 1
         attempt = run.attempts[0] if run is not None and run.attempts else None
         core.journal.write(
-            "INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO requests VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             served.name,
             item.size,
             item.arrived_us,
@@ -281,4 +306,5 @@ class Runs:
             due_us,
             outcome,
             item.number,
+            first_line(why) or None,
         )

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from vinesim.live.manager.core import Core
-from vinesim.live.wire.connection import Connection
+from vinesim.live.wire.connection import OVERHEAD_BYTES, Connection
 
 log = logging.getLogger(__name__)
-OVERHEAD_BYTES = 64 * 2**10  # of a message beyond its payload
 AGENT_BYTES = 2**31  # an agent sends the results of consolidated requests together, each within the limit
 LEAST_WAIT_S = 0.001
 
@@ -22,7 +21,7 @@ class Server:
         self.core, self._token, self._on_stop = core, token, on_stop
         self._inbox: list[tuple[Any, Any]] = []
         self._peers: set[Connection] = set()
-        self._is_due = False
+        self._is_due = self._is_closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
         self.port = 0
@@ -42,6 +41,7 @@ class Server:
 
     async def close(self) -> None:
         """Close all connections, and the journal."""
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
         if self._server is not None:
@@ -76,9 +76,11 @@ class Server:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Turn. After an error the state is not to be trusted: the program ends, and what is in the journal counts."""
+        """Turn, unless the server was closed meanwhile. After an error the state is not to be trusted: the program
+        ends, and what is in the journal counts."""
         try:
-            self._turn_once()
+            if not self._is_closed:
+                self._turn_once()
         except Exception as wrong:
             log.critical("the manager has failed", exc_info=True)
             if not self.failed.done():

@@ -1,6 +1,9 @@
 """What ``status``, ``top`` and the metrics show."""
 
+import os
 from typing import TYPE_CHECKING, Any
+
+from vinesim.live.manager.work import Attempt, Node
 
 if TYPE_CHECKING:
     from vinesim.live.manager.core import Core
@@ -13,6 +16,7 @@ NUMBERS = {  # of the counters: the name of each in status and metrics, and its 
     "n_dropped": "Requests that the policy dropped",
     "n_cancelled": "Requests that were cancelled",
     "n_refused": "Requests and jobs that were refused because too many were waiting",
+    "n_wrong": "Messages that were refused because they were wrong",
     "n_jobs": "Jobs accepted",
     "n_jobs_ended": "Jobs that have ended",
     "n_started_again": "Requests and jobs that were started again because their devices died",
@@ -26,38 +30,53 @@ NUMBERS = {  # of the counters: the name of each in status and metrics, and its 
 def status_of(core: "Core") -> dict[str, Any]:
     """Return the state of the cluster in plain values."""
     waiting = dict.fromkeys((served.name for served in core.served.values()), 0)
-    for item in [one for one in core.items.values() if not one.is_cancelled]:
+    for item in [one for one in core.waiting if not one.is_cancelled]:
         waiting[core.served[item.application].name] += 1
     running = [attempt for node in core.nodes.all.values() for attempt in node.attempts.values()]
     return {
         "now_us": core.now_us,
+        "manager": {"pid": os.getpid(), "n_starts": core.runs.n_starts, "age_us": core.now_us - core.started_us},
         "policy": getattr(core.cluster.policy, "name", str(core.cluster.policy)),
         "engine": core.decisions.engine,
         "engine_why": core.decisions.engine_why,
-        "nodes": [_node(node) for node in core.nodes.all.values()],
+        "nodes": [_node(core, node) for node in core.nodes.all.values()],
         "waiting": waiting,
         "n_waiting": core.n_waiting,
         "n_running": len(running),
         "n_clients": len(core.clients),
         "is_recovering": core.nodes.is_recovering,
+        "failures": core.failures.shown(),
         "counters": {name: getattr(core.counters, name) for name in NUMBERS},
         "response_us": _percentiles(core.counters.response_us),
         "dispatch_us": _percentiles(core.counters.dispatch_us),
     }
 
 
-def _node(node: Any) -> dict[str, Any]:
+def _node(core: "Core", node: Node) -> dict[str, Any]:
     return {
         "name": node.name,
         "state": _state(node),
         "epoch": node.epoch,
         "n_units": len(node.units),
-        "running": [[a.unit, a.id] for a in node.attempts.values()],
+        "running": [_attempt(core, attempt) for attempt in node.attempts.values()],
         "facts": node.facts,
     }
 
 
-def _state(node: Any) -> str:
+def _attempt(core: "Core", attempt: Attempt) -> dict[str, Any]:
+    """Return what runs, and for how long; ``ending`` says why it is to end, if it is."""
+    items = attempt.run.items
+    what = "-" if not items else f"job {items[0].job}" if items[0].job else core.served[items[0].application].name
+    return {
+        "unit": attempt.unit,
+        "attempt": attempt.id,
+        "what": what,
+        "age_us": core.now_us - attempt.begun_us,
+        "ending": attempt.run.why,
+    }
+
+
+def _state(node: Node) -> str:
     """Return the state in a word; a node that is up, but whose devices still load their kernels, is starting."""
     if node.state != "up":
         return str(node.state)

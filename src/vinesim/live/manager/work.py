@@ -5,19 +5,20 @@ from typing import Any
 
 from vinesim.live.grant import Grant
 
+OF_JOBS = "jobs of "  # begins the names of the applications that stand for jobs
+
 
 @dataclass
 class Served:
     """An application: how its requests are processed."""
 
     name: str
-    kernel: str  # empty: the client processes the grants itself, through ``issue``
+    kernel: str  # empty: clients process the grants of their requests themselves, through ``issue``
     deadline_us: float
     per_size: bool
-    client: str = ""  # which asks for the grants, if there is no kernel
 
 
-@dataclass
+@dataclass(eq=False)
 class Item:
     """A request or a job that was accepted and has not ended."""
 
@@ -26,15 +27,16 @@ class Item:
     arrived_us: float
     client: str = ""  # of a request; jobs belong to nobody
     key: str = ""  # the client's own name of the request
-    payload: Any = None
+    payload: bytes | None = None  # packed; None: its client sends it with ``issue``
     job: int = 0  # 0: a request
     n_attempts: int = 0
     is_cancelled: bool = False
     is_found: bool = False  # it ran when the manager was started again; its client has not sent it again
     number: int = -1  # in the decision component, while it waits there
+    run: "Run | None" = None  # what carries it out, until it waits again
 
 
-@dataclass
+@dataclass(eq=False)
 class Attempt:
     """Work on one device: the requests of a grant, or a job."""
 
@@ -44,27 +46,29 @@ class Attempt:
     epoch: int
     run: "Run"
     member: int = 0  # of a gang
+    begun_us: float = 0.0
     is_over: bool = False
-    is_killed: bool = False  # the manager has asked for its end
-    result: Any = None
+    is_killed: bool = False  # its agent is to end it
+    results: list[dict[str, Any]] = field(default_factory=list)  # of each item: result (packed) or error
     execution_us: float = 0.0
 
 
-@dataclass
+@dataclass(eq=False)
 class Run:
     """A grant that the manager carries out: its items, and an attempt per place. Without a grant: found again after
-    the manager was restarted, so that its unit is closed until it ends."""
+    the manager was restarted, so that its unit is closed until it ends. If ``why`` is not empty it fails, and its
+    attempts are ended."""
 
     items: list[Item]
     issued_us: float
     grant: Grant | None = None
     attempts: list[Attempt] = field(default_factory=list)
-    why: str = ""  # it fails, but its attempts are not all over
+    why: str = ""
     is_final: bool = False  # the failure will not be tried again
     is_offered: bool = False  # to a client that has not issued it
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """What the manager knows of a node."""
 

@@ -9,12 +9,17 @@ from vinesim.live.wire.frames import Opener, Sealer, WrongFrame
 from vinesim.live.wire.handshake import Refused
 from vinesim.live.wire.messages import WrongMessage, packed, unpacked
 
+UNREADABLE = "unreadable"
 HANDSHAKE_S = 5.0  # a peer that has not proved that it knows the token by then is disconnected
-UNSENT_BYTES = 64 * 2**20  # a peer that does not read this much is disconnected
+OVERHEAD_BYTES = 64 * 2**10  # of a message beyond its payload
+UNSENT_BYTES = 64 * 2**20  # a peer for which more than this waits is disconnected
+UNREAD_S = 5.0  # ... if it has read nothing of it for this long
 
 
 class Connection(asyncio.Protocol):
-    """One end of a connection. Messages count once both ends have proved that they know the token."""
+    """One end of a connection. Messages count once both ends have proved that they know the token.
+
+    A message whose bytes have no meaning arrives as one with the op ``UNREADABLE``."""
 
     def __init__(
         self,
@@ -34,7 +39,8 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._timer: asyncio.TimerHandle | None = None
         self._why = ""
-        self.peer: Any = None  # what the owner knows of the other side
+        self._n_written = self._n_read = 0  # bytes given to the transport, and those that have left it
+        self._read_s = 0.0  # when the latter last grew
 
     @property
     def is_open(self) -> bool:
@@ -43,11 +49,19 @@ class Connection(asyncio.Protocol):
 
     def send(self, message: Any) -> None:
         """Send a message; nothing happens if the connection is closed. Raises :class:`TypeError` as ``packed``."""
-        data = packed(message)
+        self.send_packed(packed(message))
+
+    def send_packed(self, data: bytes) -> None:
+        """Send a message that is packed already."""
         if self._sealer is None or not self.is_open:
             return
-        self._transport.write(self._sealer.frame(data))
-        if self._transport.get_write_buffer_size() > UNSENT_BYTES:
+        frame = self._sealer.frame(data)
+        self._transport.write(frame)
+        self._n_written += len(frame)
+        waiting, now_s = self._transport.get_write_buffer_size(), asyncio.get_running_loop().time()
+        if self._n_written - waiting > self._n_read:
+            self._n_read, self._read_s = self._n_written - waiting, now_s
+        elif waiting > UNSENT_BYTES and now_s > self._read_s + UNREAD_S:
             self._why = "the peer does not read what it is sent"
             self._transport.abort()
 
@@ -80,8 +94,8 @@ class Connection(asyncio.Protocol):
                 data = self._shake_hands(data)
             if self._opener is not None and data:
                 for message in self._opener.feed(data):
-                    self._on_message(self, unpacked(message))
-        except (WrongFrame, WrongMessage, Refused) as wrong:
+                    self._on_message(self, _read(message))
+        except (WrongFrame, Refused) as wrong:
             self._why = str(wrong)
             self._transport.abort()
 
@@ -128,6 +142,15 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
         self._on_open(self)
         return self._taken(len(self._early))
+
+
+def _read(data: bytes) -> Any:
+    """Return the message in a frame. A peer may send what has no meaning; to end its connection would make it come back
+    and send the same again."""
+    try:
+        return unpacked(data)
+    except WrongMessage as wrong:
+        return {"op": UNREADABLE, "why": str(wrong)}
 
 
 async def connected(

@@ -48,7 +48,8 @@ class Opener:
             if len(self._buffer) - at < HEAD_BYTES + length:
                 break
             mac = bytes(self._buffer[at + LENGTH.size : at + HEAD_BYTES])
-            message = bytes(self._buffer[at + HEAD_BYTES : at + HEAD_BYTES + length])
+            with memoryview(self._buffer) as view:
+                message = bytes(view[at + HEAD_BYTES : at + HEAD_BYTES + length])
             if mac != _mac(self._key, self._n, message):
                 raise WrongFrame("a message that its sender did not write, or not here")
             self._n += 1

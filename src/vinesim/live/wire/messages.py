@@ -1,4 +1,8 @@
-"""Messages as bytes: msgpack, with NumPy arrays. No type that could run code when it is read."""
+"""Messages as bytes: msgpack, with NumPy arrays. No type that could run code when it is read.
+
+What a kernel gets and returns is *content*: it is packed on its own, and travels inside messages as bytes. Only its
+receiver unpacks it, so content that cannot be read is an error of its request, and of nothing else.
+"""
 
 from typing import Any
 
@@ -7,6 +11,7 @@ import numpy as np
 
 ARRAY = 1  # msgpack extension type
 PLAIN_KINDS = "biufcSU"  # dtypes without Python objects
+SENDABLE = "numbers, text, bytes, lists, dicts with text or numbers as keys, NumPy arrays"
 
 
 class WrongMessage(Exception):
@@ -15,7 +20,10 @@ class WrongMessage(Exception):
 
 def packed(message: Any) -> bytes:
     """Return a message as bytes. Raises :class:`TypeError` for a value that has no form in a message."""
-    result: bytes = msgpack.packb(message, default=_array, use_bin_type=True)
+    try:
+        result: bytes = msgpack.packb(message, default=_array, use_bin_type=True)
+    except Exception as wrong:  # also of text that is not Unicode, and of lists that are nested too deep
+        raise TypeError(f"it cannot be sent: {wrong}; use {SENDABLE}") from None
     return result
 
 
@@ -26,7 +34,9 @@ def unpacked(data: bytes | memoryview) -> Any:
     except WrongMessage:
         raise
     except Exception as wrong:  # msgpack raises many types
-        raise WrongMessage(f"{type(wrong).__name__}: {wrong}") from None
+        is_key = isinstance(wrong, TypeError) and "unhashable" in str(wrong)
+        words = f"a key of a dict must be text or a number ({wrong})" if is_key else f"{type(wrong).__name__}: {wrong}"
+        raise WrongMessage(words) from None
 
 
 def _array(value: Any) -> Any:
@@ -35,7 +45,8 @@ def _array(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in PLAIN_KINDS:
         head = [value.dtype.str, list(value.shape), np.ascontiguousarray(value).tobytes()]
         return msgpack.ExtType(ARRAY, msgpack.packb(head, use_bin_type=True))
-    raise TypeError(f"a {type(value).__name__} cannot be sent; use numbers, text, bytes, lists, dicts, NumPy arrays")
+    what = "a whole number beyond 64 bits" if isinstance(value, int) else f"a value of type {type(value).__name__}"
+    raise TypeError(f"found {what}")
 
 
 def _from_extension(code: int, data: bytes) -> Any:

@@ -5,12 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from vinesim.model.errors import InputError, Problem
 from vinesim.policies.contract import Plan
 from vinesim.policies.scoring.fragmentation import (
+    MOST_TYPES,
     SCRATCH,
     fragmentation,
     look_at_node,
     next_tightest,
+    pod_types_of_workload,
     take_tightest,
     typical_pods,
 )
@@ -38,8 +43,14 @@ class Fgd(GpuScorePolicy):
     typical: int = 0
 
     def plan(self, model: Any, on_message: Callable[[str], None] | None) -> Plan:
-        found = pods_and_units(model)
-        return Plan({**found, **typical_pods(model, found, self.typical)})
+        n_types, found = len(model.affinity), pods_and_units(model)
+        if n_types > MOST_TYPES:
+            raise InputError([Problem("processor_types", f"at most {MOST_TYPES} for the policy fgd", f"{n_types}")])
+        return Plan({**found, **self.typical_pods(model, found)})
+
+    def typical_pods(self, model: Any, pods: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the contents of the scratch arrays about typical pods."""
+        return typical_pods(pod_types_of_workload(model, pods, self.typical), len(pods["pod_cpu"]))
 
     @staticmethod
     def score(model: Any, state: Any, task: int, node: int, view: Any) -> int:

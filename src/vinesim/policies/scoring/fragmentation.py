@@ -1,7 +1,7 @@
 """The fragmentation of a node, over typical pods. Source: Weng et al., USENIX ATC 2023, section 3."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,41 +32,56 @@ SCRATCH: Mapping[str, tuple[str, str]] = {
     "enough": ("i4", "tasks"),  # at that node: GPUs with so much left, for each amount
     "too_little": ("f8", "tasks"),  # what is left of the others
 }
+SIZED_BY_POD_TYPES = tuple(name for name, (_, size) in SCRATCH.items() if size == "tasks")  # there are no more types
 
 
-def typical_pods(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> dict[str, np.ndarray]:
-    """Return the typical pods of the first tasks, or of all for 0, the most frequent first; ties: those that ask for
-    most, by CPU, amount of a GPU, GPUs and their types."""
-    n_tasks, n_types = len(pods["pod_cpu"]), len(model.affinity)
+class PodType(NamedTuple):
+    """Pods that ask for the same. Of types with equally many pods, the one that asks for most comes first."""
+
+    n_pods: int
+    cpu: float
+    milli: float  # of each GPU
+    n_gpus: int
+    models: str  # GPUs that it may have, in the words of the workload; other words make another type
+    gpu_types: int  # the same, one bit for each processor type
+
+
+def pod_types_of_workload(model: Any, pods: Mapping[str, np.ndarray], n_first: int) -> list[PodType]:
+    """Return the types of the first tasks, or of all for 0. GPUs are told apart by their set of processor types."""
+    n_tasks = len(pods["pod_cpu"])
     if not 0 <= n_first <= n_tasks:
         raise InputError([Problem("policy.options.typical", f"a number of tasks, 0 to {n_tasks}", f"{n_first}")])
-    if n_types > MOST_TYPES:
-        raise InputError([Problem("processor_types", f"at most {MOST_TYPES} for the policy fgd", f"{n_types}")])
-    n_counted = n_first or n_tasks
     usable = may_use(model)
     all_gpus = usable.any(axis=0)
-    kinds = kinds_of_tasks(model)[:n_counted]
-    columns = [pods[name][:n_counted] for name in ("pod_cpu", "pod_milli", "pod_gpus")]
-    code = coded([*columns, coded(list(usable.T))[kinds]])
+    kinds = kinds_of_tasks(model)[: n_first or n_tasks]
+    asked = [pods[name][: len(kinds)] for name in ("pod_cpu", "pod_milli", "pod_gpus")]
+    code = coded([*asked, coded(list(usable.T))[kinds]])
     first = first_rows(code)
-    sets = [() if (row == all_gpus).all() else tuple(np.flatnonzero(row).tolist()) for row in usable[kinds[first]]]
-    keys = zip(*(column[first].tolist() for column in columns), sets, strict=True)
-    counts = zip(keys, np.bincount(code).tolist(), strict=True)
-    ranked = sorted(counts, key=lambda item: (item[1], item[0]), reverse=True)
-    n_covered = np.cumsum([count for _, count in ranked])
-    chosen = ranked[: int(np.searchsorted(n_covered, COVERED * n_counted)) + 1]
+    sets = usable[kinds[first]]
+    models = ["" if (row == all_gpus).all() else "|".join(f"{p:02}" for p in np.flatnonzero(row)) for row in sets]
+    gpu_types = [sum(1 << int(p) for p in np.flatnonzero(row if row.any() else all_gpus)) for row in sets]
+    columns = [np.bincount(code).tolist(), *(column[first].tolist() for column in asked), models, gpu_types]
+    return [PodType(*found) for found in zip(*columns, strict=True)]
+
+
+def typical_pods(types: Sequence[PodType], room: int) -> dict[str, np.ndarray]:
+    """Return the contents of ``SCRATCH`` for the most frequent types, up to ``COVERED`` of the pods; arrays that have
+    an entry for each type are of length ``room``."""
+    ranked = sorted(types, reverse=True)
+    n_pods = sum(one.n_pods for one in ranked)
+    n_covered = np.cumsum([one.n_pods for one in ranked])
+    chosen = ranked[: int(np.searchsorted(n_covered, COVERED * n_pods)) + 1]
     covered = float(n_covered[len(chosen) - 1])
-    any_type = sum(1 << int(p) for p in np.flatnonzero(all_gpus))
-    levels = sorted({key[1] for key, _ in chosen})
-    found = {
-        "typical_cpu": [key[0] for key, _ in chosen],
-        "typical_gpus": [key[2] for key, _ in chosen],
-        "typical_types": [sum(1 << p for p in key[3]) or any_type for key, _ in chosen],
-        "typical_level": [levels.index(key[1]) for key, _ in chosen],
-        "typical_weight": [(count / n_counted) / (covered / n_counted) for _, count in chosen],
+    levels = sorted({one.milli for one in chosen})
+    found: dict[str, list[Any]] = {
+        "typical_cpu": [one.cpu for one in chosen],
+        "typical_gpus": [one.n_gpus for one in chosen],
+        "typical_types": [one.gpu_types for one in chosen],
+        "typical_level": [levels.index(one.milli) for one in chosen],
+        "typical_weight": [(one.n_pods / n_pods) / (covered / n_pods) for one in chosen],
         "level": levels,
     }
-    padded = {name: np.pad(np.array(values), (0, n_tasks - len(values))) for name, values in found.items()}
+    padded = {name: np.pad(np.array(values), (0, room - len(values))) for name, values in found.items()}
     return {**padded, "n_typical": np.array([len(chosen), len(levels)])}
 
 

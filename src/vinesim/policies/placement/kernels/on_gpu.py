@@ -1,23 +1,29 @@
 """Accelerated best fit on a GPU, checked: an answer that differs from the CPU's is an error, not a result."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from vinesim.model.errors import InputError, PolicyError, Problem
+from vinesim.model.packages import is_installed, missing
 from vinesim.policies.placement.kernels.best_fit import MAX_TYPES, Cost, best_fit_in_blocks, shares
 from vinesim.policies.placement.kernels.instance import Instance
 from vinesim.state.demand import amounts
 
 NOT_PLACED = -2
+FEW_BLOCKS = r"(?s).*Grid size \d+ will likely"  # Numba's advice, which every small question would print
 _OPTION = "policy.options.device"
+_REMEDY = "Use device=cpu. The page Install VineSim says what a GPU needs."
 
 
 def best_fit_on_gpu(instance: Instance, cost: Cost, n_blocks: int, block_size: int) -> np.ndarray:
     """Do the same as :func:`~vinesim.policies.placement.kernels.best_fit.best_fit_in_blocks`, on the GPU.
 
-    Raises :class:`InputError` if there is no GPU or the blocks do not fit on it, and :class:`PolicyError` for an answer
-    that fails :func:`check`.
+    Raises :class:`InputError` if there is no GPU, if its software fails, or if the blocks do not fit on it, and
+    :class:`PolicyError` for an answer that fails :func:`check`.
     """
     cuda = _cuda()
     n_threads = 1 << (block_size - 1).bit_length()
@@ -25,15 +31,16 @@ def best_fit_on_gpu(instance: Instance, cost: Cost, n_blocks: int, block_size: i
         raise InputError([Problem("policy.options.block_size", "at most 1024 on a GPU", f"{block_size}")])
     if instance.n_types > MAX_TYPES:
         raise InputError([Problem(_OPTION, f"cpu, with more than {MAX_TYPES} types of server", "cuda")])
-    from vinesim.policies.placement.kernels.cuda_kernel import kernel_of
-
     tasks, servers = shares(instance.n_tasks, n_blocks), shares(len(instance.load), n_blocks)
     placed, load = np.full(instance.n_tasks, NOT_PLACED, np.int64), instance.load.copy()
     if instance.n_tasks:
         inputs = (cost.of(instance), instance.tasks.demand, instance.kind.astype(np.int32), instance.capacity)
-        arrays = [cuda.to_device(a) for a in (*inputs, instance.limit, load, tasks, servers, placed)]
-        kernel_of(n_threads)[n_blocks, n_threads](*arrays)
-        load, placed = arrays[5].copy_to_host(), arrays[8].copy_to_host()
+        with gpu_software():
+            from vinesim.policies.placement.kernels.cuda_kernel import kernel_of
+
+            arrays = [cuda.to_device(a) for a in (*inputs, instance.limit, load, tasks, servers, placed)]
+            kernel_of(n_threads)[n_blocks, n_threads](*arrays)
+            load, placed = arrays[5].copy_to_host(), arrays[8].copy_to_host()
     check(instance, cost, n_blocks, placed, load)
     return placed
 
@@ -68,14 +75,31 @@ def check(instance: Instance, cost: Cost, n_blocks: int, placed: np.ndarray, loa
         )
 
 
+@contextmanager
+def gpu_software() -> Iterator[None]:
+    """Report what fails in Numba, CUDA or the driver as a fault of the machine, not of the policy that uses them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=FEW_BLOCKS)
+            yield
+    except Exception as wrong:
+        raise InputError([Problem(_OPTION, "GPU software that works", _in_one_line(wrong), _REMEDY)]) from wrong
+
+
 def _cuda() -> Any:
     """Return Numba's CUDA module; raise :class:`InputError` without a GPU."""
-    try:
+    if not is_installed("numba_cuda"):
+        raise missing(_OPTION, "numba-cuda")
+    with gpu_software():
         from numba import cuda
 
-        is_available = cuda.is_available()
-    except Exception as wrong:  # no driver, or one that does not load
-        raise InputError([Problem(_OPTION, "a machine with CUDA", f"{wrong}", "Use device=cpu.")]) from None
+        is_available, error = cuda.is_available(), cuda.cuda_error()
     if not is_available:
-        raise InputError([Problem(_OPTION, "a GPU with CUDA", "none", "Use device=cpu.")])
+        found = "no compiler (NVVM)" if error is None else _in_one_line(error)
+        raise InputError([Problem(_OPTION, "a GPU with CUDA", found, _REMEDY)])
     return cuda
+
+
+def _in_one_line(wrong: Any) -> str:
+    text = " ".join(str(wrong).split())[:200].rstrip(".: ")
+    return f"{type(wrong).__name__}: {text}" if isinstance(wrong, Exception) else text

@@ -1,0 +1,117 @@
+"""Associations and QOS: what ``sacctmgr dump`` writes, or ``sacctmgr show assoc`` and ``show qos`` print with ``-P``.
+
+An association is an account, or a user in an account. They form a tree, whose root is the account root. Limits have the
+names of a dump; the manual page of sacctmgr says what they mean.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vinesim.formats.slurm.tables import read_table
+from vinesim.formats.slurm.values import NOTHING
+from vinesim.formats.source.files import read_text
+
+ROOT = "root"
+PARENT = "parent"  # as shares: the account's own
+SHOWN = {  # columns of `show assoc` and `show qos` -> names in a dump
+    "Share": "Fairshare",
+    "Priority": "Priority",
+    "GrpJobs": "GrpJobs",
+    "GrpJobsAccrue": "GrpJobsAccrue",
+    "GrpTRES": "GrpTRES",
+    "GrpSubmit": "GrpSubmitJobs",
+    "GrpWall": "GrpWall",
+    "GrpTRESMins": "GrpTRESMins",
+    "GrpTRESRunMins": "GrpTRESRunMins",
+    "MaxJobs": "MaxJobs",
+    "MaxJobsAccrue": "MaxJobsAccrue",
+    "MaxTRES": "MaxTRESPerJob",
+    "MaxTRESPerNode": "MaxTRESPerNode",
+    "MaxSubmit": "MaxSubmitJobs",
+    "MaxWall": "MaxWallDurationPerJob",
+    "MaxTRESMins": "MaxTRESMinsPerJob",
+    "QOS": "QOS",
+    "Def QOS": "DefaultQOS",
+    "MaxTRESPU": "MaxTRESPerUser",
+    "MaxJobsPU": "MaxJobsPerUser",
+    "MaxSubmitPU": "MaxSubmitJobsPerUser",
+    "MaxJobsAccruePU": "MaxJobsAccruePerUser",
+    "MaxTRESPA": "MaxTRESPerAccount",
+    "MaxJobsPA": "MaxJobsPerAccount",
+    "MaxSubmitPA": "MaxSubmitJobsPerAccount",
+    "MaxJobsAccruePA": "MaxJobsAccruePerAccount",
+    "MinTRES": "MinTRESPerJob",
+}
+_PART = re.compile(r":(?=\w+=)")
+_HEAD = re.compile(r"(Cluster|Parent|Account|User|QOS) - '?([^':]*)'?")
+
+
+@dataclass(frozen=True)
+class Association:
+    """An account, or a user in an account."""
+
+    account: str
+    user: str  # "": the account itself
+    parent: str  # of an account; of a user, its account
+    partition: str  # "": all
+    values: dict[str, str] = field(default_factory=dict)  # shares, priority, limits, by the names of a dump
+
+
+@dataclass(frozen=True)
+class Qos:
+    """A quality of service."""
+
+    name: str
+    values: dict[str, str] = field(default_factory=dict)  # priority, limits, flags, by the names of a dump
+
+
+def read_dump(path: Path) -> list[Association]:
+    """Read the file that ``sacctmgr dump CLUSTER file=...`` writes, parents before their children."""
+    found, parent = [Association(ROOT, "", "", "", {"Fairshare": "1"})], ROOT
+    for line in read_text(path).split("\n"):
+        head = _HEAD.match(line)
+        if head is None:
+            continue
+        kind, name = head.groups()
+        values = _values(line[head.end() :])
+        if kind == "Parent":
+            parent = name
+        elif kind == "Account":
+            found.append(Association(name, "", parent, "", values))
+        elif kind == "User":
+            found.append(Association(parent, name, parent, values.pop("Partition", ""), values))
+    return found
+
+
+def _values(text: str) -> dict[str, str]:
+    """Return the ``Name=value`` parts of a line of a dump, some of which are quoted."""
+    parts = (part.partition("=") for part in _PART.split(text.lstrip(":")) if "=" in part)
+    return {name.strip(":"): value.strip("'") for name, _, value in parts}
+
+
+def read_associations(path: Path) -> list[Association]:
+    """Read what ``sacctmgr show assoc -P`` prints; without a column ParentName all accounts are below the root."""
+    found = list[Association]()
+    for _, row in read_table(path):
+        if isinstance(row, int):
+            continue
+        account, user = row.get("Account", ""), row.get("User", "")
+        parent = account if user else ("" if account == ROOT else row.get("ParentName") or row.get("Par Name") or ROOT)
+        found.append(Association(account, user, parent, row.get("Partition", ""), _shown(row)))
+    return found
+
+
+def read_qos(path: Path) -> list[Qos]:
+    """Read what ``sacctmgr show qos -P`` prints."""
+    kept = ("GraceTime", "Preempt", "PreemptExemptTime", "PreemptMode", "Flags", "UsageFactor", "UsageThres")
+    found = list[Qos]()
+    for _, row in read_table(path):
+        if not isinstance(row, int):
+            others = {name: row[name] for name in kept if row.get(name, "") not in NOTHING}
+            found.append(Qos(row.get("Name", ""), _shown(row) | others))
+    return found
+
+
+def _shown(row: dict[str, str]) -> dict[str, str]:
+    return {name: row[column] for column, name in SHOWN.items() if row.get(column, "") not in NOTHING}

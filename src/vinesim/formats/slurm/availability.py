@@ -1,0 +1,69 @@
+"""When nodes were not there: reservations, as ``scontrol show reservations`` prints them, and events of nodes, as
+``sacctmgr show event -P`` does."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vinesim.formats.slurm.blocks import read_blocks
+from vinesim.formats.slurm.tables import read_table
+from vinesim.formats.slurm.values import NOTHING, hosts, time_s
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Nodes that are kept for some from a time to another, s since 1970."""
+
+    name: str
+    start_s: float
+    end_s: float
+    nodes: tuple[str, ...]
+    users: tuple[str, ...]
+    accounts: tuple[str, ...]
+    flags: frozenset[str]
+
+
+@dataclass(frozen=True)
+class NodeEvent:
+    """A node that takes no jobs from a time on; ``end_s`` is None while it still does not."""
+
+    node: str
+    start_s: float
+    end_s: float | None
+    state: str  # DOWN, DRAIN ..., with the marks that Slurm puts behind it
+    reason: str
+
+
+def read_reservations(path: Path) -> list[Reservation]:
+    """Read reservations, or snapshots of them: each as it was seen last."""
+    found: dict[str, Reservation] = {}
+    for _, fields in read_blocks(path, "ReservationName"):
+        start, end = time_s(fields.get("StartTime", "")), time_s(fields.get("EndTime", ""))
+        if start is not None and end is not None:
+            name = fields["ReservationName"]
+            found[name] = Reservation(
+                name,
+                start,
+                end,
+                tuple(hosts(fields.get("Nodes", ""))),
+                _names(fields.get("Users", "")),
+                _names(fields.get("Accounts", "")),
+                frozenset(_names(fields.get("Flags", ""))),
+            )
+    return sorted(found.values(), key=lambda one: (one.start_s, one.name))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return () if text in NOTHING else tuple(filter(None, text.split(",")))
+
+
+def read_events(path: Path) -> list[NodeEvent]:
+    """Read the events of nodes; those of the whole cluster are left out."""
+    found = list[NodeEvent]()
+    for _, row in read_table(path):
+        if isinstance(row, int) or not row.get("NodeName"):
+            continue
+        start = time_s(row.get("TimeStart", ""))
+        if start is not None:
+            end = time_s(row.get("TimeEnd", ""))
+            found.append(NodeEvent(row["NodeName"], start, end, row.get("State", ""), row.get("Reason", "")))
+    return sorted(found, key=lambda one: (one.start_s, one.node))

@@ -1,0 +1,205 @@
+"""The jobs of a site: the records of ``sacct``, as many for a job as it was started.
+
+A job that was requeued has several records (``sacct --duplicates``). The tasks of an array have a record each; those
+that were still pending share one: ``300_[4-9%2]``. Steps (``12.batch``) are left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vinesim.formats.slurm.submit_line import submit_options
+from vinesim.formats.slurm.tables import read_table
+from vinesim.formats.slurm.values import NOTHING, duration_s, time_s, tres
+
+MAX_TASKS = 1_000_000  # of an array's pending record
+_PENDING = re.compile(r"(\d+)_\[([\d,\-:]+)(?:%(\d+))?\]")
+_MEMBER = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A job from when it was submitted, or requeued, until it left; times in s since 1970, None where there is none."""
+
+    submit_s: float
+    eligible_s: float | None
+    start_s: float | None  # None: it never started
+    end_s: float | None
+    elapsed_s: float  # on its nodes, without the time it was suspended
+    suspended_s: float
+    state: str  # the first word: COMPLETED, CANCELLED ...
+    reason: str
+    allocated: dict[str, float]  # resources, of all nodes together; memory in MiB
+    nodes: str  # those that it ran on, a list of hosts
+    flags: frozenset[str]
+
+
+@dataclass(frozen=True)
+class SlurmJob:
+    """A job, or a task of an array, or a component of a heterogeneous job."""
+
+    number: int  # JobIDRaw
+    array: int | None  # the number of its array
+    index: int | None  # in its array
+    component: tuple[int, int] | None  # the number of its heterogeneous job, and its place in that
+    name: str
+    user: str
+    account: str
+    partitions: tuple[str, ...]
+    qos: str
+    limit_s: float | None
+    requested: dict[str, float]  # resources, of all nodes together; memory in MiB
+    constraint: str
+    reservation: str
+    exit_ok: bool  # whether it ended with exit code 0
+    options: dict[str, str]  # of its submission, by long name
+    records: tuple[Record, ...]  # in the order of time
+    line: int  # of its first record
+
+
+@dataclass
+class JobTable:
+    """The jobs of a file, and what was not understood."""
+
+    jobs: list[SlurmJob] = field(default_factory=list)
+    n_lines: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)  # lines, by reason
+    first_line: dict[str, int] = field(default_factory=dict)  # of each reason
+    columns: tuple[str, ...] = ()
+
+    def drop(self, reason: str, line: int) -> None:
+        """Count a line that is left out."""
+        self.dropped[reason] += 1
+        self.first_line.setdefault(reason, line)
+
+
+def read_jobs(path: Path) -> JobTable:
+    """Read the output of ``sacct --parsable2``. Raises :class:`InputError` for a file that cannot be read."""
+    table = JobTable()
+    rows: dict[str, list[tuple[int, dict[str, str]]]] = {}
+    for line, row in read_table(path):
+        table.n_lines += 1
+        if isinstance(row, int):
+            table.drop("a wrong number of fields", line)
+            continue
+        table.columns = table.columns or tuple(row)
+        number = row.get("JobIDRaw") or row.get("JobID", "")
+        if "." in number or "." in row.get("JobID", ""):
+            continue
+        if time_s(row.get("Submit", "")) is None:
+            table.drop("Submit: no time that can be read", line)
+            continue
+        rows.setdefault(row.get("JobID") or number, []).append((line, row))
+    for name, records in rows.items():
+        table.jobs += _jobs(name, records, table)
+    table.jobs.sort(key=lambda job: (job.records[0].submit_s, job.number))
+    return table
+
+
+def _jobs(name: str, rows: list[tuple[int, dict[str, str]]], table: JobTable) -> Iterator[SlurmJob]:
+    """Yield the job of some records, or the tasks of the record of an array that was pending."""
+    line, row = rows[0]
+    pending, member = _PENDING.fullmatch(name), _MEMBER.fullmatch(name)
+    raw = row.get("JobIDRaw") or name
+    if pending:
+        array = int(pending[1])
+        for index in _indexes(pending[2]):
+            yield _job(array, array, index, None, rows)
+    elif member is None or not (raw.isascii() and raw.isdigit()):
+        table.drop("JobID: no number of a job", line)
+    elif member[3]:
+        yield _job(int(raw), None, None, (int(member[1]), int(member[3])), rows)
+    else:
+        yield _job(int(raw), int(member[1]) if member[2] else None, int(member[2]) if member[2] else None, None, rows)
+
+
+def _indexes(text: str) -> list[int]:
+    found = list[int]()
+    for part in text.split(","):
+        span, _, step = part.partition(":")
+        low, dash, high = span.partition("-")
+        if low.isdigit():
+            found += range(int(low), int(high if dash and high else low) + 1, int(step or 1) or 1)
+    return found[:MAX_TASKS]
+
+
+def _job(
+    number: int, array: int | None, index: int | None, component: tuple[int, int] | None,
+    rows: list[tuple[int, dict[str, str]]],
+) -> SlurmJob:  # fmt: skip
+    line, row = rows[0]
+    last = rows[-1][1]
+    options = dict(submit_options(row.get("SubmitLine", "")))
+    limit = last.get("TimelimitRaw") or last.get("Timelimit", "")
+    constraint = row.get("Constraints", "") or options.get("constraint", "")
+    return SlurmJob(
+        number=number,
+        array=array,
+        index=index,
+        component=component,
+        name=row.get("JobName", ""),
+        user=row.get("User", ""),
+        account=row.get("Account", ""),
+        partitions=tuple(filter(None, row.get("Partition", "").split(","))),
+        qos=row.get("QOS", ""),
+        limit_s=duration_s(limit) if limit not in NOTHING and not limit.startswith("Partition") else None,
+        requested=_requested(row),
+        constraint="" if constraint in NOTHING else constraint,
+        reservation="" if row.get("Reservation", "") in NOTHING else row["Reservation"],
+        exit_ok=last.get("ExitCode", "0:0") == "0:0" and not last.get("State", "").startswith(("FAILED", "CANCELLED")),
+        options=options,
+        records=tuple(sorted((_record(row) for _, row in rows), key=lambda one: one.submit_s)),
+        line=line,
+    )
+
+
+def _record(row: dict[str, str]) -> Record:
+    submit = time_s(row["Submit"])
+    assert submit is not None
+    start, end = time_s(row.get("Start", "")), time_s(row.get("End", ""))
+    state = (row.get("State", "").split() or [""])[0]
+    elapsed = duration_s(row["ElapsedRaw"], 1.0) if row.get("ElapsedRaw") else duration_s(row.get("Elapsed", ""), 1.0)
+    if elapsed is None:
+        elapsed = end - start if start is not None and end is not None else 0.0
+    if state == "CANCELLED" and elapsed == 0:
+        start = None
+    return Record(
+        submit_s=submit,
+        eligible_s=time_s(row.get("Eligible", "")),
+        start_s=start,
+        end_s=end,
+        elapsed_s=elapsed,
+        suspended_s=duration_s(row.get("Suspended", "") or "0", 1.0) or 0.0,
+        state=state,
+        reason=row.get("Reason", ""),
+        allocated=_allocated(row),
+        nodes="" if row.get("NodeList", "") in NOTHING or row["NodeList"] == "None assigned" else row["NodeList"],
+        flags=frozenset(filter(None, row.get("Flags", "").split(","))),
+    )
+
+
+def _requested(row: dict[str, str]) -> dict[str, float]:
+    """Return what a job asked for: ReqTRES, or what the older columns say."""
+    found = tres(row.get("ReqTRES", ""))
+    for name, column in (("cpu", "ReqCPUS"), ("node", "ReqNodes")):
+        text = row.get(column, "")
+        if name not in found and text.isascii() and text.isdigit():
+            found[name] = float(text)
+    return found
+
+
+def _allocated(row: dict[str, str]) -> dict[str, float]:
+    """Return what a job held: AllocTRES, or what the older columns say."""
+    found = tres(row.get("AllocTRES", ""))
+    for name, columns in (("cpu", ("AllocCPUS", "NCPUS")), ("node", ("AllocNodes", "NNodes"))):
+        for column in columns:
+            text = row.get(column, "")
+            if name not in found and text.isascii() and text.isdigit():
+                found[name] = float(text)
+    for item in filter(None, row.get("AllocGRES", "").split(",")):
+        parts = item.split(":")
+        if parts[-1].isdigit():
+            found.setdefault(f"gres/{':'.join(parts[:-1])}", float(parts[-1]))
+    return found

@@ -1,0 +1,143 @@
+"""A folder with whatever there is of a Slurm site: its files are known by their content, whatever their names are."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from vinesim.formats.slurm.accounts import Association, Qos, read_associations, read_dump, read_qos
+from vinesim.formats.slurm.availability import NodeEvent, Reservation, read_events, read_reservations
+from vinesim.formats.slurm.blocks import read_blocks
+from vinesim.formats.slurm.config import Config, read_config
+from vinesim.formats.slurm.jobs import JobTable, read_jobs
+from vinesim.formats.slurm.snapshots import Snapshot, read_snapshots
+from vinesim.formats.source.files import lines_of, read_text
+from vinesim.model.errors import InputError, Problem
+
+HEAD_LINES, HEAD_BYTES = 50, 16_384  # of a file that are looked at to know what it is
+NAMED = {"slurm.conf": "config", "gres.conf": "gres", "topology.conf": "topology"}
+COMMAND = (
+    "sacct --allusers --allocations --duplicates --parsable2 --noconvert --starttime ... --endtime ... > sacct.txt"
+)
+
+
+@dataclass
+class Site:
+    """What the files say; what there is no file of is empty."""
+
+    folder: Path
+    config: Config = field(default_factory=Config)  # slurm.conf
+    gres: Config = field(default_factory=Config)  # gres.conf
+    topology: Config = field(default_factory=Config)  # topology.conf
+    shown_config: dict[str, str] = field(default_factory=dict)  # scontrol show config, by lower-case name
+    nodes: list[dict[str, str]] = field(default_factory=list)  # scontrol show nodes
+    partitions: list[dict[str, str]] = field(default_factory=list)  # scontrol show partitions
+    reservations: list[Reservation] = field(default_factory=list)
+    events: list[NodeEvent] = field(default_factory=list)
+    associations: list[Association] = field(default_factory=list)
+    qos: list[Qos] = field(default_factory=list)
+    jobs: JobTable = field(default_factory=JobTable)
+    queue: list[Snapshot] = field(default_factory=list)  # squeue
+    priorities: list[Snapshot] = field(default_factory=list)  # sprio -l
+    shares: list[Snapshot] = field(default_factory=list)  # sshare -l -a -P
+    files: dict[str, str] = field(default_factory=dict)  # what each kind was read from
+    unused: dict[str, str] = field(default_factory=dict)  # files that were not read, and why
+
+
+KINDS: tuple[tuple[str, str], ...] = (  # what a file is, and how it begins; the first that fits
+    ("dump", r"(#.*\n)*\s*Cluster - '|# To edit this file start with a cluster line"),
+    ("show config", r"Configuration data as of "),
+    ("nodes", r"NodeName=\S+ +(Arch=|CoresPerSocket=|NodeAddr=)|NodeName=\S+ .*\bCfgTRES="),
+    ("partitions", r"PartitionName=\S+\s+AllowGroups="),
+    ("reservations", r"(##.*\n)?(ReservationName=|No reservations in the system)"),
+    ("jobs", r"(?=[^\n]*\bJobID(Raw)?\b)(?=[^\n]*\bSubmit\b)[^\n]*\|"),
+    ("events", r"(?=[^\n]*\bNodeName\b)(?=[^\n]*\bTimeStart\b)[^\n]*\|"),
+    ("shares", r"(##.*\n)?(?=[^\n]*\bRawShares\b)[^\n]*\|"),
+    ("qos", r"(?=[^\n]*\bGraceTime\b)(?=[^\n]*\bName\b)[^\n]*\|"),
+    ("associations", r"(?=[^\n]*\bAccount\b)(?=[^\n]*\bUser\b)(?=[^\n]*\bShare\b)[^\n]*\|"),
+    ("priorities", r"(##.*\n)?\s*JOBID\s+PARTITION\s+(USER\s+)?PRIORITY"),
+    ("queue", r"(##.*\n)?(?=[^\n]*\bJOBID\b)(?=[^\n]*\b(STATE|ST)\b)[^\n]*\|"),
+    ("topology", r"(?si).*?^\s*(SwitchName|BlockName)="),
+    ("gres", r"(?si)(?=.*^\s*(NodeName=\S+\s+)?Name=(gpu|mps|shard|nic)|.*^\s*AutoDetect=)(?!.*^\s*PartitionName=)"),
+    ("config", r"(?si).*?^\s*(NodeName|PartitionName|ClusterName|SlurmctldHost|SelectType)\s*="),
+)
+_PATTERNS = [(kind, re.compile(pattern, re.MULTILINE)) for kind, pattern in KINDS]
+
+
+def kind_of(path: Path) -> str:
+    """Return what a file is, by how it begins; "" if it is none of these."""
+    if (name := path.name.removesuffix(".gz")) in NAMED:
+        return NAMED[name]
+    head = b"".join(islice(lines_of(path), HEAD_LINES))[:HEAD_BYTES].decode("utf-8", "replace").lstrip("\ufeff")
+    return next((kind for kind, pattern in _PATTERNS if pattern.match(head)), "")
+
+
+def read_site(folder: Path) -> Site:
+    """Read a site's folder. Raises :class:`InputError` where it is no folder, or has neither jobs nor a queue."""
+    if not folder.is_dir():
+        raise InputError([Problem(str(folder), "a folder with the files of a Slurm site", "none", "Check the path.")])
+    site = Site(folder)
+    found: dict[str, list[Path]] = {}
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        found.setdefault(kind_of(path), []).append(path)
+    for kind, paths in found.items():
+        if not kind:
+            site.unused |= {path.name: "no file of Slurm that is known" for path in paths}
+            continue
+        paths = _preferred(paths)
+        site.files[kind] = paths[0].name
+        site.unused |= {path.name: f"{paths[0].name} says the same" for path in paths[1:]}
+        _READERS[kind](site, paths[0])
+    if not site.jobs.jobs and not site.queue:
+        files = ", ".join(sorted(path.name for paths in found.values() for path in paths)) or "no files"
+        remedy = f"Write them with: {COMMAND}"
+        raise InputError([Problem(str(folder), "the jobs, as sacct prints them", files[:120], remedy)])
+    return site
+
+
+def _preferred(paths: list[Path]) -> list[Path]:
+    """Return the files of a kind, that of the shortest name first: nodes.txt before nodes_end.txt."""
+    return sorted(paths, key=lambda path: (len(path.name), path.name))
+
+
+def _set(name: str, read: Callable[[Path], object]) -> Callable[[Site, Path], None]:
+    return lambda site, path: setattr(site, name, read(path))
+
+
+def _blocks(first: str) -> Callable[[Path], list[dict[str, str]]]:
+    return lambda path: [fields for _, fields in read_blocks(path, first)]
+
+
+def _dump(site: Site, path: Path) -> None:
+    """A dump says more of the tree than the table of associations does."""
+    site.associations = read_dump(path)
+
+
+def _associations(site: Site, path: Path) -> None:
+    if "dump" not in site.files:
+        site.associations = read_associations(path)
+
+
+def _show_config(path: Path) -> dict[str, str]:
+    pairs = (line.partition("=") for line in read_text(path).split("\n") if "=" in line)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+_READERS: dict[str, Callable[[Site, Path], None]] = {
+    "dump": _dump,
+    "associations": _associations,
+    "show config": _set("shown_config", _show_config),
+    "nodes": _set("nodes", _blocks("NodeName")),
+    "partitions": _set("partitions", _blocks("PartitionName")),
+    "reservations": _set("reservations", read_reservations),
+    "jobs": _set("jobs", read_jobs),
+    "events": _set("events", read_events),
+    "shares": _set("shares", lambda path: list(read_snapshots(path))),
+    "qos": _set("qos", read_qos),
+    "priorities": _set("priorities", lambda path: list(read_snapshots(path, None))),
+    "queue": _set("queue", lambda path: list(read_snapshots(path))),
+    "topology": _set("topology", read_config),
+    "gres": _set("gres", read_config),
+    "config": _set("config", read_config),
+}

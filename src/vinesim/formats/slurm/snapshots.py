@@ -1,0 +1,44 @@
+"""Snapshots of ``squeue``, ``sprio`` and ``sshare``, and of anything else, one after another in a file.
+
+Each snapshot begins with a line ``## TIME``, s since 1970, with more words behind it or without. A file without such
+lines is one snapshot, whose time is not known.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vinesim.formats.slurm.tables import joined
+from vinesim.formats.source.files import read_text
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a command printed at a time."""
+
+    time_s: float | None
+    rows: list[dict[str, str]]
+
+
+def read_snapshots(path: Path, separator: str | None = "|") -> Iterator[Snapshot]:
+    """Yield the snapshots of a table. The header stands before the first, or in each; ``None`` separates by spaces."""
+    header: list[str] | None = None
+    time_s, rows, is_begun = None, list[dict[str, str]](), False
+    for line in read_text(path).split("\n"):
+        if line.startswith("## "):
+            if is_begun:
+                yield Snapshot(time_s, rows)
+            time_s, rows, is_begun = float(line.split()[1]), [], True
+            continue
+        fields = [field.strip() for field in line.split(separator)]
+        if not any(fields):
+            continue
+        if header is None or fields == header:
+            header = fields
+            continue
+        values = joined(fields, header)
+        if values is not None:
+            rows.append(dict(zip(header, values, strict=True)))
+            is_begun = True
+    if is_begun:
+        yield Snapshot(time_s, rows)

@@ -1,0 +1,57 @@
+"""The options of ``sbatch``, ``srun`` and ``salloc`` in a job's SubmitLine.
+
+sacct has no column for many of them: dependencies, begin times, nice, what is asked for of each node. Source: the
+manual page of sbatch.
+"""
+
+import shlex
+from collections.abc import Mapping
+
+SHORT = {
+    "A": "account", "a": "array", "b": "begin", "c": "cpus-per-task", "C": "constraint", "d": "dependency",
+    "D": "chdir", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "i": "input", "J": "job-name",
+    "k": "no-kill", "L": "licenses", "m": "distribution", "M": "clusters", "n": "ntasks", "N": "nodes", "o": "output",
+    "O": "overcommit", "p": "partition", "q": "qos", "Q": "quiet", "s": "oversubscribe", "S": "core-spec",
+    "t": "time", "v": "verbose", "w": "nodelist", "W": "wait", "x": "exclude",
+}  # fmt: skip
+FLAGS = frozenset(
+    (
+        *("hold", "no-kill", "overcommit", "oversubscribe", "quiet", "verbose", "wait", "exclusive", "requeue"),
+        *("no-requeue", "parsable", "contiguous", "spread-job", "use-min-nodes", "reboot", "ignore-pbs", "test-only"),
+        *("kill-on-invalid-dep", "nice", "get-user-env", "propagate", "share"),
+    )
+)  # of long options: those that take no value, or may take one only behind an equals sign
+COMMANDS = frozenset(("sbatch", "srun", "salloc"))
+
+
+def submit_options(line: str) -> Mapping[str, str]:
+    """Return the options by long name, "" for those without a value; empty where the line is no command of Slurm's.
+
+    What follows the script, or ``--wrap``, is the job's own. Of an option that is given twice the last one counts.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    if not words or words[0].rpartition("/")[2] not in COMMANDS:
+        return {}
+    found, at = dict[str, str](), 1
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word.startswith("--") and len(word) > 2:
+            name, equals, value = word[2:].partition("=")
+            if not equals and name not in FLAGS and at < len(words):
+                value, at = words[at], at + 1
+            found[name] = value
+        elif word.startswith("-") and len(word) > 1:
+            name = SHORT.get(word[1], "")
+            if not name:
+                continue
+            value = word[2:].removeprefix("=")
+            if not value and name not in FLAGS and at < len(words):
+                value, at = words[at], at + 1
+            found[name] = value
+        else:
+            break  # the script
+    return found

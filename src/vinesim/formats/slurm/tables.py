@@ -1,0 +1,43 @@
+"""Tables that Slurm prints with ``--parsable2`` or ``--parsable``: a line for each row, fields separated by ``|``.
+
+Two columns may hold a ``|`` themselves: Constraints (as in ``amd|intel``) and SubmitLine, which repeats it. Where a row
+has more fields than the header, they are put together again.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vinesim.formats.source.files import lines_of
+
+BARRED = ("Constraints", "SubmitLine")  # columns whose values may hold the separator
+
+
+def read_table(path: Path) -> Iterator[tuple[int, dict[str, str] | int]]:
+    """Yield each row: its line, and its values by column; in their place the number of fields, if that is wrong."""
+    header = None
+    for number, line in enumerate(lines_of(path), 1):
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        if not text.strip():
+            continue
+        fields = [field.strip() for field in text.split("|")]
+        if header is None:
+            header = fields
+            continue
+        values = joined(fields, header)
+        yield number, len(fields) if values is None else dict(zip(header, values, strict=True))
+
+
+def joined(fields: list[str], header: list[str]) -> list[str] | None:
+    """Return the values of a row, a separator within a value put back; None if the number of fields is wrong."""
+    n_more = len(fields) - len(header)
+    if n_more == 0:
+        return fields
+    places = [header.index(name) for name in BARRED if name in header]
+    if n_more < 0 or not places or n_more % len(places):
+        return None
+    each, found, at = n_more // len(places), list[str](), 0
+    for column in range(len(header)):
+        n = 1 + each * (column in places)
+        found.append("|".join(fields[at : at + n]))
+        at += n
+    return found

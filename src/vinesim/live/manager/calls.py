@@ -1,0 +1,138 @@
+"""All calls: which part of the manager carries each out, and what it contains."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vinesim.live.manager.fields import (
+    ANYTHING,
+    CODE,
+    CONTENT,
+    DEMAND,
+    DICT,
+    FLAG,
+    NAME,
+    NUMBER,
+    POSITIVE,
+    TEXT,
+    WHOLE,
+    Field,
+    each,
+    one_of,
+    read,
+    record,
+    table,
+)
+
+JOB = record(
+    "job",
+    {
+        "task_type": NAME,
+        "name": NAME.or_else(""),  # by default its task type
+        "commands": table(each(TEXT)).or_else({}),  # by processor type, or "*"
+        "kernel": NAME.or_else(""),
+        "payload": ANYTHING,  # of the kernel
+        "demand": NUMBER.or_else(1.0),
+        "requests": table(NUMBER).or_else({}),
+        "expected_us": POSITIVE.or_else(None),  # by default from the history of its name
+        "limit_us": POSITIVE.or_else(None),
+        "folder": TEXT.or_else(""),
+        "env": table(TEXT).or_else({}),
+        "at_most_once": FLAG.or_else(False),
+    },
+)
+END = {  # how an attempt ended
+    "attempt": WHOLE,
+    "epoch": WHOLE.or_else(0),  # 0: of a record on the agent's disk, which has none
+    "outcome": one_of("done", "raised", "killed", "limit"),
+    "why": TEXT.or_else(""),
+    "results": each(DICT).or_else([]),
+    "execution_us": NUMBER.or_else(0.0),
+    "exit_code": CODE.or_else(None),
+    "usage": DICT.or_else({}),
+}
+FOUND = {  # an attempt that an agent runs
+    "attempt": WHOLE,
+    "unit": WHOLE,
+    "age_us": NUMBER.or_else(0.0),
+    "items": each(ANYTHING).or_else([]),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: ``is_once`` if it must not be carried out again when a client makes it again because its connection
+    broke before the answer."""
+
+    part: str
+    fields: Mapping[str, Field]
+    is_once: bool = False
+
+
+CALLS = {
+    "agent.hello": Call(
+        "nodes",
+        {
+            "node": NAME,
+            "epoch": WHOLE,
+            "facts": DICT.or_else({}),
+            "running": each(record("running", FOUND)).or_else([]),
+            "ready": each(WHOLE).or_else([]),
+            "ended": each(ANYTHING).or_else([]),
+        },
+    ),
+    "agent.lease": Call("nodes", {"at_us": ANYTHING}),
+    "agent.ready": Call("nodes", {"units": each(WHOLE)}),
+    "agent.ended": Call("nodes", {"ends": each(ANYTHING)}),
+    "agent.text": Call("nodes", {"ticket": WHOLE, "data": CONTENT.or_else(b""), "why": TEXT.or_else("")}),
+    "client.hello": Call("clients", {"id": NAME}),
+    "client.register": Call(
+        "clients",
+        {
+            "name": NAME,
+            "relative_deadline_us": POSITIVE,
+            "average_load": POSITIVE.or_else(1.0),
+            "kernel": NAME.or_else(""),
+            "nodes": each(NAME).or_else([]),
+            "gang_size": WHOLE.or_else(1),
+            "max_consolidated": WHOLE.or_else(1),
+            "per_size": FLAG.or_else(False),
+            "task_type": NAME,
+            "demand": DEMAND.or_else(1.0),
+        },
+        is_once=True,
+    ),
+    "client.request": Call(
+        "clients", {"key": NAME, "application": NAME, "size": NUMBER, "payload": CONTENT.or_else(None)}
+    ),
+    "client.issue": Call("clients", {"grant": WHOLE, "kernel": NAME, "payloads": each(CONTENT)}),
+    "client.complete": Call("clients", {"grant": WHOLE}, is_once=True),
+    "client.cancel": Call("clients", {"key": NAME}),
+    "client.confirm": Call("clients", {"keys": each(NAME)}),
+    "client.status": Call("operators", {}),
+    "client.drain": Call("operators", {"node": NAME, "is_draining": FLAG}),
+    "client.add": Call("operators", {"node": NAME, "units": table(WHOLE)}, is_once=True),
+    "client.remove": Call("operators", {"node": NAME}, is_once=True),
+    "client.restart": Call("operators", {"node": NAME}, is_once=True),
+    "client.prune": Call("operators", {"older_us": NUMBER}),
+    "client.stop": Call("operators", {}),
+    "job.submit": Call("jobs", {"job": JOB, "key": NAME.or_else(None)}, is_once=True),
+    "job.cancel": Call("jobs", {"job": WHOLE}, is_once=True),
+    "job.list": Call("jobs", {"all": FLAG.or_else(True), "limit": WHOLE.or_else(1000)}),
+    "job.wait": Call("jobs", {"job": WHOLE}),
+    "job.logs": Call("jobs", {"job": WHOLE}),
+    "job.output": Call("outputs", {"job": WHOLE, "stream": one_of("out", "err"), "offset": WHOLE.or_else(0)}),
+}
+
+
+def checked(message: Any) -> tuple[str, Call, dict[str, Any]]:
+    """Return a message's op, its call, and its fields. Raises :class:`ValueError` for one that is not a call."""
+    op = message.get("op") if isinstance(message, dict) else None
+    call = CALLS.get(op) if isinstance(op, str) else None
+    if call is None:
+        why = f": {message['why']}" if op == "unreadable" else ""
+        raise ValueError(f"unknown call {op!r}{why}")
+    try:
+        return str(op), call, read(call.fields, message)
+    except ValueError as wrong:
+        raise ValueError(f"{op}: {wrong}") from None

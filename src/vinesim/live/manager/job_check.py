@@ -1,0 +1,92 @@
+"""Whether a cluster can ever start a job as its submission says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vinesim.live.manager.refusal import Refusal
+from vinesim.model.catalog import ProcessorType
+from vinesim.model.cluster import Cluster
+from vinesim.policies.contract import title_of
+from vinesim.policies.declarations import functions_of
+from vinesim.policies.registry import resolve
+from vinesim.state import queries
+
+READ_REQUESTS = {queries.meets, queries.meets_on_type}  # what a policy calls that looks at requests
+
+
+def check_job(cluster: Cluster, spec: dict[str, Any]) -> None:
+    """Raise :class:`Refusal`, with all that is wrong, for a job that cannot be started, or not as it asks."""
+    wrong = _wrong_work(spec) + _wrong_type(cluster, spec) + _wrong_requests(cluster, spec)
+    if not wrong:
+        wrong = _wrong_place(cluster, spec)
+    if wrong:
+        raise Refusal("wrong", "; ".join(wrong))
+
+
+def _wrong_work(spec: dict[str, Any]) -> list[str]:
+    if bool(spec["kernel"]) == bool(spec["commands"]):
+        return ["expected a command or a kernel, found both" if spec["kernel"] else "expected a command or a kernel"]
+    empty = [on for on, words in spec["commands"].items() if not words]
+    return [f"the command for {on}: expected a program, found none" for on in empty]
+
+
+def _wrong_type(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
+    types = [kind.name for kind in cluster.task_types]
+    known = {kind.name for kind in cluster.processor_types}
+    wrong = []
+    if spec["task_type"] not in types:
+        wrong.append(f"the job's type: expected one of {', '.join(types)}, found {spec['task_type']!r}")
+    if unknown := sorted(set(spec["commands"]) - known - {"*"}):
+        wrong.append(f"commands: expected the processor types {', '.join(sorted(known))}, found {', '.join(unknown)}")
+    return wrong
+
+
+def _wrong_requests(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
+    if not spec["requests"]:
+        return []
+    known = {name for one in cluster.processor_types for name in one.attributes}
+    if unknown := sorted(set(spec["requests"]) - known):
+        names = ", ".join(sorted(known)) or "none, as the processor types have no attributes"
+        return [f"requests: expected attributes of the processor types ({names}), found {', '.join(unknown)}"]
+    policy = resolve(cluster.policy, cluster.options)
+    if not looks_at_requests(policy):
+        remedy = "Leave them out, or start the cluster with one that does, such as rb_ljf or easy_backfill"
+        return [f"requests: the policy {title_of(policy)} does not look at them. {remedy}"]
+    return []
+
+
+def looks_at_requests(policy: Any) -> bool:
+    """Whether a policy looks at what tasks request of a processor type."""
+    decide = getattr(policy, "decide", None)
+    return decide is not None and not READ_REQUESTS.isdisjoint(functions_of(decide))
+
+
+def _wrong_place(cluster: Cluster, spec: dict[str, Any]) -> list[str]:
+    """Find what no node that is there provides."""
+    kind = [one.name for one in cluster.task_types].index(spec["task_type"])
+    there = sorted({name for node in cluster.nodes if not node.is_removed for name in node.units})
+    able = [
+        one
+        for p, one in enumerate(cluster.processor_types)
+        if one.name in there and np.asarray(cluster.affinity)[p, kind] > 0
+    ]
+    if not able:
+        return [f"the job's type: no unit of the cluster runs {spec['task_type']}"]
+    wrong = []
+    if not any(_provides(one, spec["requests"]) for one in able):
+        words = ", ".join(f"{name}={least:g}" for name, least in spec["requests"].items())
+        found = "; ".join(f"{one.name}: {', '.join(f'{k}={v:g}' for k, v in one.attributes.items())}" for one in able)
+        wrong.append(f"requests: no unit has {words}. There are {found}")
+    largest = max(one.capacity for one in able)
+    if spec["demand"] > largest:
+        wrong.append(f"demand: expected at most {largest:g}, the largest unit's capacity, found {spec['demand']:g}")
+    if spec["commands"] and not {"*", *(one.name for one in able)} & set(spec["commands"]):
+        wrong.append(f"commands: expected one for {' or '.join(one.name for one in able)}")
+    return wrong
+
+
+def _provides(one: ProcessorType, requests: Mapping[str, float]) -> bool:
+    """Whether a type provides all of it; as for policies, what it does not have at all does not count."""
+    return all(least <= one.attributes.get(name, least) for name, least in requests.items())

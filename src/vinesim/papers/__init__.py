@@ -1,1 +1,0 @@
-"""The papers: one folder each, with its studies, figures and claims."""

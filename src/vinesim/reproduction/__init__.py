@@ -1,0 +1,1 @@
+"""Reproduce papers: run their experiments, judge their claims, draw their figures. The papers are other packages."""

@@ -1,0 +1,67 @@
+"""The items of all installed papers: every module of a paper's package that defines ``ITEM``."""
+
+import re
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+
+from vinesim.model.errors import InputError, Problem
+from vinesim.reproduction.item import Item
+from vinesim.reproduction.papers import load_folder, papers
+
+
+@cache
+def items() -> dict[str, Item]:
+    """Return the items of all installed papers by id: paper by paper, figures, tables and text of each in order."""
+    found: dict[str, Item] = {}
+    for paper, package in papers().items():
+        for item in items_of(paper, package):
+            if item.id in found:
+                raise ValueError(f"the papers {found[item.id].paper} and {paper} both have an item {item.id}")
+            found[item.id] = item
+    return found
+
+
+def items_of(paper: str, package: ModuleType) -> list[Item]:
+    """Return the items of a paper's package: the ``ITEM`` of each of its modules that has one."""
+    modules = [import_module(f"{package.__name__}.{module.name}") for module in iter_modules(package.__path__)]
+    folder = Path(package.__path__[0])
+    found = [replace(module.ITEM, paper=paper, folder=folder) for module in modules if hasattr(module, "ITEM")]
+    return sorted(found, key=lambda item: _order(item.id))
+
+
+def chosen(names: list[str]) -> list[Item]:
+    """Return the items of these ids. The name of a paper, or the folder of its package, means all of its items.
+
+    Raises :class:`InputError`.
+    """
+    every = items()
+    known_papers = {item.paper for item in every.values()}
+    problems, found = [], {}
+    for name in names:
+        if name in every:
+            found[name] = every[name]
+        elif name in known_papers:
+            found |= {item.id: item for item in every.values() if item.paper == name}
+        elif Path(name).is_dir():
+            package = load_folder(Path(name))
+            found |= {item.id: item for item in items_of(package.__name__, package)}
+        else:
+            known = [*every, *sorted(known_papers)]
+            close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+            remedy = f"Did you mean {' or '.join(close)}?" if close else ""
+            text = f"{remedy} `vinesim reproduce --list` lists them.".strip()
+            expected = "the id of a figure, a table or a paper, or a paper's folder"
+            problems.append(Problem("vinesim reproduce", expected, repr(name), text))
+    if problems:
+        raise InputError(problems)
+    return list(found.values())
+
+
+def _order(name: str) -> tuple[str, list[int]]:
+    """Sort key: figures, tables, text; numbers by value."""
+    return re.sub(r"\d+", "", name), [int(number) for number in re.findall(r"\d+", name)]
