@@ -7,8 +7,10 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-policy check bench verify mutations docs setup lock clean
 
-demo: .venv/demo.done  ## set up and simulate the papers' 500 jobs
-	$(BIN)/vinesim run examples/quickstart.yaml --out out/quickstart
+demo: .venv/demo.done  ## set up, simulate a queue that tips over, and write a page about it
+	rm -rf out/demo
+	$(BIN)/vinesim sweep examples/tipping_point.yaml --out out/demo
+	$(BIN)/vinesim report out/demo
 
 test: .venv/dev.done  ## set up and run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup tests

@@ -549,6 +549,19 @@ def _kind(item: dict[str, Any]) -> str:
     return words.get(str(item.get("type")), "anything")
 
 
+def packages() -> str:
+    """The packages of the source, from the command line down, each with what its README says."""
+    import tomllib
+
+    root = Path(__file__).parents[1]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    names = [name for layer in layers for name in layer.replace("vinesim.", "").split(" | ")]
+    readmes = [(root / "src" / "vinesim" / name / "README.md").read_text() for name in names]
+    opening = "The source is in packages that import only packages further down on this page; `make check` enforces it."
+    return "\n\n".join(["# Packages", opening, *(f"#{text}" for text in readmes)])
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "scenario_file": scenario_file,
@@ -561,6 +574,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "columns": columns,
     "catalogs": catalogs,
     "errors": errors,
+    "packages": packages,
     "claims": claims,
     "wrong_policies": wrong_policies,
     "mutations": mutations,

@@ -26,12 +26,16 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(p for p in DOCS.rglob("*.md") if not {"generated", "_build"} & set(p.parts))]
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+_DEMO = [
+    command.removeprefix("$(BIN)/")
+    for command in re.findall(r"^\t(\S+/vinesim .*)$", (ROOT / "Makefile").read_text(), re.M)
+]
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<note>[^\n]*) -->\n+)?```(?P<kind>[^\n]+)\n(?P<options>(?::\w+:[^\n]*\n)*)\n?(?P<body>.*?)^```$",
     re.M | re.S,
 )
 _LINK = re.compile(r"(?<!`)\]\(([^)\s#]+)(#[^)\s]*)?\)")
-_MAKE_DEMO = ("make demo", "vinesim run examples/quickstart.yaml --out out/quickstart")
+
 CODE_COLUMNS = 102  # that fit the page in a window of 1400 pixels: see docs/_static/pages.css
 _MACHINE = re.compile(r"simulated in .*|wrote .* in .*")
 
@@ -80,13 +84,19 @@ def run_command(words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+def run_make_demo() -> tuple[int, str, str]:
+    """What the commands of ``make demo`` print, the first exit code that is not 0, and the errors."""
+    ran = [run_command(shlex.split(command)) for command in _DEMO]
+    codes, out, err = zip(*ran, strict=True)
+    return next((code for code in codes if code), 0), "".join(out), "".join(err)
+
+
 def run_console(block: Block, where: str) -> None:
     parts = re.split(r"^\$ ", block.body.replace("\\\n", " "), flags=re.M)[1:]
-    parts = [part.replace(*_MAKE_DEMO, 1) for part in parts]
-    commands = [part.partition("\n") for part in parts if part.startswith("vinesim ")]
+    commands = [part.partition("\n") for part in parts if part.startswith(("vinesim ", "make demo"))]
     wanted = int(block.note.removeprefix("exit: ")) if block.note.startswith("exit: ") else 0
     for i, (command, _, expected) in enumerate(commands):
-        code, out, err = run_command(shlex.split(command))
+        code, out, err = run_make_demo() if command == "make demo" else run_command(shlex.split(command))
         assert code == (wanted if i == len(commands) - 1 else 0), f"{where}: $ {command}\n{out}{err}"
         if expected.strip():
             actual = out if code == 0 else out + err
@@ -188,8 +198,8 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     assert written <= listed
 
 
-def test_make_demo_is_what_the_readme_shows() -> None:
-    assert _MAKE_DEMO[1].removeprefix("vinesim ") in (ROOT / "Makefile").read_text()
+def test_make_demo_runs_a_study_and_writes_a_page() -> None:
+    assert [command.split()[1] for command in _DEMO] == ["sweep", "report"]
 
 
 def test_the_policy_of_the_readme_is_the_example() -> None:

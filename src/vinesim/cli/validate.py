@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vinesim.policies.identity import content_id
+
 if TYPE_CHECKING:
     from vinesim.policies.documents import PolicyCheck
 
@@ -40,7 +42,7 @@ def _scenario(file: Path, check: "PolicyCheck") -> str:
     units = ", ".join(f"{n} {name}" for name, n in scenario.datacenter.count_by_type().items())
     return (
         f"{units}; {scenario.workload.n_jobs:,} jobs of {scenario.workload.n_tasks:,} tasks; "
-        f"policy {scenario.policy}; content id {scenario.content_id}"
+        f"policy {scenario.policy}; content id {content_id(scenario)}"
     )
 
 

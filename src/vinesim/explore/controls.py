@@ -10,7 +10,7 @@ from vinesim.formats.source.quantities import QUANTITY
 from vinesim.formats.source.yaml_source import dotted
 from vinesim.formats.study.axes import quantities
 from vinesim.model.network import PRESETS
-from vinesim.model.scenario import PREEMPTION
+from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.model.titles import AXES, axis_title
 from vinesim.policies.contract import Policy
 from vinesim.policies.registry import policies

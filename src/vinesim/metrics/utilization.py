@@ -13,7 +13,7 @@ import numpy as np
 from vinesim.metrics.segments import Segments, Stretches, numbered
 from vinesim.model.arrays import distinct
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scenario import MAX_SAMPLES
+from vinesim.model.scenario_rules import MAX_SAMPLES
 
 Intervals = tuple[np.ndarray, np.ndarray, np.ndarray]  # unit, begin and end, us
 

@@ -11,24 +11,22 @@ import numpy as np
 
 from vinesim.model import affinity as affinity_table
 from vinesim.model.accounting import Accounting
-from vinesim.model.application import Application, with_deadlines, wrong_applications
+from vinesim.model.application import Application, with_deadlines
 from vinesim.model.arrays import distinct
 from vinesim.model.catalog import PROCESSOR_TYPES, TASK_TYPES
-from vinesim.model.consolidation import single_times, wrong_table
+from vinesim.model.consolidation import single_times
 from vinesim.model.datacenter import Datacenter
 from vinesim.model.digest import IF_GIVEN
 from vinesim.model.electricity import Electricity
 from vinesim.model.errors import InputError, InputWarning, Problem
-from vinesim.model.failure import Failures, wrong_failures
+from vinesim.model.failure import Failures
 from vinesim.model.network import PAPER, Network
-from vinesim.model.outage import Outage, wrong_outages
-from vinesim.model.partition import Partition, wrong_partitions
-from vinesim.model.scalars import as_found, is_above_0, is_number, is_whole
-from vinesim.model.speed_curves import unknown_task_types
-from vinesim.model.workload import NO_PARTITION, NOT_PLACED, Workload
+from vinesim.model.outage import Outage
+from vinesim.model.partition import Partition
+from vinesim.model.scalars import as_found, is_number
+from vinesim.model.scenario_rules import RULES
+from vinesim.model.workload import NO_PARTITION, Workload
 
-MAX_SAMPLES = 10_000_000  # of the utilisation over time
-PREEMPTION = ("resume", "checkpoint", "restart")  # what a task keeps of its work when a policy preempts or moves it
 PERIOD_US = 10e6  # the batch period of the energy-aware scheduler thesis
 
 
@@ -122,77 +120,9 @@ class Scenario:
         warnings.warn(text, InputWarning, stacklevel=4)
 
     def _check(self) -> None:
-        work, center = self.workload, self.datacenter
-        problems = []
-        for axis, end in (("rack", center.n_racks), ("shelf", center.n_shelves)):
-            values = getattr(work, f"data_{axis}")
-            for t in np.flatnonzero((values < 0) | (values >= end))[:10]:
-                problems.append(
-                    Problem(f"workload.data_{axis}[{t}]", f"a {axis} of the datacenter, 0 to {end - 1}", f"{values[t]}")
-                )
-        n_types = len(center.processor_types)
-        for t in np.flatnonzero((work.preferred_type < -1) | (work.preferred_type >= n_types))[:10]:
-            problems.append(
-                Problem(
-                    f"workload.preferred_type[{t}]",
-                    f"a processor type, 0 to {n_types - 1}",
-                    f"{work.preferred_type[t]}",
-                )
-            )
-        runs = self.affinity[distinct(center.unit_type)].max(axis=0) > 0
-        for code in distinct(work.job_task_type):
-            if not runs[code]:
-                job = int(np.flatnonzero(work.job_task_type == code)[0])
-                problems.append(
-                    Problem(
-                        f"workload.job_task_type[{job}]",
-                        f"a unit that can run {work.task_types[code].name} tasks",
-                        "affinity 0 on every unit of " + ", ".join(center.count_by_type()),
-                        "Add such a unit, or an affinity above 0.",
-                    )
-                )
-        problems += self._too_large()
-        problems += self._unknown_types()
-        if work.times_us is not None:
-            problems += self._wrong_times(work.times_us)
-        if self.consolidated_us is not None:
-            problems += wrong_table(self.consolidated_us, work, self.affinity)
-        if self.applications:
-            problems += wrong_applications(work, self.applications, center, self.affinity)
-        deployed = [center.processor_types[p] for p in self.running_types]
-        linear = [p.name for p in deployed if p.dynamic_power_w is not None]
-        unknown = [p.name for p in deployed if not p.has_own_power]
-        if self.electricity.rates and unknown and self.power_w is None:
-            found = "none of " + ", ".join(unknown)
-            remedy = "Give a power table, or these types a power_curve or a dynamic_power."
-            problems.append(Problem("electricity", "powers of all types in use", found, remedy))
-        if linear and (unknown or self.power_w is not None):
-            found = ", ".join(linear) + (" beside a power table" if self.power_w is not None else " only")
-            problems.append(Problem("processor_types", "a dynamic_power of all types in use, or of none", found))
-        object.__setattr__(self, "outages", tuple(self.outages))
-        problems += wrong_outages(self.outages, center)
-        object.__setattr__(self, "failures", tuple(self.failures))
-        problems += wrong_failures(self.failures, center)
-        object.__setattr__(self, "partitions", tuple(self.partitions))
-        problems += wrong_partitions(self.partitions, center, work)
-        if self.preemption not in PREEMPTION:
-            problems.append(Problem("preemption", "one of " + ", ".join(PREEMPTION), repr(self.preemption)))
-        problems += self._wrong_placed()
-        has_horizon = is_number(self.horizon_us) and self.horizon_us > 0
-        if self.sampling_us is not None and not is_above_0(self.sampling_us):
-            problems.append(Problem("sampling_us", "a time above 0, or none for off", as_found(self.sampling_us)))
-        elif self.sampling_us is not None and has_horizon:
-            least_us = min(float(work.arrival_us[-1]), self.horizon_us)  # the run takes at least this long
-            if least_us / self.sampling_us > MAX_SAMPLES:
-                expected = f"an interval that gives at most {MAX_SAMPLES:,} samples"
-                found = f"{self.sampling_us:g} us in a run of {least_us:g} us or more"
-                problems.append(Problem("sampling_us", expected, found, "Sample less often."))
-        if not has_horizon:
-            problems.append(Problem("horizon_us", "a time above 0", as_found(self.horizon_us)))
-        if not is_above_0(self.period_us):
-            problems.append(Problem("period_us", "a time above 0", as_found(self.period_us)))
-        if not (is_whole(self.seed) and 0 <= self.seed < 2**63):
-            problems.append(Problem("seed", "an integer from 0 to 2^63 - 1", repr(self.seed)[:60]))
+        for name in ("outages", "failures", "partitions"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        problems = [problem for rule in RULES for problem in rule(self)]
         if problems:
             raise InputError(problems)
 
@@ -227,77 +157,3 @@ class Scenario:
         """[P] of one unit of each type, NaN if unknown; what runs nothing and has no price is in that of its node."""
         price = np.array([np.nan if p.price is None else p.price for p in self.datacenter.processor_types])
         return np.where(np.isnan(price) & ~self.affinity.any(axis=1), 0.0, price)
-
-    def _too_large(self) -> list[Problem]:
-        """Find demands above the capacity of every unit that can run the task."""
-        work, center = self.workload, self.datacenter
-        if work.demand is None:
-            return []
-        capacity = np.zeros(len(center.processor_types))
-        np.maximum.at(capacity, center.unit_type, center.unit_capacity)
-        largest = np.where(self.affinity > 0, capacity[:, np.newaxis], 0.0).max(axis=0)  # by task type
-        limit = largest[np.repeat(work.job_task_type, np.diff(work.job_first))]
-        return [
-            Problem(
-                f"workload.demand[{t}]",
-                f"at most the capacity of the largest unit that can run it ({limit[t]:g})",
-                f"{work.demand[t]:g}",
-                "Give the unit more capacity, or split the task.",
-            )
-            for t in np.flatnonzero(np.isfinite(work.demand) & (work.demand > limit * (1 + 1e-9)))[:10]
-        ]
-
-    def _unknown_types(self) -> list[Problem]:
-        """Find names of processor types in the workload, and of task types in the datacenter, that nothing defines."""
-        work, known = self.workload, [p.name for p in self.datacenter.processor_types]
-        named = [(f"workload.companions.{name}", name) for name in work.companions or ()]
-        named += [(f"workload.lead_sets[{i}]", name) for i, names in enumerate(work.lead_sets) for name in names]
-        expected = "a processor type, one of " + ", ".join(known)
-        problems = [Problem(where, expected, repr(name)) for where, name in named if name not in known]
-        task_types = [one.name for one in work.task_types]
-        for one in self.datacenter.processor_types:
-            problems += unknown_task_types(one.name, one.rates, task_types)
-        return problems[:10]
-
-    def _wrong_placed(self) -> list[Problem]:
-        """Find tasks that run from the beginning on a unit that does not exist or cannot run them."""
-        work, center = self.workload, self.datacenter
-        if work.placed is None:
-            return []
-        kind = np.repeat(work.job_task_type, np.diff(work.job_first))
-        is_unit = (work.placed >= 0) & (work.placed < center.n_units)
-        able = np.where(is_unit, self.affinity[center.unit_type[np.where(is_unit, work.placed, 0)], kind] > 0, False)
-        if work.lead_types is not None:
-            names = [p.name for p in center.processor_types]
-            may_lead = np.array([[name in some for name in names] for some in (*work.lead_sets, names)])
-            able &= may_lead[work.lead_types, center.unit_type[np.where(is_unit, work.placed, 0)]]
-        expected = f"-1, or a unit that can run it, 0 to {center.n_units - 1}"
-        return [
-            Problem(f"workload.placed[{t}]", expected, str(work.placed[t]))
-            for t in np.flatnonzero((work.placed != NOT_PLACED) & ~able)[:10]
-        ]
-
-    def _wrong_times(self, times_us: np.ndarray) -> list[Problem]:
-        """Check that there is a measured time wherever the affinity says that the type can run the task."""
-        work, n_types = self.workload, len(self.datacenter.processor_types)
-        if times_us.shape[1] != n_types:
-            return [Problem("workload.times_us", f"{n_types} columns, one per processor type", f"{times_us.shape[1]}")]
-        able = self.affinity.T[np.repeat(work.job_task_type, np.diff(work.job_first))] > 0
-        bad = np.argwhere(able & ~(np.isfinite(times_us) & (times_us >= 0)))[:10]
-        names = [p.name for p in self.datacenter.processor_types]
-        return [
-            Problem(
-                f"workload.times_us[{t}, {p}]",
-                f"a time, because {names[p]} can run the task (affinity above 0)",
-                f"{times_us[t, p]:g}",
-                "Give a time, or set the affinity to 0.",
-            )
-            for t, p in bad
-        ]
-
-    @property
-    def content_id(self) -> str:
-        """A hash of everything that decides the outcome, equal on every machine: 16 hex digits."""
-        from vinesim.policies.identity import content_id
-
-        return content_id(self)

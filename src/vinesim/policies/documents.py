@@ -14,7 +14,8 @@ from vinesim.formats.source.quantities import format_time_us, time_us
 from vinesim.formats.source.yaml_source import YamlSource, dotted
 from vinesim.model.errors import InputError, InputWarning
 from vinesim.model.python_file import split_file
-from vinesim.model.scenario import PERIOD_US, PREEMPTION, Scenario
+from vinesim.model.scenario import PERIOD_US, Scenario
+from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.policies import replacing
 from vinesim.policies.contract import BatchPolicy
 from vinesim.policies.registry import resolve

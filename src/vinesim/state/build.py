@@ -8,7 +8,8 @@ from vinesim.model.application import listed_by_code, nodes_by_type, requests_on
 from vinesim.model.arrays import distinct
 from vinesim.model.consolidation import largest_sizes
 from vinesim.model.errors import InputError, Problem
-from vinesim.model.scenario import PREEMPTION, Scenario
+from vinesim.model.scenario import Scenario
+from vinesim.model.scenario_rules import PREEMPTION
 from vinesim.model.workload import NO_GANG, ONE_SLOT, Workload
 from vinesim.state import bit_levels
 from vinesim.state.demand import amount_of, amounts, demands

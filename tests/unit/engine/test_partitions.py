@@ -8,6 +8,7 @@ import pytest
 
 import vinesim as vs
 from vinesim.policies.contract import OnlinePolicy
+from vinesim.policies.identity import content_id
 from vinesim.policies.online.high import High
 from vinesim.state.queries import nothing, oldest_pending, start
 
@@ -234,7 +235,7 @@ def test_jobs_that_could_never_run_are_refused():
 def test_partitions_are_part_of_the_id_and_only_if_given():
     plain = scenario("high", [(0, 10, 1, "ada", None)], [])
     jobs = [(0, 10, 1, "ada", "p")]
-    ids = {scenario("high", jobs, [vs.Partition("p", quota={"GPU": n})]).content_id for n in (1, 2)}
-    assert len(ids | {plain.content_id}) == 3
+    ids = {content_id(scenario("high", jobs, [vs.Partition("p", quota={"GPU": n})])) for n in (1, 2)}
+    assert len(ids | {content_id(plain)}) == 3
     with pytest.raises(vs.InputError, match="the workload names no partition"):
         scenario("high", [(0, 10, 1, "ada", None)], [vs.Partition("p")])

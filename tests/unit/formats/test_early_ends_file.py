@@ -8,6 +8,7 @@ import pytest
 import vinesim as vs
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.formats.scenario.workload_writer import write_workload
+from vinesim.policies.identity import content_id
 
 COLUMNS = """task_type,arrival_s,operations,priority,user,limit_min,withdraw_h,checkpoint_s,restart_ms
 FP_GOOD,0,5,-1.5,ada,2,,,250
@@ -100,5 +101,5 @@ def test_wrong_failures_are_told(tmp_path, failures, expected):
 def test_its_ids_depend_on_them(tmp_path):
     scenario = vs.read_scenario(written(tmp_path))
     other = vs.read_scenario(written(tmp_path, "  - {until: {mean: 2 h}, repair: {mean: 5 min}}"))
-    assert scenario.content_id != other.content_id
+    assert content_id(scenario) != content_id(other)
     assert np.isfinite(scenario.failures[0].until.draw(np.random.default_rng(0), 3)).all()

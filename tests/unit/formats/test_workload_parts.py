@@ -12,6 +12,7 @@ from vinesim.cli.main import app
 from vinesim.formats.scenario.workload_table import read_workload
 from vinesim.model.errors import InputError
 from vinesim.policies.documents import read_scenario
+from vinesim.policies.identity import content_id
 from vinesim.policies.registry import resolve
 from vinesim.studies.scenarios import scenario_of
 
@@ -116,7 +117,7 @@ def test_a_mix(read):
 
 def test_content_ids_follow_the_seed_and_the_options(read):
     ids = [
-        read(SCENARIO, *more).content_id
+        content_id(read(SCENARIO, *more))
         for more in ((), ("seed=1",), ("workload.options.sizes.lognormal.cv=2",), ("arrivals.iat=11 ms",), ())
     ]
     assert len(set(ids)) == 4

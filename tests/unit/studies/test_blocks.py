@@ -10,6 +10,7 @@ from vinesim.formats.scenario.workload_writer import write_workload
 from vinesim.formats.study.file import study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
+from vinesim.policies.identity import content_id
 from vinesim.studies import blocks as blocks_module
 from vinesim.studies.expand import blocks, expand, scenario_of
 from vinesim.workloads.arrivals import Arrivals
@@ -84,7 +85,7 @@ def check(found, runs):
         assert [run.index for run in block.runs] == sorted(run.index for run in block.runs)
         assert (block.arrival_us is None) == (len(block.runs) == 1)
         for k, run in enumerate(block.runs):
-            assert as_run(block, k).content_id == scenario_of(found, run).content_id
+            assert content_id(as_run(block, k)) == content_id(scenario_of(found, run))
     return sorted(len(block.runs) for block in together)
 
 

@@ -11,6 +11,7 @@ from vinesim.formats.study.file import read_study, scenario_source, study
 from vinesim.model.errors import InputError
 from vinesim.model.study import Axis, Study
 from vinesim.policies.documents import read_scenario
+from vinesim.policies.identity import content_id
 from vinesim.studies import identity
 from vinesim.studies.expand import expand, scenario_of
 from vinesim.studies.identity import run_id
@@ -100,7 +101,7 @@ def test_ids_are_those_of_the_whole_documents_and_tell_outcomes_apart(first, sec
         document = scenario_source(found).changed(run.settings).data
         assert run.run_id == run_id(document, Path(), run.seed)
         try:
-            content = scenario_of(found, run).content_id
+            content = content_id(scenario_of(found, run))
         except InputError:
             continue
         assert contents.setdefault(run.run_id, content) == content
@@ -257,12 +258,12 @@ def test_the_scenario_of_a_run_is_that_of_the_same_overrides(tmp_path_factory, c
     (run,) = expand(found)
     overrides = [f"{key}={json.dumps(value)}" for key, value in {**changes, "seed": seed}.items()]
     try:
-        expected = read_scenario(file, overrides).content_id
+        expected = content_id(read_scenario(file, overrides))
     except InputError:
         with pytest.raises(InputError):
             scenario_of(found, run)
     else:
-        assert scenario_of(found, run).content_id == expected
+        assert content_id(scenario_of(found, run)) == expected
 
 
 def test_the_scenario_file_is_read_again_when_it_has_changed(tmp_path):

@@ -73,7 +73,7 @@ REQUESTED = {
 NODES = {
     "nodes": (
         "INTEGER",
-        "number of nodes of the job, a gang with tasks_per_node tasks (1 if null) on each; one row stands for all",
+        "exact number of nodes of the job, a gang with tasks_per_node tasks (1 if null) on each; one row for all",
     ),
 }
 OF_REQUEST = tuple(REQUESTED)

@@ -1,0 +1,39 @@
+"""The README of each package: it is short, and what it says of files and imports is true."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+_LAYERS = next(contract["layers"] for contract in _CONTRACTS if contract["type"] == "layers")
+LAYERS = [[name.strip().removeprefix("vinesim.") for name in layer.split("|")] for layer in _LAYERS]
+PACKAGES = [name for layer in LAYERS for name in layer]
+
+
+def test_every_package_is_in_the_layers() -> None:
+    found = {folder.parent.name for folder in (ROOT / "src" / "vinesim").glob("*/__init__.py")}
+    assert found == set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_what_it_is(package: str) -> None:
+    folder = ROOT / "src" / "vinesim" / package
+    text = (folder / "README.md").read_text()
+    assert text.startswith(f"# {package}\n")
+    assert len(text.splitlines()) <= 16
+    for name in re.findall(r"`([\w/]+\.py)`", text):
+        near = folder if not name.startswith(tuple(PACKAGES)) else folder.parent
+        assert (near / name).is_file(), name
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_what_it_may_import(package: str) -> None:
+    text = " ".join((ROOT / "src" / "vinesim" / package / "README.md").read_text().split())
+    said = re.search(r"\*\*May import\*\* (.*?)\.(?: -|$)", text)
+    layer = next(i for i, names in enumerate(LAYERS) if package in names)
+    below = [f"`{name}`" for names in LAYERS[layer + 1 :] for name in names]
+    assert said is not None
+    assert said[1] == (", ".join(below) or "nothing of VineSim")
