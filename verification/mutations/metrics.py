@@ -42,8 +42,8 @@ MUTATIONS = (
         "a unit that is never idle may have a negative idle energy, by a rounding",
         ENERGY,
         "metrics/energy.py",
-        "np.maximum(0.0, whole - busy)",
-        "(whole - busy)",
+        "return whole - part if rate is not None else np.maximum(0.0, whole - part)",
+        "return whole - part",
         added=f"{USE}::test_a_unit_that_is_never_idle_has_no_idle_energy_whatever_the_rounding",
     ),
     mutation(

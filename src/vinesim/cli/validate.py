@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vinesim.policies.identity import content_id
-
 if TYPE_CHECKING:
     from vinesim.policies.documents import PolicyCheck
 
@@ -36,6 +34,7 @@ def validate(
 
 def _scenario(file: Path, check: "PolicyCheck") -> str:
     from vinesim.policies.documents import read_scenario
+    from vinesim.policies.identity import content_id
 
     scenario = read_scenario(file, check_policy=check)
     scenario.network.warn_if_unordered()

@@ -1,5 +1,6 @@
 """The slow twins of the RBSS policies: plain lists, every job and every node looked at, the whole call at once."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -67,6 +68,8 @@ class Room:
         for other in np.flatnonzero(is_near & (model.unit_type == model.unit_type[unit])).tolist():
             if other != unit and self.takes(task, other):
                 free[int(model.unit_node[other])].append(other)
+        if len(model.job_nodes) and model.job_nodes[job] > 0:
+            return self._by_nodes(members, unit, home, free, limit)
         free = {node: units[: limit - (node == home)] for node, units in free.items()}
         if model.job_spread[job]:
             rounds = [(i + (node == home), node, one) for node, units in free.items() for i, one in enumerate(units)]
@@ -76,6 +79,22 @@ class Room:
             order = sorted(free, key=lambda node: (node != home, -min(left, len(free[node])), node))
             found = [one for node in order for one in free[node]]
         return [unit, *found[: len(members) - 1]] if len(found) >= len(members) - 1 else None
+
+    def _by_nodes(self, members, unit, home, free, per_node):
+        """The same for a job with a number of nodes: the tasks for one of them stay together."""
+        first = self.model.job_first[self.model.task_job[members[0]]]
+        sizes = Counter((member - first) // per_node for member in members)
+        own = sizes.pop((members[0] - first) // per_node) - 1
+        if len(free[home]) < own:
+            return None
+        found, others = [unit, *free[home][:own]], [node for node in sorted(free) if node != home]
+        for size in sizes.values():
+            node = next((node for node in others if len(free[node]) >= size), None)
+            if node is None:
+                return None
+            others.remove(node)
+            found += free[node][:size]
+        return found
 
 
 def together(model, state, task):
