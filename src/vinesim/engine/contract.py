@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from vinesim.engine.wrong_line import told
 from vinesim.model.errors import InputError, PolicyError, Problem
+from vinesim.model.scalars import is_whole
 from vinesim.model.scenario import Scenario
 from vinesim.state.layout import Action, Model, View
 
@@ -78,11 +79,6 @@ def decision(decide: Callable[..., Any], model: Any, state: Any, view: View) -> 
     else:
         return action
     raise PolicyError(f"policy {decide.__qualname__}: must {wanted}")
-
-
-def is_whole(number: Any) -> bool:
-    """Whether it is an integer; Python counts a truth value among them."""
-    return isinstance(number, Integral) and not isinstance(number, bool)
 
 
 class BrokenContract(Exception):

@@ -115,8 +115,10 @@ def _at_row(
 ) -> Problem:
     """Return a problem with a value of the workload at the cell of the table that it is from, if it is from one."""
     item = item_of(problem, first)
-    name = None if item is None else GANG_COLUMNS.get(item[0], item[0])
-    if item is None or name is None or name not in match:
+    if item is None:
+        return problem
+    name = GANG_COLUMNS.get(item[0], item[0])
+    if name not in match:
         return problem
     column, row = match[name][0], int(row_of[item[1]])
     (found,) = source.cells([(row, column, problem.expected, source.texts_of(column, [row])[row])])
