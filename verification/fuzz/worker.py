@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import psutil
 
+from benchmarks.measure import memory_bytes
 from verification.fuzz.outcomes import MOST_MEMORY, Seen
 
 ADDRESS_SPACE = 4 << 30  # bytes above that of the process when it has started
@@ -102,8 +103,7 @@ def _run(folder: str, words: list[str]) -> Seen:
         sys.stdout.flush()
         sys.stderr.flush()
         texts = [_start_of(file) for file in (out, err)]
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Seen(code, *texts, time.process_time() - used_s, memory, found)
+    return Seen(code, *texts, time.process_time() - used_s, memory_bytes() / 2**20, found)
 
 
 def _start_of(file: Any) -> str:
